@@ -1,6 +1,6 @@
-"""Lands whole topics exactly once, and proves it afterwards: on Spark, or in this process alone.
+"""Land whole topics exactly once, and prove it afterwards: on Spark, or in this process alone.
 
-These names are what programs need; they load an engine when they are first asked for.
+The public names; an engine is loaded when one is first used.
 """
 
 from typing import TYPE_CHECKING

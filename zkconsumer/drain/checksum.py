@@ -1,7 +1,7 @@
-"""What a set of messages adds up to: how many, from where to where, and a checksum of contents.
+"""Row count, offset bounds and content checksum of a set of messages.
 
 One rule: the checksum depends on the messages alone, not on their order, on how they are divided
-into files and tasks, or on the format they lie in. So the staged rows of a batch, the landed files
+into files and tasks, or on the file format. So the staged rows of a batch, the landed files
 read years later and the cluster itself can be compared. It is the sum, modulo 2**64, of Spark's
 64-bit xxHash over a message's offset, key, value and timestamp; sums of parts add up to the sum of
 the whole. A null key is not an empty key, and a key is not a value: whether each is null is hashed.
@@ -46,12 +46,12 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What the messages of one topic-partition, or of a piece of it, add up to.
+    """Count, offset bounds and checksum of messages of one topic-partition.
 
     Attributes:
-        rows: how many there are, each time an offset is there counted.
+        rows: how many there are, duplicates included.
         first_offset: the smallest offset; None without rows.
-        last_offset: the largest offset itself, not the one behind it; None without rows.
+        last_offset: the largest offset, inclusive; None without rows.
         checksum: of all of them.
     """
 

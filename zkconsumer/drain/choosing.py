@@ -1,7 +1,7 @@
-"""Which engine a command runs on. Pure.
+"""Choose the engine that a command runs on. Pure.
 
-Most drains need no cluster of Spark's, nor its Java: so the local engine runs where nothing speaks
-of Spark, and where it can do what is asked for.
+Most drains need neither a Spark cluster nor Java: so the local engine runs unless Spark is asked
+for or something needs it.
 """
 
 import re
@@ -50,10 +50,10 @@ class EngineRequest:
 
 
 def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
-    """The engine to run on.
+    """Return the engine to run on.
 
     Raises:
-        ConfigError: the local engine is asked for and can't do it, or flags contradict each other.
+        ConfigError: the local engine is requested and can't do it, or flags contradict each other.
     """
     obstacle = beyond_local(request.path, request.format)
     if request.engine == "local":
@@ -85,7 +85,7 @@ def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
 
 
 def beyond_local(path: str, file_format: str | None) -> str | None:
-    """Why the local engine can't do this, in a sentence; None where it can."""
+    """Return why the local engine can't run this, as a sentence; None if it can."""
     if file_format is not None and file_format not in _FORMATS:
         what = "--to kafka" if file_format == "kafka" else f"--format {file_format}"
         return f"the local engine can't do {what}: use --engine spark"
@@ -96,20 +96,20 @@ def beyond_local(path: str, file_format: str | None) -> str | None:
 
 
 def scheme_of(path: str) -> str:
-    """What a path begins with; ``file`` where that is nothing."""
+    """Return a path's URI scheme; ``file`` if it has none."""
     found = _SCHEME.match(path)
     return found[1].lower() if found else "file"
 
 
 def local_path(path: str) -> str:
-    """A path of this machine without the scheme ``file:``, where it has that."""
+    """Strip the scheme ``file:`` from a local path."""
     if _SCHEME.match(path) and scheme_of(path) == "file":
         return unquote(urlsplit(path).path)
     return path
 
 
 def _is_hadoops(path: str, environ: Mapping[str, str]) -> bool:
-    """Whether Hadoop's settings say where this is, and how to get in."""
+    """Return whether Hadoop's settings hold address and credentials of the path."""
     if _SCHEME.match(path) is None:
         return any(map(environ.get, _OF_HADOOP))
     return scheme_of(path) == "s3a"

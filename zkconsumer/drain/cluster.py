@@ -1,4 +1,4 @@
-"""The cluster that is drained, and the group that hears of it: the driver's side."""
+"""The drained cluster and the group whose offsets follow, as the driver sees them."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,12 +13,12 @@ from zkconsumer.spark.planning import CachedLogEnds, starting_offsets
 
 
 class DrainClusterSource:
-    """See ``Source``. Asks brokers, and ZooKeeper for them.
+    """Reads log ends from brokers, which ZooKeeper may name. See ``DrainSource``.
 
     Args:
         options: what to drain, and where it starts.
         reader: asks the cluster.
-        progress: where the group stands; needed where the drain starts there.
+        progress: the group's committed offsets; needed if the drain starts there.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class DrainClusterSource:
     def ends(
         self, partitions: Sequence[TopicPartition], known: Positions
     ) -> dict[TopicPartition, LogEnds]:
-        """Where these logs begin and end; an end before what is known of it is asked for again."""
-        # The end first: a log's beginning never passes an end that was seen before.
+        """Return both ends of these logs; an end below a known one is requested again."""
+        # The end first: a log's start never passes an end that was seen before.
         latest = self._reader.latest(partitions, known=known)
         earliest = self._reader.earliest(partitions)
         return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
@@ -62,11 +62,11 @@ class DrainClusterSource:
 
 
 class CommittingGroup:
-    """See ``DrainGroup``: a group whose offsets are committed.
+    """Commits a group's offsets. See ``DrainGroup``.
 
     Args:
         progress: writes them.
-        allow_live: commit though members are at work.
+        allow_live: commit even while members are live.
     """
 
     def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:

@@ -1,4 +1,4 @@
-"""The command line of a drain, as ``zkconsumer drain`` and ``spark-submit`` share it.
+"""Parse and run the command line of a drain, as ``zkconsumer drain`` and ``spark-submit`` share it.
 
 No engine is loaded before the arguments are read.
 """
@@ -26,7 +26,7 @@ STOPPED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what ``run`` reads."""
+    """Add the arguments that ``run`` reads."""
     source = parser.add_argument_group("what to drain")
     source.add_argument("--zookeeper", metavar="HOSTS", help="host1:port1,host2:port2/chroot")
     source.add_argument(
@@ -145,11 +145,11 @@ def add_catalog_property(parser: "argparse._ActionsContainer") -> None:
 
 
 def add_engine(parser: argparse.ArgumentParser, *, is_inner: bool = False) -> None:
-    """Add what says which engine runs.
+    """Add the flags that choose the engine.
 
     Args:
         parser: gets the flags.
-        is_inner: of a command below one that has them, too: what that was given stays.
+        is_inner: for a subcommand whose parent has them, too: the parent's values stay.
     """
     unless = argparse.SUPPRESS if is_inner else None
     parser.add_argument(
@@ -220,7 +220,7 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> "DrainSettings":
-    """The settings that arguments say.
+    """Return the settings that the arguments give.
 
     Raises:
         ConfigError: one is missing, or contradicts another.
@@ -293,7 +293,7 @@ def options_of_file(path: str | None) -> dict[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Drain, and say what was landed.
+    """Drain, and print what was landed.
 
     Returns:
         0; 130 where ``--once`` was stopped before all was landed that it was to land.
@@ -328,7 +328,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def summary(path: str, report: "DrainReport") -> str:
-    """What a run landed, in a line or two."""
+    """Describe what a run landed, in a line or two."""
     text = f"Landed {report.rows} messages in {report.batches} batches: {path}"
     if report.dead_lettered:
         text += f"\n{report.dead_lettered} of them could not be decoded: {path}/{DEAD_LETTERS}"
@@ -340,7 +340,7 @@ def summary(path: str, report: "DrainReport") -> str:
 
 
 def spark_flags(args: argparse.Namespace) -> tuple[str, ...]:
-    """The flags for Spark that were given."""
+    """Return the flags for Spark that were given."""
     given = {
         "--master": args.master,
         "--package": args.package,

@@ -1,4 +1,4 @@
-"""How a drain decodes values: what people say, checked before anything is started. Pure."""
+"""Settings for decoding values, checked before anything is started. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ class DecodeSettings:
     """How values become columns.
 
     Attributes:
-        format: ``avro``, ``json`` or ``protobuf``; None not to decode, only to tell schema ids.
+        format: ``avro``, ``json`` or ``protobuf``; None to recognise schema ids only.
         registry: the schema registry's URL.
-        registry_options: of its client, by the names of Confluent's: ``basic.auth.user.info``.
+        registry_options: of its client, under Confluent's names: ``basic.auth.user.info``.
         schemas: a folder of schemas, in place of a registry.
         bare: values have no schema id: all are of the latest schema of ``TOPIC-value``.
         schema_id: ``column``: values are landed as they are; ``strip``: without what comes before
@@ -33,14 +33,14 @@ class DecodeSettings:
     schema_id: str = "column"
 
     def check(self, landing: str, topics: tuple[str, ...]) -> None:
-        """See that they make sense together.
+        """Check that they are consistent.
 
         Args:
             landing: the drain's format.
-            topics: by name; empty where a pattern says which.
+            topics: by name; empty if subscribed by pattern.
 
         Raises:
-            ConfigError: they don't.
+            ConfigError: they are not.
         """
         if self.schema_id not in SCHEMA_IDS:
             raise ConfigError(
@@ -78,6 +78,6 @@ class DecodeSettings:
             )
 
     def text(self) -> str:
-        """What of them must not change between two runs over the same path."""
+        """Return as text the settings that must not change between runs over one path."""
         parts = [self.format or "ids", *(["bare"] if self.bare else []), self.schema_id]
         return " ".join(parts)

@@ -1,7 +1,7 @@
-"""What reads and writes a drain's messages: the seam between its steps and an engine.
+"""Interface between the steps of a drain and the engine that reads and writes messages.
 
-Plan, manifest, state and files are the same whatever engine runs, so that a drain that began on one
-goes on with another.
+Plan, manifest, state and files are the same for every engine, so a drain that began on one can
+continue on another.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,28 +23,28 @@ Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, L
 
 
 class LandedRows(Protocol):
-    """Messages as they lie in a landing, of whatever batch. All methods raise ``DrainError``."""
+    """Messages of a landing, of all batches. All methods raise ``DrainError``."""
 
     def unplaced(self) -> int:
-        """How many rows have no topic, partition or offset; no other method counts these."""
+        """Count rows without topic, partition or offset; no other method counts these."""
         ...
 
     def contents(self) -> Mapping[TopicPartition, Contents]:
-        """What the rows of each topic-partition add up to, of each that has one."""
+        """Return count, bounds and checksum of each topic-partition that has rows."""
         ...
 
     def runs(self) -> Iterator[tuple[TopicPartition, Iterable[Run]]]:
-        """The offsets of each topic-partition as sorted runs; taken before going on to the next."""
+        """Yield each topic-partition's offsets as sorted runs, to be consumed before the next."""
         ...
 
     def differences(
         self, options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
     ) -> Mapping[TopicPartition, Mapping[Difference, Differing]]:
-        """Hold the rows against what the cluster has at these offsets, message by message.
+        """Compare the rows with the cluster's messages at these offsets, one by one.
 
         Args:
-            options: of the source, but for what is read.
-            ranges: what of each topic-partition is compared.
+            options: of the source, without subscription.
+            ranges: offsets to compare of each topic-partition.
 
         Raises:
             ZkConsumerError: the cluster can't be read.
@@ -53,15 +53,15 @@ class LandedRows(Protocol):
 
 
 class DrainEngine(Protocol):
-    """One way to read and write messages. Thread: one at a time."""
+    """Reads and writes a drain's messages. Thread: one at a time."""
 
     @property
     def name(self) -> str:
-        """What ``--engine`` calls it."""
+        """Its value of ``--engine``."""
         ...
 
     def storage(self, path: str) -> Storage:
-        """The place where a drain lies.
+        """Open the storage that holds a drain.
 
         Raises:
             ConfigError: this engine can't write there.
@@ -70,7 +70,7 @@ class DrainEngine(Protocol):
         ...
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
-        """What lands the format that the settings name.
+        """Return the landing for the format that the settings name.
 
         Raises:
             ConfigError: this engine has no such format, or a package is not installed.
@@ -78,7 +78,7 @@ class DrainEngine(Protocol):
         ...
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LandedRows:
-        """The rows of landed files.
+        """Return the rows of landed files.
 
         Files that can't be read count as empty, so that what they held is found missing.
 
@@ -92,7 +92,7 @@ class DrainEngine(Protocol):
     def mirrored(
         self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> LandedRows:
-        """What a drain wrote to another cluster, up to the end of its batch ``last``.
+        """Return the rows that a drain mirrored, up to the end of its batch ``last``.
 
         Args:
             storage: the drain's own files.
@@ -106,9 +106,9 @@ class DrainEngine(Protocol):
         ...
 
     def telling(self, what: str) -> AbstractContextManager[None]:
-        """Turn what the engine raises into a ``DrainError``.
+        """Turn the engine's exceptions into a ``DrainError``.
 
         Args:
-            what: was tried, for the message.
+            what: the operation, for the message.
         """
         ...

@@ -1,4 +1,4 @@
-"""Reads the JSON files that a drain keeps, and says precisely what is wrong with one. Pure."""
+"""Read a drain's JSON files, and report precisely what is wrong with one. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ class Fields:
     """An object of a JSON file, read field by field.
 
     Args:
-        file: how the file is called in errors.
-        value: what was parsed.
+        file: the file's name in errors.
+        value: the parsed JSON.
 
-    Every method raises ``DrainError``, naming file and field, where a field is not there or is of
-    another type.
+    Every method raises ``DrainError``, naming file and field, if a field is missing or of another
+    type.
     """
 
     def __init__(self, file: str, value: JsonValue, path: str = "") -> None:
@@ -33,7 +33,7 @@ class Fields:
 
     @classmethod
     def parse(cls, file: str, data: bytes) -> "Fields":
-        """The object that a whole file holds, of the version that is known here."""
+        """Parse a whole file, whose version must be the supported one."""
         try:
             value: JsonValue = json.loads(data)
         except ValueError as error:
@@ -48,36 +48,36 @@ class Fields:
         return fields
 
     def integer(self, name: str) -> int:
-        """A number that is no truth value."""
+        """Return an integer (a boolean is none)."""
         value = self._value(name)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(name, value, "a whole number")
         return value
 
     def optional_integer(self, name: str) -> int | None:
-        """A number, or null."""
+        """Return an integer, or None for null."""
         return None if self._value(name) is None else self.integer(name)
 
     def text(self, name: str) -> str:
-        """A text."""
+        """Return a string."""
         value = self._value(name)
         if not isinstance(value, str):
             raise self._wrong(name, value, "a text")
         return value
 
     def optional_text(self, name: str) -> str | None:
-        """A text, or null."""
+        """Return a string, or None for null."""
         return None if self._value(name) is None else self.text(name)
 
     def mapping(self, name: str) -> dict[str, JsonValue]:
-        """An object, as it was parsed."""
+        """Return an object, as parsed."""
         value = self._value(name)
         if not isinstance(value, dict):
             raise self._wrong(name, value, "an object")
         return value
 
     def texts(self, name: str) -> dict[str, str]:
-        """Texts by name; nothing where the field is missing: files of before do without."""
+        """Return strings by name; empty if missing, as in files of earlier releases."""
         found = self.mapping(name) if name in self._values else {}
         for key, value in found.items():
             if not isinstance(value, str):
@@ -85,7 +85,7 @@ class Fields:
         return {key: str(value) for key, value in found.items()}
 
     def items(self, name: str) -> list["Fields"]:
-        """A list of objects."""
+        """Return a list of objects."""
         value = self._value(name)
         if not isinstance(value, list):
             raise self._wrong(name, value, "a list")
@@ -95,19 +95,19 @@ class Fields:
         ]
 
     def added_items(self, name: str) -> list["Fields"]:
-        """A list of objects; none where the field is missing: files of before do without."""
+        """Return a list of objects; empty if missing, as in files of earlier releases."""
         return self.items(name) if name in self._values else []
 
     def added_integer(self, name: str) -> int:
-        """A number; 0 where the field is missing: files of before do without."""
+        """Return an integer; 0 if missing, as in files of earlier releases."""
         return self.integer(name) if name in self._values else 0
 
     def added_text(self, name: str) -> str | None:
-        """A text, or null; null where the field is missing: files of before do without."""
+        """Return a string or None; None if missing, as in files of earlier releases."""
         return self.optional_text(name) if name in self._values else None
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers."""
+        """Return a list of integers."""
         value = self._value(name)
         if not isinstance(value, list):
             raise self._wrong(name, value, "a list")
@@ -117,18 +117,18 @@ class Fields:
         return tuple(numbers)
 
     def offsets(self, name: str) -> dict[TopicPartition, int]:
-        """Offsets by topic and partition: ``{"weblog": {"0": 12}}``."""
+        """Return offsets by topic and partition: ``{"weblog": {"0": 12}}``."""
         try:
             return from_json(self.mapping(name), what=f"its field {self._path}{name}")
         except ConfigError as error:
             raise damaged(self.file, str(error)) from error
 
     def topic_partition(self) -> TopicPartition:
-        """What the fields ``topic`` and ``partition`` name."""
+        """Return the topic-partition in the fields ``topic`` and ``partition``."""
         return TopicPartition(self.text("topic"), self.integer("partition"))
 
     def range(self) -> OffsetRange:
-        """What the fields ``topic``, ``partition``, ``from`` and ``until`` name."""
+        """Return the range in ``topic``, ``partition``, ``from`` and ``until``."""
         wanted = self.topic_partition()
         begin, end = self.integer("from"), self.integer("until")
         try:
@@ -147,7 +147,7 @@ class Fields:
 
 
 def damaged(file: str, what: str) -> DrainError:
-    """The error for a file that is not as it was written."""
+    """Return the error for a damaged file."""
     return DrainError(
         f"{file} is damaged: {what}. Restore it from a backup; without it nobody knows what was "
         "landed, so nothing was changed"
@@ -155,17 +155,17 @@ def damaged(file: str, what: str) -> DrainError:
 
 
 def to_bytes(fields: Mapping[str, JsonValue]) -> bytes:
-    """A whole file: the version, then the fields in their order, in lines that people can read."""
+    """Serialize a file: the version, then the fields in order, as indented JSON."""
     return (json.dumps({"version": VERSION, **fields}, indent=1) + "\n").encode()
 
 
 def offsets_value(offsets: Mapping[TopicPartition, int]) -> dict[str, JsonValue]:
-    """What ``Fields.offsets`` reads, in order."""
+    """Return the JSON that ``Fields.offsets`` reads, sorted."""
     return {topic: {**partitions} for topic, partitions in to_json(offsets).items()}
 
 
 def range_value(offsets: OffsetRange) -> dict[str, JsonValue]:
-    """What ``Fields.range`` reads."""
+    """Return the JSON that ``Fields.range`` reads."""
     topic, partition = offsets.topic_partition
     return {
         "topic": topic,

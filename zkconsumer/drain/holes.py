@@ -1,7 +1,7 @@
-"""Why there are fewer messages than offsets: told from the log, before a batch counts. Pure.
+"""Explain from the log why a batch has fewer messages than offsets. Pure.
 
-A range of a log may have holes: what compaction took away, what expired after the plan was made.
-Nothing else may be missing, so a hole is believed only when the log itself has no message there.
+A range of a log may have holes: offsets that compaction removed, or that expired after the plan was
+made. Nothing else may be missing, so a hole is accepted only if the log has no message there.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,13 +30,13 @@ def absences(
     readings: tuple[RunsOf, RunsOf],
     ends: Ends,
 ) -> dict[TopicPartition, tuple[Absence, ...]]:
-    """What the log has no message for, of the partitions that have fewer rows than offsets.
+    """Return the offsets without message, of partitions with fewer rows than offsets.
 
     Args:
-        ranges: what was to be landed.
-        contents: what was.
-        readings: of what was landed, and of the log once more.
-        ends: asks the cluster where logs begin and end.
+        ranges: the planned ones.
+        contents: of the landed rows.
+        readings: runs of the landed rows, and of a second read of the log.
+        ends: looks up both ends of logs.
 
     Raises:
         DrainError: the cluster has messages that were not landed; or see ``explain``.
@@ -59,7 +59,7 @@ def absences(
 
 
 def holes_in(wanted: OffsetRange, found: Iterable[Run]) -> list[Run]:
-    """The stretches of a range that no run covers.
+    """Return the parts of a range that no run covers.
 
     Args:
         wanted: the range.
@@ -77,15 +77,15 @@ def holes_in(wanted: OffsetRange, found: Iterable[Run]) -> list[Run]:
 
 
 def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run]) -> None:
-    """See that a second reading has nothing where the first had holes.
+    """Check that a second read has no message where the first had holes.
 
     Args:
         wanted: the range that was read twice.
-        holes: of the first reading, sorted.
+        holes: of the first read, sorted.
         again: sorted runs of the second.
 
     Raises:
-        DrainError: it has: the first reading left something out.
+        DrainError: it has: the first read missed messages.
     """
     left = iter(holes)
     hole = next(left, None)
@@ -102,12 +102,12 @@ def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run
 
 
 def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Absence, ...]:
-    """Every hole with its reason.
+    """Return every hole with its reason.
 
     Args:
         wanted: the range.
         holes: in it, sorted.
-        log: where the log begins and ends now.
+        log: its current ends.
 
     Raises:
         DrainError: the log ends before the range does, although it once reached to its end.

@@ -1,4 +1,4 @@
-"""What a drain is, from its first batch to its last: kept at its path, and held against. Pure."""
+"""The identity of a drain, kept at its path and compared by each run. Pure."""
 
 from dataclasses import dataclass, fields
 from typing import Self
@@ -12,16 +12,16 @@ class DrainIdentity:
     """What must not change between two runs over the same path.
 
     Attributes:
-        id: names the drain, in what it writes elsewhere (the log of a Delta table).
+        id: names the drain in other logs (that of a Delta table).
         created_ms: when, since the epoch.
-        cluster: what it reads from: a ZooKeeper connect string, or the addresses of brokers.
-        subscription: what it reads: the option and its value.
-        starting: where it started: ``earliest``, ``latest``, ``group`` or offsets as JSON.
+        cluster: its source: a ZooKeeper connect string, or the addresses of brokers.
+        subscription: the option and its value.
+        starting: start offsets: ``earliest``, ``latest``, ``group`` or offsets as JSON.
         group: the group whose offsets it commits; None where it commits none.
-        format: how it lands: ``parquet``, ``json``, ``delta``, ``iceberg`` or ``kafka``.
+        format: of the landing: ``parquet``, ``json``, ``delta``, ``iceberg`` or ``kafka``.
         target: where that is, where it is not the path itself; None where it is. Of an Iceberg
             drain, see ``TableName.target``.
-        decode: how values become columns; None where they do not.
+        decode: how values become columns; None if not decoded.
     """
 
     id: str
@@ -35,7 +35,7 @@ class DrainIdentity:
     decode: str | None = None
 
     def to_bytes(self) -> bytes:
-        """The identity as a file."""
+        """Serialize the identity."""
         return to_bytes({name.name: getattr(self, name.name) for name in fields(self)})
 
     @classmethod
@@ -70,10 +70,10 @@ _FLAGS = {
 
 
 def refuse_another(path: str, found: DrainIdentity, wanted: DrainIdentity) -> None:
-    """See that a run goes on with what its path holds, and not with another drain.
+    """Refuse to run another drain than the one whose files the path holds.
 
     Raises:
-        ConfigError: it does not; names what differs.
+        ConfigError: they differ; names how.
     """
     for name, flag in _FLAGS.items():
         was, now = getattr(found, name), getattr(wanted, name)
@@ -95,6 +95,6 @@ def _shown(value: str | None) -> str:
 
 
 def _hosts(cluster: str) -> set[str]:
-    """The addresses, each with the chroot where there is one."""
+    """Return the addresses, each with the chroot if there is one."""
     hosts, slash, chroot = cluster.partition("/")
     return {host.strip() + (slash + chroot).rstrip("/") for host in hosts.split(",")}

@@ -1,4 +1,4 @@
-"""A drain's own files: what it is, its plans, its manifests, what is staged. Pure."""
+"""A drain's own files: identity, plans, manifests, staged files. Pure."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ _NOT_READ_BY_SPARK = ("_", ".")
 
 
 class BatchJournal:
-    """Reads and writes these files. Every method raises ``DrainError`` as its storage does.
+    """Reads and writes a drain's own files. Every method raises ``DrainError`` as its storage does.
 
     Args:
         storage: where the drain is.
@@ -27,19 +27,19 @@ class BatchJournal:
 
     @property
     def path(self) -> str:
-        """The drain's path, for people."""
+        """The drain's path, for messages."""
         return self._storage.uri("").rstrip("/")
 
     def identity(self) -> DrainIdentity | None:
-        """What drain this is; None where there is none yet."""
+        """Read the drain's identity; None if there is none yet."""
         data = self._storage.read(layout.IDENTITY)
         return None if data is None else DrainIdentity.from_bytes(self._file(layout.IDENTITY), data)
 
     def refuse_taken(self) -> None:
-        """See that a new drain does not begin among files of somebody else.
+        """Refuse to begin a new drain in a folder with foreign files.
 
         Raises:
-            ConfigError: there are some; readers would take them for what was landed.
+            ConfigError: there are some; readers would take them for landed files.
         """
         others = sorted(
             name for name in self._storage.names("") if not name.startswith(_NOT_READ_BY_SPARK)
@@ -52,13 +52,13 @@ class BatchJournal:
             )
 
     def begin(self, identity: DrainIdentity) -> DrainIdentity:
-        """Write down what drain this is, or find it written down.
+        """Write the drain's identity unless there is one.
 
         Returns:
-            What is written down: of an earlier run, where there was one.
+            The stored identity: an earlier run's, if there was one.
 
         Raises:
-            ConfigError: it is another drain that is written down.
+            ConfigError: the stored identity is another drain's.
         """
         if not self._storage.create(layout.IDENTITY, identity.to_bytes()):
             found = self.identity()
@@ -69,7 +69,7 @@ class BatchJournal:
         return identity
 
     def held(self) -> Held:
-        """Where the drain stands."""
+        """Read the stored state of the drain."""
         plans, landed = self._numbers()
         begun = self._storage.read(layout.IDENTITY) is not None
         if not begun and (plans or landed):
@@ -89,10 +89,10 @@ class BatchJournal:
         )
 
     def _numbers(self) -> tuple[list[int], list[int]]:
-        """The numbers of all plans and all batches, as they are at one moment.
+        """List the numbers of all plans and all batches, as of one moment.
 
         Raises:
-            DrainError: somebody else lands batches as fast as they are looked at.
+            DrainError: another process lands batches as fast as they are listed.
         """
         landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))
         for _ in range(_LOOKS):
@@ -104,7 +104,7 @@ class BatchJournal:
         raise self._another(landed[-1])
 
     def _check_numbers(self, plans: list[int], landed: list[int]) -> None:
-        """Every batch but the last must be landed, or files got lost."""
+        """Check that every batch but the last is landed, else files got lost."""
         wanted = list(range(1, len(plans) + 1))
         if plans != wanted or landed not in (wanted, wanted[:-1]):
             lost = sorted({*wanted, *plans} - set(plans)) or sorted({*wanted[:-1]} - set(landed))
@@ -115,36 +115,36 @@ class BatchJournal:
             )
 
     def plan(self, number: int) -> BatchPlan:
-        """A plan that is known to be there."""
+        """Read a plan that exists."""
         path = layout.plan_file(number)
         return BatchPlan.from_bytes(self._file(path), self._known(path))
 
     def manifest(self, number: int) -> Manifest:
-        """A manifest that is known to be there."""
+        """Read a manifest that exists."""
         path = layout.manifest_file(number)
         return Manifest.from_bytes(self._file(path), self._known(path))
 
     def plans(self) -> Iterator[BatchPlan]:
-        """All plans, in order."""
+        """Read all plans, in order."""
         for number in layout.numbers_of_files(self._storage.names(layout.PLANS)):
             yield self.plan(number)
 
     def manifests(self) -> Iterator[Manifest]:
-        """All manifests, in order."""
+        """Read all manifests, in order."""
         for number in layout.numbers_of_files(self._storage.names(layout.BATCHES)):
             yield self.manifest(number)
 
     def write_plan(self, plan: BatchPlan) -> None:
-        """Make a plan the next batch.
+        """Write the plan of the next batch.
 
         Raises:
-            DrainError: somebody else made another one meanwhile.
+            DrainError: another process wrote a different one.
         """
         if not self._storage.create(layout.plan_file(plan.number), plan.to_bytes()):
             raise self._another(plan.number)
 
     def start_attempt(self, number: int, attempt: str) -> None:
-        """Leave a mark that a batch is being landed, until ``clean`` takes it away."""
+        """Mark a batch as being landed, until ``clean`` removes the mark."""
         mark = f"{layout.attempt_folder(number, attempt)}/begun"
         name = attempt.encode()
         # It is ours where only the answer to a first try got lost.
@@ -152,16 +152,16 @@ class BatchJournal:
             raise self._another(number)
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Make a batch landed.
+        """Write the manifest, which commits a batch.
 
         Raises:
-            DrainError: somebody else landed it meanwhile; then this attempt's files don't count.
+            DrainError: another process landed it; this attempt's files don't count then.
         """
         if not self._storage.create(layout.manifest_file(manifest.number), manifest.to_bytes()):
             raise self._another(manifest.number)
 
     def clean(self, number: int) -> None:
-        """Delete what is staged of this batch, and of those before it that came late."""
+        """Delete the staged files of this batch, and late ones of earlier batches."""
         for staged in layout.numbers_of_folders(self._storage.names(layout.STAGING)):
             if staged <= number:
                 self._storage.delete(layout.staging_folder(staged))

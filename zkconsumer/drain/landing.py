@@ -1,4 +1,4 @@
-"""Where a drain's messages go: the seam between the steps of a drain and a kind of target.
+"""Interface between the steps of a drain and a kind of target.
 
 A landing may be killed at any point, and is then called again with the same plan and another
 attempt. So what ``land`` does must not count before the manifest is written, or must find out what
@@ -14,21 +14,21 @@ from zkconsumer.drain.plan import BatchPlan
 
 
 class Landing(Protocol):
-    """One kind of target. Thread: one at a time. All methods raise ``ZkConsumerError``."""
+    """Lands batches in a target. Thread: one at a time. All methods raise ``ZkConsumerError``."""
 
     @property
     def format(self) -> str:
-        """How the drain's identity calls it; a drain can't go on with another one."""
+        """Its name in the drain's identity, which never changes."""
         ...
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
-        """What is to be kept in the plan: called once, just before the plan is written."""
+        """Return notes to keep in the plan: called once, just before the plan is written."""
         ...
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Read the plan's ranges and put them where they don't count yet.
+        """Read the plan's ranges and stage them where they don't count yet.
 
-        It is called only for plans that have ranges. What it gives is held against the plan
+        Called only for plans that have ranges. The result is compared with the plan
         (``manifest.check``) and written; that makes the batch landed.
 
         Args:

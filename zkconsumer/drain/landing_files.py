@@ -1,4 +1,4 @@
-"""Lands files: written aside, counted, then moved to where they belong, by topic and date."""
+"""Land files: staged, counted, then moved to their folders by topic and date."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -16,7 +16,7 @@ _FILES = "files"
 
 
 class RowWriter(Protocol):
-    """Reads a plan's ranges and writes them as files: the engine's."""
+    """Reads a plan's ranges and writes them as files; each engine has its own."""
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """Write everything, and count what was written, from the files.
@@ -33,13 +33,13 @@ class RowWriter(Protocol):
 
 
 class FilesLanding:
-    """See ``Landing``.
+    """Lands batches as files. See ``Landing``.
 
     Args:
         storage: the drain's.
         writer: writes the files.
         file_format: ``parquet`` or ``json``.
-        clock: says when a batch was landed.
+        clock: gives the time of landing.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class FilesLanding:
         return self._format
 
     def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
-        """Files need nothing kept."""
+        """Return no notes: files need none."""
         del plan
         return {}
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Write the files into the attempt's own folder, which no earlier attempt writes to."""
+        """Write the files into the attempt's own folder, which no other attempt uses."""
         folder = f"{layout.attempt_folder(plan.number, attempt)}/{_FILES}"
         parts = self._writer.write(plan, folder)
         found: list[LandedFile | None] = []
@@ -93,7 +93,7 @@ class FilesLanding:
 
 
 def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedFile | None:
-    """A file that Spark wrote, with where it belongs; None for Spark's own marks.
+    """Return a file that Spark wrote, with its final path; None for Spark's markers.
 
     A task that Spark gave up on may still be writing, below ``_temporary``.
 

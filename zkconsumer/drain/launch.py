@@ -1,4 +1,4 @@
-"""Puts a drain together and runs it: on whatever engine, to whatever kind of target."""
+"""Assemble and run a drain, on any engine, to any kind of target."""
 
 import uuid
 
@@ -21,13 +21,13 @@ def run_drain(
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
-    It may be killed at any point: called again with the same settings, it goes on where it was,
-    whichever engine it had.
+    It may be killed at any point: called again with the same settings, it resumes, on either
+    engine.
 
     Args:
         engine: reads and writes the messages.
-        settings: what to drain, and where to.
-        watch: is told what goes on.
+        settings: source, target and options.
+        watch: is notified of progress.
         stop: ends it before the next batch.
 
     Raises:

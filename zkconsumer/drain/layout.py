@@ -1,6 +1,6 @@
-"""Where a drain keeps what, below its path. Pure.
+"""Paths of a drain's files, below its own. Pure.
 
-Spark and most other readers leave out what is below ``_zkconsumer``: its name begins with ``_``.
+Spark and most other readers skip ``_zkconsumer``: its name begins with ``_``.
 """
 
 import re
@@ -20,40 +20,40 @@ _FOLDER = re.compile(r"[0-9]{10,}")
 
 
 def batch_name(number: int) -> str:
-    """A batch's number so that names sort as numbers do."""
+    """Format a batch's number so that names sort as numbers do."""
     return f"{number:010d}"
 
 
 def plan_file(number: int) -> str:
-    """Where a plan is."""
+    """Return a plan's path."""
     return f"{PLANS}/{batch_name(number)}.json"
 
 
 def manifest_file(number: int) -> str:
-    """Where a batch's manifest is."""
+    """Return the path of a batch's manifest."""
     return f"{BATCHES}/{batch_name(number)}.json"
 
 
 def schema_file(number: int) -> str:
-    """Where a schema is that values are decoded by."""
+    """Return the path of a schema that decodes values."""
     return f"{SCHEMAS}/{batch_name(number)}.json"
 
 
 def staging_folder(number: int) -> str:
-    """Where all attempts to land a batch have their folders."""
+    """Return the folder of all attempts to land a batch."""
     return f"{STAGING}/{batch_name(number)}"
 
 
 def attempt_folder(number: int, attempt: str) -> str:
-    """Where one attempt writes."""
+    """Return the folder of one attempt."""
     return f"{staging_folder(number)}/{attempt}"
 
 
 def numbers_of_files(names: Iterable[str]) -> list[int]:
-    """The numbers that names of plans or manifests stand for, sorted; other names are left out."""
+    """Return the batch numbers in names of plans or manifests, sorted; skip other names."""
     return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
 
 
 def numbers_of_folders(names: Iterable[str]) -> list[int]:
-    """The numbers that names of staging folders stand for, sorted; other names are left out."""
+    """Return the batch numbers in names of staging folders, sorted; skip other names."""
     return sorted(int(name) for name in names if _FOLDER.fullmatch(name))

@@ -1,7 +1,7 @@
-"""What a batch landed: its files, and for every partition what is in them. Pure.
+"""Manifest of a landed batch: its files, and their contents by partition. Pure.
 
 Writing the manifest is the commit point of a batch: before it, nothing was landed; from then on,
-everything was, and what is left to do (moving the files) is done by whoever comes next.
+everything was, and the rest (moving the files) is done by any later run.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Absence:
 
     Attributes:
         from_offset: the first that is absent.
-        until_offset: the one behind the last that is absent.
+        until_offset: one past the last that is absent.
         count: how many of them are absent; fewer than all where holes were too many to be noted
             one by one.
         kind: why.
@@ -45,7 +45,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LandedPart:
-    """What one partition's range came to.
+    """The landed rows of one partition's range.
 
     Attributes:
         offsets: the range of the plan.
@@ -65,7 +65,7 @@ class LandedPart:
         return self.offsets.topic_partition
 
     def complaint(self) -> str | None:
-        """Why this is not the whole range once; None where it is."""
+        """Return why this is not the whole range once; None if it is."""
         have, absent = self.contents, sum(absence.count for absence in self.absent)
         if have.rows + absent != self.offsets.count:
             return (
@@ -105,11 +105,11 @@ class Manifest:
 
     Attributes:
         number: of its plan.
-        attempt: names the try that landed it; its staged files are below a folder of this name.
+        attempt: of the attempt that landed it; its staged files are below a folder of this name.
         landed_ms: when, since the epoch.
         files: in the order of their paths; none where the landing is not one of files.
         parts: one for every range of the plan, in its order.
-        notes: what the landing wanted to be kept.
+        notes: kept for the landing.
         dead_letters: files of messages that could not be decoded, in the order of their paths.
     """
 
@@ -123,16 +123,16 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """How many messages were landed, dead letters included."""
+        """Count the landed messages, dead letters included."""
         return sum(part.contents.rows for part in self.parts)
 
     @property
     def dead_lettered(self) -> int:
-        """How many of them are dead letters."""
+        """Count the dead letters."""
         return sum(part.dead_lettered for part in self.parts)
 
     def to_bytes(self) -> bytes:
-        """The manifest as a file."""
+        """Serialize the manifest."""
         return to_bytes(
             {
                 "number": self.number,
@@ -165,7 +165,7 @@ class Manifest:
 
 
 def check(manifest: Manifest, plan: BatchPlan) -> None:
-    """See that what was landed is what was planned, each offset once or known to be absent.
+    """Check that each planned offset was landed once or is known to be absent.
 
     Raises:
         DrainError: it is not; nothing must be published.

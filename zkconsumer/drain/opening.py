@@ -1,4 +1,4 @@
-"""Opens the engine that a command line asks for, and closes it with the command."""
+"""Open the engine that a command line requests, and close it with the command."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from zkconsumer.drain.engine import DrainEngine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
-    """How a command wants its session of Spark, where it gets one.
+    """A command's options for its Spark session, if it has one.
 
     Attributes:
         master: of the cluster; None for what Spark is configured to, or this machine.
@@ -30,7 +30,7 @@ class SparkOptions:
 def opened_engine(
     app_name: str, request: EngineRequest, spark: SparkOptions
 ) -> Iterator[DrainEngine]:
-    """An engine for as long as the context lasts.
+    """Open an engine; the context's end closes it.
 
     Args:
         app_name: the command, for Spark.

@@ -1,11 +1,11 @@
-"""How fast a drain goes, and how long it will take. Pure."""
+"""Compute a drain's throughput and remaining time. Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DrainPace:
-    """What can be said of a run between two batches.
+    """Throughput of a run, between two batches.
 
     Attributes:
         landed: offsets that this run has landed.
@@ -24,7 +24,7 @@ class DrainPace:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the lag is gone at this pace; None where nobody knows."""
+        """Seconds until the lag is gone at this pace; None if unknown."""
         return self.lag / self.per_second if self.per_second > 0 else None
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class DrainPace:
 
 
 def duration(seconds: float) -> str:
-    """As people say it: ``45 s``, ``12 min``, ``3 h 20 min``."""
+    """Format a duration: ``45 s``, ``12 min``, ``3 h 20 min``."""
     minutes = round(seconds / 60)
     if seconds < 100:
         return f"{seconds:.0f} s"

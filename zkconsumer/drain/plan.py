@@ -1,4 +1,4 @@
-"""What the next batch reads: decided and written down before anything is read. Pure.
+"""Plan the next batch: its ranges, written down before anything is read. Pure.
 
 A plan is the drain's checkpoint. Once it is written, this batch is these ranges, however often its
 landing is tried. The next plan begins where this one ends.
@@ -57,7 +57,7 @@ class BatchPlan:
         return {**self.positions, **ends}
 
     def to_bytes(self) -> bytes:
-        """The plan as a file."""
+        """Serialize the plan."""
         return to_bytes(
             {
                 "number": self.number,
@@ -93,7 +93,7 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What a plan is made from.
+    """The inputs of a plan.
 
     Attributes:
         positions: where the drain stands, by partition.
@@ -128,7 +128,7 @@ def make_plan(
     situation: Situation,
     max_offsets: int | None = None,
 ) -> BatchPlan | None:
-    """The next batch; None where there is nothing to land and nothing new to remember.
+    """Plan the next batch; None if there is nothing to land and no new partition.
 
     There is always a first one: from then on, partitions that come are new ones.
 
@@ -175,7 +175,7 @@ def _range(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
 
 
 def refuse_expired(plan: BatchPlan, path: str) -> None:
-    """Stop where the log lost offsets before they could be landed.
+    """Refuse ranges that the log lost before they could be landed.
 
     Raises:
         DrainError: it did; names each range.
@@ -190,7 +190,7 @@ def refuse_expired(plan: BatchPlan, path: str) -> None:
 
 
 def refuse_recreated(recreated: Collection[str], positions: Positions, path: str) -> None:
-    """Stop where a topic is another one of the same name than what was landed, or is to be landed.
+    """Refuse topics that were deleted and created again since they were landed.
 
     Args:
         recreated: the topics that were deleted and created again.

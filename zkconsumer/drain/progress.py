@@ -1,4 +1,4 @@
-"""Shows people at a terminal how a drain gets on: a bar if ``rich`` is there, else lines."""
+"""Show a drain's progress at a terminal: a bar if ``rich`` is installed, else lines."""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DrainMeter:
-    """Reckons the pace of a run from what its runner tells.
+    """Computes the pace of a run from its runner's notifications.
 
     Args:
         clock: measures the run.
@@ -45,7 +45,7 @@ class DrainMeter:
 
 
 class LoggedProgress:
-    """A line for every batch.
+    """Prints a line for every batch.
 
     Args:
         out: where to.
@@ -109,7 +109,7 @@ class BarWatch:
 
 @contextmanager
 def shown(out: TextIO | None = None) -> Iterator[Watch]:
-    """Who watches a drain for people: nobody where ``out`` is no terminal.
+    """Return a terminal's progress display; a silent one if ``out`` is no terminal.
 
     Args:
         out: standard error if not given.

@@ -1,4 +1,4 @@
-"""What the runner of a drain asks others to do: the cluster, the group, whoever watches."""
+"""Interfaces of a drain's runner to the cluster, the group and progress displays."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -28,7 +28,7 @@ class DrainSource(Protocol):
     """The cluster that is drained. Raises ``ZkConsumerError`` where it can't be asked."""
 
     def look(self, positions: Positions | None) -> ClusterLogs:
-        """How the logs stand now.
+        """Read the current log ends.
 
         Args:
             positions: of the partitions that are known; others begin at their logs' beginning.
@@ -45,7 +45,7 @@ class DrainGroup(Protocol):
     """The group whose offsets say how far the drain has come."""
 
     def check(self) -> None:
-        """See that nobody else commits for this group.
+        """Check that no other process commits for this group.
 
         Raises:
             ConfigError: somebody does.
@@ -65,25 +65,25 @@ class WithoutGroup:
     """For a drain that commits nothing."""
 
     def check(self) -> None:
-        """Nothing to see."""
+        """Accept: there is no group."""
 
     def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """Nothing to write."""
+        """Do nothing: there is no group."""
 
 
 class Watch(Protocol):
-    """Who shows people what goes on. Must not raise."""
+    """Notified of a drain's progress. Must not raise."""
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """How far everything has come, and how far it is to go."""
+        """Handle new positions and log ends."""
         ...
 
     def landing(self, plan: BatchPlan) -> None:
-        """A batch is read now."""
+        """Handle the start of a batch."""
         ...
 
     def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """A batch is landed and published, and the group's offsets are committed."""
+        """Handle a batch that is landed, published and committed to the group."""
         ...
 
 
@@ -101,12 +101,12 @@ class NoWatch:
 
 
 class StopRequest(Protocol):
-    """Whether somebody wants the drain to end."""
+    """A request to stop the drain."""
 
     def requested(self) -> bool:
-        """Whether to end before the next batch."""
+        """Return whether to stop before the next batch."""
         ...
 
     def wait(self, timeout_ms: int) -> None:
-        """Wait for so long, or until somebody asks."""
+        """Wait for a timeout, or until stopped."""
         ...

@@ -1,4 +1,4 @@
-"""The loop of a drain: one step after the other, each as ``state`` says."""
+"""Run the loop of a drain, step by step, as ``state`` decides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ from zkconsumer.spark.creations import Creations, created_again
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """How one run goes about it.
+    """Settings of one run.
 
     Attributes:
         identity: what drain it is, as far as this run knows.
@@ -72,7 +72,7 @@ class DrainReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Whom a runner works with."""
+    """The collaborators of a runner."""
 
     journal: BatchJournal
     source: DrainSource
@@ -88,8 +88,8 @@ class DrainRunner:
     """Drains until it is done, or told to stop. One run.
 
     Args:
-        settings: how.
-        sides: with whom.
+        settings: of this run.
+        sides: the collaborators.
     """
 
     def __init__(self, settings: RunSettings, sides: Sides) -> None:
@@ -253,12 +253,12 @@ class DrainRunner:
 
 
 def _touched(plan: BatchPlan) -> set[TopicPartition]:
-    """The partitions whose positions a batch changes."""
+    """Return the partitions whose positions a batch changes."""
     return {*plan.starts, *(part.topic_partition for part in (*plan.expired, *plan.ranges))}
 
 
 def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:
-    """What expired between plan and reading."""
+    """Return the offsets that expired between plan and read."""
     return tuple(
         OffsetRange(
             topic_partition=part.topic_partition,

@@ -1,4 +1,4 @@
-"""How to drain: what people say, checked before anything is started. Pure."""
+"""Settings of a drain, checked before anything is started. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _TRIES_CONTINUOUS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainSettings:
-    """One drain.
+    """Settings of one drain.
 
     Attributes:
         path: where to; of any file system that Spark can write to. With the format ``kafka``
@@ -74,7 +74,7 @@ class DrainSettings:
     decode: DecodeSettings | None = None
 
     def checked(self) -> SourceOptions:
-        """The source's options, read.
+        """Parse and check the source's options.
 
         Raises:
             ConfigError: something is missing, malformed, or contradicts another setting.
@@ -108,7 +108,7 @@ class DrainSettings:
         return source_options(self.source())
 
     def identity(self, drain_id: str, created_ms: int) -> DrainIdentity:
-        """What these settings say the drain is."""
+        """Return the drain's identity, as of these settings."""
         what, value = self._subscription()
         return DrainIdentity(
             id=drain_id,

@@ -1,7 +1,6 @@
-"""What a drain does next, given what its storage holds: a machine without memory of its own. Pure.
+"""State machine of a drain: the next step follows from its storage alone. Pure.
 
-Whoever is killed at any point leaves one of these states behind, and whoever comes next goes on
-from there:
+A run killed at any point leaves one of these states, from which the next run goes on:
 
 | storage holds | next |
 |---|---|
@@ -64,34 +63,34 @@ class DrainState:
     manifest: Manifest | None = None
 
     def begun(self) -> "DrainState":
-        """It is written down what drain this is."""
+        """Return the state once the identity is written."""
         self._expect(DrainStep.BEGIN)
         return DrainState(step=DrainStep.PLAN)
 
     def planned(self, plan: BatchPlan) -> "DrainState":
-        """The next plan is written."""
+        """Return the state once the next plan is written."""
         self._expect(DrainStep.PLAN)
         if plan.number != self.next_number:
             raise ValueError(f"batch {plan.number} is not the next, which is {self.next_number}")
         return DrainState(step=DrainStep.LAND, plan=plan)
 
     def landed(self, manifest: Manifest) -> "DrainState":
-        """The manifest is written."""
+        """Return the state once the manifest is written."""
         self._expect(DrainStep.LAND)
         return DrainState(step=DrainStep.PUBLISH, plan=self.plan, manifest=manifest)
 
     def published(self) -> "DrainState":
-        """The files are where they belong."""
+        """Return the state once the files are published."""
         self._expect(DrainStep.PUBLISH)
         return DrainState(step=DrainStep.COMMIT, plan=self.plan, manifest=self.manifest)
 
     def committed(self) -> "DrainState":
-        """The group's offsets are written."""
+        """Return the state once the group's offsets are committed."""
         self._expect(DrainStep.COMMIT)
         return DrainState(step=DrainStep.CLEAN, plan=self.plan, manifest=self.manifest)
 
     def cleaned(self) -> "DrainState":
-        """Nothing is staged any more."""
+        """Return the state once nothing is staged."""
         self._expect(DrainStep.CLEAN)
         return DrainState(step=DrainStep.PLAN, plan=self.plan)
 
@@ -120,7 +119,7 @@ class DrainState:
 
 
 def resume(held: Held) -> DrainState:
-    """Where whoever finds this goes on."""
+    """Return the state that a run resumes from."""
     if not held.begun:
         return DrainState(step=DrainStep.BEGIN)
     if held.plan is None:

@@ -1,4 +1,4 @@
-"""Somebody asks a drain to end."""
+"""Stop a drain by a flag or a signal."""
 
 import signal
 import sys

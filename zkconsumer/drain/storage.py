@@ -1,4 +1,4 @@
-"""What a drain needs of the place it writes to: the seam to file systems.
+"""Interface between a drain and file systems.
 
 Paths are texts relative to the drain's own, with ``/`` between their parts.
 """
@@ -28,7 +28,7 @@ class Storage(Protocol):
         ...
 
     def read(self, path: str) -> bytes | None:
-        """A whole file; None where there is none."""
+        """Read a whole file; None if there is none."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
@@ -39,11 +39,11 @@ class Storage(Protocol):
         ...
 
     def names(self, folder: str) -> list[str]:
-        """What lies directly in a folder, in any order; nothing where there is no such folder."""
+        """List a folder's direct entries, in any order; empty if it does not exist."""
         ...
 
     def files(self, folder: str) -> list[StoredFile]:
-        """All files below a folder, sorted by path."""
+        """List all files below a folder, sorted by path."""
         ...
 
     def move(self, source: str, target: str) -> None:
@@ -60,7 +60,7 @@ class Storage(Protocol):
 
 
 def missing(source: str, target: str) -> DrainError:
-    """The error for a landed file that is not where it was written, nor where it belongs."""
+    """Return the error for a landed file missing at both its staged and its final path."""
     return DrainError(
         f"{source} is gone, and {target} is not there: somebody deleted a landed file. Restore it "
         "at one of the two, or drain anew to another path"
@@ -68,7 +68,7 @@ def missing(source: str, target: str) -> DrainError:
 
 
 def in_the_way(source: str, target: str) -> DrainError:
-    """The error for a foreign file where a landed one belongs."""
+    """Return the error for a foreign file at a landed one's path."""
     return DrainError(
         f"{target} is there, and is another file than {source}, which belongs there: move it away"
     )

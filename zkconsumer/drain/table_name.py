@@ -1,4 +1,4 @@
-"""Which Iceberg table a drain lands, and in whose catalog. Pure."""
+"""Name of a drain's Iceberg table and of its catalog. Pure."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -30,7 +30,7 @@ class TableName:
 
     @classmethod
     def of_target(cls, target: str | None) -> Self:
-        """Read what ``target`` gave."""
+        """Parse the text of ``target``."""
         if target is None:
             return cls()
         catalog, _, table = target.partition(":")

@@ -1,6 +1,6 @@
-"""Cuts what a catalog's properties say out of messages: they are addresses, passwords and tokens.
+"""Redact a catalog's properties in messages: they hold addresses, passwords and tokens.
 
-What pyiceberg and its libraries raise may have any of them in it.
+Exceptions of pyiceberg and its libraries may hold any of them.
 """
 
 import re
@@ -17,7 +17,7 @@ _SHORT = 4
 
 
 def configured(catalog: str | None) -> dict[str, str]:
-    """What pyiceberg's configuration says of a catalog; nothing where that can't be read."""
+    """Return pyiceberg's configuration of a catalog; empty if unreadable."""
     try:
         found = None if catalog is None else Config().get_catalog_config(catalog)
         return {name: str(value) for name, value in (found or {}).items()}
@@ -26,7 +26,7 @@ def configured(catalog: str | None) -> dict[str, str]:
 
 
 def without_secrets(message: str, properties: Mapping[str, str]) -> str:
-    """The message without values of properties, their parts, and users of URIs.
+    """Remove values of properties, their parts and users of URIs from a message.
 
     Args:
         message: of an error.
@@ -43,7 +43,7 @@ def without_secrets(message: str, properties: Mapping[str, str]) -> str:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """A value, and what a library may take out of it: user, password, what is asked for."""
+    """Return a value and its parts that a library may show: user, password, query."""
     yield value
     try:
         address = urlsplit(value)
@@ -59,7 +59,7 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """As it is, decoded, without space around, and as it is shown between quotes."""
+    """Return a text as it is, decoded, stripped, and as shown between quotes."""
     for one in (text, unquote(text)):
         for form in (one, one.strip(), repr(one)[1:-1], repr(one.encode())[2:-1]):
             if form.strip():

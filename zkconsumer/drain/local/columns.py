@@ -1,4 +1,4 @@
-"""Messages as Arrow columns: those of the source, as a landing's files have them."""
+"""Messages as Arrow columns: the source's, as in a landing's files."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ _NO_TIME = -1
 
 
 def batch_of(part: RangePart, partition: int, *, with_headers: bool = False) -> pa.RecordBatch:
-    """One batch of all records of a part, in their order.
+    """Build one batch of all records of a part, in order.
 
     Args:
         part: of a range.
@@ -42,7 +42,7 @@ def batch_of(part: RangePart, partition: int, *, with_headers: bool = False) -> 
         with_headers: whether to add a column ``headers``, null where a record has none.
 
     Raises:
-        BufferError: somebody changed the bytes after they were checked.
+        BufferError: the bytes changed after they were checked.
     """
     columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
     rows = pa.RecordBatch.from_arrays(
@@ -70,11 +70,11 @@ def _with_headers(rows: pa.RecordBatch, part: RangePart) -> pa.RecordBatch:
 
 
 def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:
-    """Each row's hash, an int64: what a checksum is the sum of.
+    """Return each row's hash, an int64; a checksum is their sum.
 
     Args:
         rows: with the columns of ``SCHEMA``, in any order.
-        with_time: whether the timestamp counts, or all rows are hashed as if they had none.
+        with_time: whether the timestamp is hashed; else every row's counts as null.
     """
     if ENGINE is not Engine.NATIVE:
         return _pure_hashes(rows, with_time=with_time)

@@ -1,4 +1,4 @@
-"""Where the local engine's data files are opened: the seam between formats and file systems."""
+"""Interface between the local engine's file formats and file systems."""
 
 from pathlib import Path
 from typing import Protocol
@@ -15,26 +15,26 @@ class DataFiles(Protocol):
     Methods raise ``OSError``, or ``DrainError`` where a store fails.
 
     Attributes:
-        held_bytes: of memory, by each file that is being written.
+        held_bytes: memory held by each file that is being written.
     """
 
     held_bytes: int
 
     def output(self, path: str) -> pa.NativeFile:
-        """A new file, to be written from its beginning."""
+        """Open a new file for writing."""
         ...
 
     def keep(self, path: str) -> None:
-        """See that a file that was written and closed is kept, whatever happens."""
+        """Make a written and closed file durable."""
         ...
 
     def input(self, path: str) -> pa.NativeFile:
-        """A file that is there, to be read anywhere."""
+        """Open an existing file for random access."""
         ...
 
 
 class LocalFiles:
-    """See ``DataFiles``: those of this machine.
+    """Data files of this machine. See ``DataFiles``.
 
     Args:
         storage: where they are.

@@ -1,4 +1,4 @@
-"""Rows of a topic, written to files by date; a bounded number of them waits in memory."""
+"""Write a topic's rows to files by date; a bounded number is buffered."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -26,14 +26,14 @@ FileColumns = Callable[[pa.Schema], pa.Schema]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNaming:
-    """Where files go, and how they are called.
+    """Folder and names of files.
 
     Attributes:
         folder: below the drain's path.
         topic: a folder in it.
         task: a number that no other writer of the same folder has.
         file_format: ``parquet`` or ``json``.
-        created_ms: of the plan: the day of messages without a time.
+        created_ms: of the plan: gives the day of messages without a timestamp.
         file_columns: gives a table's columns of files, topic and date among them; None where both
             are in the path alone.
     """
@@ -48,7 +48,7 @@ class FileNaming:
 
 @dataclass(slots=True, eq=False)
 class _Day:
-    """The rows of a date that wait, and the file that they go to."""
+    """The buffered rows of a date, and their file."""
 
     waiting: list[pa.RecordBatch] = field(default_factory=list)
     size_bytes: int = 0
@@ -57,12 +57,12 @@ class _Day:
 
 
 class DatedFiles:
-    """Writes one piece of a plan. Thread: one.
+    """Writes the rows of one piece of a plan, by date. Thread: one.
 
     Args:
-        files: where to.
+        files: opens them.
         naming: what they are called.
-        shares: how much may wait before it is written, and how many files may be open.
+        shares: limits of buffered bytes and of open files.
     """
 
     def __init__(self, files: DataFiles, naming: FileNaming, shares: Shares) -> None:
@@ -77,7 +77,7 @@ class DatedFiles:
         self._name = f"part-{naming.task:05d}-{uuid.uuid4()}"
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Take rows in; their order stays within a date. A file has the columns of its first."""
+        """Buffer rows, in order within a date. A file has the columns of its first rows."""
         if self._columns is not None and not self._columns.equals(rows.schema):
             self._finish_all()
         self._columns = rows.schema
@@ -91,7 +91,7 @@ class DatedFiles:
             self._flush(largest)
 
     def close(self) -> list[str]:
-        """Write what waits; gives the paths of all files, which are kept from now on."""
+        """Flush all rows; return the paths of all files, which are durable then."""
         self._finish_all()
         return self._written
 
@@ -124,7 +124,7 @@ class DatedFiles:
         return formats.create(self._files, path, naming.file_format, columns)
 
     def _make_space(self) -> None:
-        """Close a file where too many are open: a later row of its date gets another one."""
+        """Close a file if too many are open: a later row of its date gets another one."""
         opened = [of_day for of_day in self._days.values() if of_day.file is not None]
         if len(opened) >= self._shares.open_files:
             self._finish(opened[0])
@@ -141,7 +141,7 @@ class DatedFiles:
         date = (_EPOCH + timedelta(days=day)).date().isoformat()
         name = f"{self._name}.c{len(self._written) + self._open():03d}"
         ending = formats.ending(naming.file_format)
-        # As Spark writes names that Kafka allows; another would lead out of the folder.
+        # Names that Kafka allows, as Spark writes them; others could escape the folder.
         topic = quote(naming.topic, safe="")
         return f"{naming.folder}/topic={topic}/date={date}/{name}.{ending}"
 
@@ -150,10 +150,10 @@ class DatedFiles:
 
 
 def _by_day(rows: pa.RecordBatch, planned: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each day, in UTC; of the planned one where they have no time.
+    """Group rows by day, in UTC; rows without timestamp get the plan's.
 
-    Also where the time is behind the year 9999, as when a producer took microseconds for
-    milliseconds: one folder that readers can't take for a date would make texts of all of them.
+    So do timestamps after the year 9999, as when a producer took microseconds for
+    milliseconds: one folder that is no date would make readers type the column as text.
     """
     times = rows.column("timestamp")
     if times.null_count == len(rows):

@@ -1,4 +1,4 @@
-"""What pyarrow and the file systems say when a job of a drain fails, as one sentence."""
+"""Describe errors of pyarrow and file systems in one sentence."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,10 @@ _SHOWN_CHARS = 2_000
 
 @contextmanager
 def described_by_arrow(what: str) -> Iterator[None]:
-    """Turn what pyarrow raises into a ``DrainError``.
+    """Turn pyarrow's exceptions into a ``DrainError``.
 
     Args:
-        what: was tried, for the message.
+        what: the operation, for the message.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the footer of a Parquet file says of its columns, as a table's manifest keeps it."""
+"""Read column statistics from Parquet footers, as a table's manifest keeps them."""
 
 import struct
 from collections.abc import Mapping
@@ -15,15 +15,14 @@ _MOST_BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFooter:
-    """One column of a file.
+    """Statistics of one column of a file.
 
     Attributes:
-        size_bytes: as it is stored.
+        size_bytes: compressed, as stored.
         values: how many, nulls included.
-        nulls: how many of them are null; None where the footer does not tell, or a row may have
+        nulls: how many of them are null; None if the footer has no count, or a row may have
             many.
-        least: the smallest, in Iceberg's form of a single value; None where none is known, or it
-            is long.
+        least: the smallest, in Iceberg's single-value serialization; None if unknown or long.
         most: the largest.
     """
 
@@ -36,7 +35,7 @@ class ColumnFooter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFooter:
-    """One file.
+    """Statistics of one file.
 
     Attributes:
         rows: how many.
@@ -50,7 +49,7 @@ class FileFooter:
 
 
 def read_footer(files: DataFiles, path: str) -> FileFooter:
-    """Read what a file says of itself.
+    """Read a file's footer.
 
     Args:
         files: where it is.
@@ -82,10 +81,10 @@ def _begin(chunk: pq.ColumnChunkMetaData) -> int:
 
 
 def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> ColumnFooter:
-    # Of what is in lists and maps, bounds say nothing of rows.
+    # Bounds of values in lists and maps say nothing of rows.
     known = [chunk.statistics for chunk in chunks if chunk.is_stats_set and not is_repeated]
     told = len(known) == len(chunks) and bool(chunks)
-    # A group that holds nothing but nulls has no bounds, and hides none.
+    # A group of nulls alone has no bounds, and needs none.
     bound = [one for one in known if one.has_min_max]
     bounded = told and bool(bound) and all(one.has_min_max or not one.num_values for one in known)
     return ColumnFooter(
@@ -102,9 +101,9 @@ def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> Colum
 
 
 def _single(kind: str, value: object) -> bytes | None:
-    """A value as a manifest has it: numbers are little endian, texts their bytes."""
+    """Serialize a value for a manifest: numbers little endian, strings as bytes."""
     if isinstance(value, int):
         return struct.pack(_NUMBERS[kind], value) if kind in _NUMBERS else None
-    # Not of a fixed length: those are decimals here, which Iceberg keeps in fewer bytes.
+    # No fixed lengths: those are decimals, which Iceberg keeps in fewer bytes.
     is_short = kind == "BYTE_ARRAY" and isinstance(value, bytes) and len(value) <= _MOST_BYTES
     return value if isinstance(value, bytes) and is_short else None

@@ -1,4 +1,4 @@
-"""The files of a landing: rows written to one, and read back, a bounded piece at a time."""
+"""Write and read the files of a landing, a bounded piece at a time."""
 
 import base64
 import io
@@ -35,11 +35,11 @@ class RowFile(Protocol):
     """A file that is being written. Thread: one."""
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows with the file's columns; they are not kept in memory."""
+        """Append rows with the file's columns; nothing is retained."""
         ...
 
     def written_bytes(self) -> int:
-        """How long the file is so far."""
+        """Return the bytes written so far."""
         ...
 
     def close(self) -> None:
@@ -48,7 +48,7 @@ class RowFile(Protocol):
 
 
 class ParquetFile:
-    """See ``RowFile``: what is written at once is a row group.
+    """A Parquet file; each write is a row group. See ``RowFile``.
 
     Args:
         sink: is closed with it.
@@ -83,7 +83,7 @@ class ParquetFile:
 
 
 class JsonFile:
-    """See ``RowFile``: a message a line, its bytes as base64, as Spark writes it.
+    """A file of JSON lines, bytes as base64, as Spark writes it. See ``RowFile``.
 
     Args:
         sink: is closed with it.
@@ -109,10 +109,10 @@ class JsonFile:
 
 
 def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = SCHEMA) -> RowFile:
-    """Begin a file.
+    """Create a file.
 
     Args:
-        files: where it is to be.
+        files: opens it.
         path: its own.
         file_format: ``parquet`` or ``json``.
         columns: of the rows: those of ``SCHEMA``, and of Parquet perhaps more behind them.
@@ -122,7 +122,7 @@ def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = S
 
 
 def _leaves(field: pa.Field, above: str = "") -> Iterator[str]:
-    """What Parquet calls the columns that a field comes to."""
+    """Return Parquet's names of a field's leaf columns."""
     path, kind = f"{above}{field.name}", field.type
     if pa.types.is_struct(kind):
         for inner in kind:
@@ -137,12 +137,12 @@ def _leaves(field: pa.Field, above: str = "") -> Iterator[str]:
 
 
 def ending(file_format: str) -> str:
-    """How names of such files end; as Spark's do."""
+    """Return the file name extension, as Spark's."""
     return "json" if file_format == "json" else "snappy.parquet"
 
 
 def read(files: DataFiles, path: str, file_format: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, with the columns of ``SCHEMA``; values as they were in the log.
+    """Yield the rows of a file, with the columns of ``SCHEMA``; values as in the log.
 
     Raises:
         pa.ArrowException: it is damaged, or has other columns.
@@ -173,7 +173,7 @@ def _read_parquet(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
 
 
 def _with_prefix(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Put what was taken off values before them again; SCHEMA's columns, in any order."""
+    """Restore the stripped prefix of values; return SCHEMA's columns, in any order."""
     values, prefixes = rows.column("value"), rows.column(PREFIX)
     nothing = pa.scalar(b"", pa.binary())
     whole = pc.binary_join_element_wise(pc.fill_null(prefixes, b""), values, nothing)
@@ -182,7 +182,7 @@ def _with_prefix(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The same in our types: other writers have other units of time."""
+    """Cast rows to our types: other writers have other units of time."""
     if rows.schema.equals(SCHEMA):
         return rows
     return pa.RecordBatch.from_arrays(
@@ -226,7 +226,7 @@ def _row(line: bytes) -> dict[str, Any]:
 
 
 def _reported(micros: int) -> str:
-    """A time as Spark writes it; years of more than four digits have a sign."""
+    """Format a time as Spark does; years of more than four digits have a sign."""
     ages, rest = divmod(micros, _AGE_US)
     at = _EPOCH + timedelta(microseconds=rest)
     year = at.year + ages * _AGE_YEARS

@@ -1,7 +1,7 @@
-"""A drain's columns in an Iceberg table: what the table lacks of them, and its numbers of them.
+"""A drain's columns in an Iceberg table: the missing ones, and all field ids.
 
-Readers of a table know a column by its number, nested ones as well: each field of a struct has its
-own, and so have the elements of lists, and the keys and values of maps.
+Readers of a table know a column by its field id, nested ones as well: each field of a struct has
+its own, and so have the elements of lists, and the keys and values of maps.
 """
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ _ID = b"PARQUET:field_id"
 
 
 def lacking(columns: pa.Schema, table: Schema) -> pa.Schema:
-    """Find the columns that a table does not have, or not with all that is nested in them.
+    """Find the columns that a table lacks, or lacks nested fields of.
 
     Args:
         columns: of files.
@@ -24,7 +24,7 @@ def lacking(columns: pa.Schema, table: Schema) -> pa.Schema:
 
 
 def numbered(columns: pa.Schema, table: Schema) -> pa.Schema:
-    """Give the same columns, each with the number by which a table knows it.
+    """Return the same columns, each with its field id in a table.
 
     Args:
         columns: of files; the table has them all.
@@ -35,7 +35,7 @@ def numbered(columns: pa.Schema, table: Schema) -> pa.Schema:
 
 
 def leaf_numbers(table: Schema) -> dict[str, int]:
-    """Give the numbers of a table's columns of Parquet, by their paths in its files.
+    """Return the field ids of a table's Parquet columns, by their paths in its files.
 
     Args:
         table: its columns.

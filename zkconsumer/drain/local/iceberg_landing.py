@@ -1,6 +1,6 @@
-"""Lands an Iceberg table: files as ever, then one commit of the table that names them.
+"""Land an Iceberg table: files as usual, then one table commit that adds them.
 
-Readers of the table see a batch wholly or not at all.
+Readers of the table see a batch as a whole or not at all.
 """
 
 from zkconsumer.drain.fields import JsonValue
@@ -17,11 +17,11 @@ from zkconsumer.errors import DrainError
 
 
 class IcebergLanding:
-    """See ``Landing``.
+    """Lands batches in an Iceberg table. See ``Landing``.
 
     Args:
         storage: the drain's; the table's files are there, too.
-        files: opens these.
+        files: opens the table's files.
         table: the drain's.
         writer: writes Parquet, with the columns that ``columns`` of this gives.
     """
@@ -40,16 +40,16 @@ class IcebergLanding:
         return "iceberg"
 
     def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
-        """The table needs nothing kept."""
+        """Return no notes: the table needs none."""
         return self._landing.prepare(plan)
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Write the files aside, if the table has all batches before."""
+        """Stage the files, if the table has all earlier batches."""
         self._table.expect(drain_id(self._journal), plan.number)
         return self._landing.land(plan, attempt)
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """Move the files, then name them in the table, once."""
+        """Move the files, then add them to the table, once."""
         self._landing.publish(plan, manifest)
         self._table.append(drain_id(self._journal), manifest, self._footer)
 
@@ -59,10 +59,10 @@ class IcebergLanding:
 
 
 def drain_id(journal: BatchJournal) -> str:
-    """The id of the drain that has begun here.
+    """Return the id of the drain in this storage.
 
     Raises:
-        DrainError: its identity is gone.
+        DrainError: its identity file is gone.
     """
     identity = journal.identity()
     if identity is None:

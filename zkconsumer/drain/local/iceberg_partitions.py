@@ -1,7 +1,7 @@
-"""Which partition of its Iceberg table a drain's file is in, by whichever of the table's specs.
+"""Compute the Iceberg partition of a drain's file, by any of the table's specs.
 
-Others may give a table another spec. Files that were written by a former one stay right, and new
-ones may be written by it: readers plan by the spec of each file. Pure.
+Other programs may change a table's spec. Files of a former spec stay valid, and new ones may use
+it: readers plan by the spec of each file. Pure.
 """
 
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ _KINDS = {"topic": StringType(), "date": DateType()}
 
 
 def spec_of(metadata: TableMetadata) -> PartitionSpec | None:
-    """The spec by which a drain's files are partitioned: by topic and date as they are.
+    """Return the spec that partitions by topic and date, untransformed, as a drain does.
 
     Args:
         metadata: the table's.
 
     Returns:
-        The current one if it is that; None where the table has none.
+        The current one if it does; None if the table has none.
     """
     ids = _ids(metadata)
     if len(ids) < len(PLACE.names):
@@ -42,11 +42,11 @@ def spec_of(metadata: TableMetadata) -> PartitionSpec | None:
 
 
 def partition_of(spec: PartitionSpec, ids: Mapping[str, int], where: Mapping[str, str]) -> Record:
-    """The partition of a file by a spec that ``spec_of`` found.
+    """Return the partition of a file by a spec that ``spec_of`` found.
 
     Args:
         spec: of the file.
-        ids: the table's numbers of its columns.
+        ids: the table's field ids.
         where: topic, and date as ``2014-05-13``.
     """
     values = {ids[name]: value for name, value in _values(where).items()}
@@ -54,14 +54,14 @@ def partition_of(spec: PartitionSpec, ids: Mapping[str, int], where: Mapping[str
 
 
 def is_elsewhere(metadata: TableMetadata, file: DataFile, path: str) -> bool:
-    """Whether a table says another topic or date of a file than the file's folders.
+    """Return whether a table's topic or date of a file differ from its folders'.
 
     Readers who filter by these would miss it.
 
     Args:
         metadata: the table's.
-        file: as the table has it.
-        path: the file's, ``topic=T/date=D`` in it; others say nothing.
+        file: the table's entry.
+        path: the file's, with ``topic=T/date=D``; others are never misplaced.
     """
     steps = (step.partition("=") for step in path.split("/")[:-1])
     where = {name: unquote(value) for name, _, value in steps if name in _KINDS}
@@ -79,14 +79,14 @@ def is_elsewhere(metadata: TableMetadata, file: DataFile, path: str) -> bool:
 
 
 def _ids(metadata: TableMetadata) -> dict[str, int]:
-    """Numbers of topic and date, where the table has them."""
+    """Return the field ids of topic and date, as far as the table has them."""
     return {
         field.name: field.field_id for field in metadata.schema().fields if field.name in _KINDS
     }
 
 
 def _values(where: Mapping[str, str]) -> dict[str, Any]:
-    """As a table has them: days since the epoch."""
+    """Return partition values as a table has them: dates are days since the epoch."""
     return {
         name: date_str_to_days(value) if name == "date" else value
         for name, value in where.items()

@@ -1,4 +1,4 @@
-"""The Iceberg table of a drain, through pyiceberg: made, written to, and read again.
+"""Create, write and read the Iceberg table of a drain, through pyiceberg.
 
 A batch is one commit. Its summary says which drain and batch it is and which offsets it has, and a
 property of the table, set by the same commit, which batch was the last: snapshots expire,
@@ -79,7 +79,7 @@ _TYPES = {
 _SYNCED = "zkconsumer.drain.local.synced_files.SyncedFiles"
 _PROPERTIES = {
     "format-version": "2",
-    # Each commit writes the table's description anew, all snapshots in it.
+    # Each commit rewrites the table's metadata, with all snapshots.
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
@@ -91,13 +91,13 @@ _SHOWN_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """What a reader of the table finds.
+    """The table's current state, as readers see it.
 
     Attributes:
         files: URIs of the data files.
-        misplaced: those of them whose entry in the table says another partition than their folders.
-        commits: those of the drain, of all snapshots that lead to the current one.
-        is_whole: whether all snapshots since the first are there, none expired.
+        misplaced: those whose partition in the table differs from their folders'.
+        commits: the drain's, among the current snapshot and its ancestors.
+        is_whole: whether no snapshot since the first has expired.
     """
 
     files: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class TableState:
 
 
 class IcebergTable:
-    """One drain's table. Thread: one at a time. All methods raise ``DrainError``.
+    """Creates and reads a drain's table. Thread: one at a time. All methods raise ``DrainError``.
 
     Args:
         name: which table, and whose catalog.
@@ -148,9 +148,9 @@ class IcebergTable:
             )
 
     def file_columns(self, drain: str, rows: pa.Schema = SCHEMA) -> pa.Schema:
-        """The columns that a data file is to have, with the table's numbers of them.
+        """Return the columns of a data file, with the table's field ids.
 
-        The table is made where there is none, and gets the columns that it lacks.
+        Creates the table if there is none, and adds the columns that it lacks.
 
         Args:
             drain: the drain's id.
@@ -162,7 +162,7 @@ class IcebergTable:
             return numbered(columns, table.schema())
 
     def expect(self, drain: str, number: int) -> None:
-        """Refuse a batch before anything of it is read, where the table lacks what came before.
+        """Refuse a batch, before any of it is read, if the table lacks earlier ones.
 
         Args:
             drain: the drain's id.
@@ -176,7 +176,7 @@ class IcebergTable:
     def append(
         self, drain: str, manifest: Manifest, footer: Callable[[LandedFile], FileFooter]
     ) -> None:
-        """Make a batch visible, unless it is there.
+        """Commit a batch's files, unless the table has them.
 
         Args:
             drain: the drain's id.
@@ -199,7 +199,7 @@ class IcebergTable:
             self._tried(append)
 
     def state(self, drain: str) -> TableState:
-        """What a reader finds; nothing where there is no table.
+        """Read the current state; empty if there is no table.
 
         Args:
             drain: the drain's id.
@@ -223,7 +223,7 @@ class IcebergTable:
         )
 
     def below(self, uri: str) -> str | None:
-        """A data file's path below the drain's own; None where it is elsewhere."""
+        """Return a data file's path below the drain's own; None if it is elsewhere."""
         base = f"{self._location}/"
         at = location_of(uri)
         return at.removeprefix(base) if at.startswith(base) else None
@@ -247,10 +247,10 @@ class IcebergTable:
         return SqlCatalog(DEFAULT_CATALOG, warehouse=self._location, **synced)
 
     def _tried(self, change: Callable[[], R]) -> R:
-        """Do what others' commits may come between, until it is done."""
+        """Run an operation, again after each conflict with another commit."""
         for attempt in range(_TRIES):
             if attempt:
-                # Those who were late together must not come together again.
+                # Jitter: writers that conflicted once must not meet again.
                 self._pause(_BACKOFF.delay_ms(attempt - 1, random.random()))  # noqa: S311
             try:
                 return change()
@@ -259,7 +259,7 @@ class IcebergTable:
         raise DrainError(f"{self._what}: others change it all the time, {_TRIES} commits failed")
 
     def _ready(self, drain: str, number: int = 1, columns: pa.Schema | None = None) -> Table:
-        """Return the table as it is now, with these columns; the first batch makes it."""
+        """Load the table, with these columns; the first batch creates it."""
         try:
             table = self._catalog.load_table(self._name.table)
         except (NoSuchTableError, NoSuchNamespaceError):
@@ -387,7 +387,7 @@ class IcebergTable:
 
     @contextmanager
     def _door(self) -> Iterator[None]:
-        """Turn what pyiceberg raises into a ``DrainError``."""
+        """Turn pyiceberg's exceptions into a ``DrainError``."""
         try:
             yield
         except ZkConsumerError:
@@ -401,7 +401,7 @@ class IcebergTable:
 
 
 def location_of(uri: str) -> str:
-    """A path or URI of a storage as tables have it: absolute, with a scheme."""
+    """Return a storage's path or URI as tables have it: absolute, with a scheme."""
     if uri.startswith("s3a://"):
         return "s3://" + uri.removeprefix("s3a://")
     if uri.startswith("/"):
@@ -412,7 +412,7 @@ def location_of(uri: str) -> str:
 
 
 def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
-    """Ranges as the table's snapshots have them."""
+    """Format ranges as the table's snapshots have them."""
     return frozenset(
         (
             one.topic_partition.topic,
@@ -425,7 +425,7 @@ def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
 
 
 def _offsets(ranges: Iterable[OffsetRange]) -> dict[str, JsonValue]:
-    """``{"weblog": {"0": [100, 200]}}``."""
+    """Format offsets: ``{"weblog": {"0": [100, 200]}}``."""
     found: dict[str, Any] = {}
     for topic, partition, begin, end in sorted(offsets_of(ranges)):
         found.setdefault(topic, {})[str(partition)] = [begin, end]
@@ -433,7 +433,7 @@ def _offsets(ranges: Iterable[OffsetRange]) -> dict[str, JsonValue]:
 
 
 def _last_batch(table: Table, drain: str) -> int:
-    """The newest batch that readers find; 0 where there is none.
+    """Return the number of the newest visible batch; 0 if there is none.
 
     It is the newest that leads to the current snapshot: a table that was rolled back has others.
     Where the snapshots of all its batches have expired, a property tells.
@@ -447,7 +447,7 @@ def _last_batch(table: Table, drain: str) -> int:
 
 
 def _is_whole(snapshots: Sequence[Snapshot]) -> bool:
-    """Whether those that lead to the current one are all that there ever were.
+    """Return whether no ancestor of the current snapshot has expired.
 
     Not by their parents: what expires one may take its name from its child.
     """
@@ -467,7 +467,7 @@ def _commits(snapshots: Iterable[Snapshot], drain: str) -> Iterator[TableCommit]
 
 
 def _parsed(text: str) -> Offsets:
-    """What ``_offsets`` wrote; nothing where somebody wrote something else."""
+    """Parse what ``_offsets`` wrote; empty if it is anything else."""
     try:
         return frozenset(
             (topic, int(partition), int(begin), int(end))

@@ -1,4 +1,4 @@
-"""Landed rows as this process reads them, and holds them against the cluster.
+"""Read landed rows in this process, and compare them with the cluster.
 
 Both sides are summed up in blocks of offsets; only blocks whose sums differ are then compared
 message by message, some at a time.
@@ -43,7 +43,7 @@ _Ranges = Mapping[TopicPartition, Run]
 
 
 class Block(NamedTuple):
-    """A stretch of ``BLOCK`` offsets of a partition."""
+    """``BLOCK`` consecutive offsets of a partition."""
 
     topic_partition: TopicPartition
     number: int
@@ -58,10 +58,10 @@ _Sums = dict[Block, Contents]
 
 
 class LocalRows:
-    """See ``LandedRows``.
+    """Landed rows, read in this process. See ``LandedRows``.
 
     Args:
-        files: where the landed ones are.
+        files: opens the landed ones.
         paths: those to read, in folders ``topic=T/date=D``.
         file_format: ``parquet`` or ``json``.
         shares: of the memory.
@@ -138,7 +138,7 @@ class LocalRows:
         cluster: tuple[LocalRangeRows, _Ranges],
         found: dict[TopicPartition, dict[Difference, Differing]],
     ) -> None:
-        """Add which messages of some blocks differ, and how."""
+        """Add the differing messages of some blocks, with the kind of difference."""
         rows, ranges = cluster
         ours: dict[Block, list[pa.Table]] = {}
         for path in paths:
@@ -159,7 +159,7 @@ class LocalRows:
         return in_threads(job, self._paths, threads=self._shares.threads, name="verify")
 
     def _read(self, path: str, shared: Cancellation) -> Iterator[pa.RecordBatch]:
-        """The rows of a file, up to where it can't be read."""
+        """Yield the rows of a file, up to any damage."""
         self._files.input(path).close()
         try:
             for rows in formats.read(self._files, path, self._format):
@@ -187,7 +187,7 @@ def _merge(sums: _Sums, more: _Sums) -> None:
 
 
 def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch:
-    """Those rows of a topic that are compared."""
+    """Return the rows of a topic that are compared."""
     placed = with_place(rows)
     partitions, offsets = placed.column("partition"), placed.column("offset")
     wanted = pa.repeat(pa.scalar(value=False), len(placed))
@@ -237,7 +237,7 @@ def _hashed(rows: pa.RecordBatch, name: str) -> pa.Table:
 def _parted(
     topic: str, rows: pa.RecordBatch, blocks: Sequence[Block]
 ) -> Iterator[tuple[Block, pa.RecordBatch]]:
-    """The rows of each of these blocks."""
+    """Split rows by these blocks."""
     partitions, offsets = rows.column("partition"), rows.column("offset")
     for block in blocks:
         tp, run = block.topic_partition, block.run

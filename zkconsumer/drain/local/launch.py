@@ -1,4 +1,4 @@
-"""Drains and verifies in this process."""
+"""Drain and verify in this process."""
 
 from collections.abc import Mapping
 
@@ -22,9 +22,9 @@ def drain_locally(
     """Land topics exactly once, without Spark; else as ``drain``.
 
     Args:
-        settings: what to drain, and where to.
-        memory_mb: about what the process may take.
-        watch: is told what goes on.
+        settings: source, target and options.
+        memory_mb: approximate memory limit of the process.
+        watch: is notified of progress.
         stop: ends it before the next batch.
 
     Raises:
@@ -44,11 +44,11 @@ def verify_locally(
     target_options: Mapping[str, str] | None = None,
     memory_mb: int = DEFAULT_MEMORY_MB,
 ) -> DrainProof:
-    """Look at a whole drain, without Spark; else as ``verify``.
+    """Verify a whole drain, without Spark; else as ``verify``.
 
     Args:
         path: where the drain is.
-        cluster: options of the source, to compare with the cluster, too; None not to.
+        cluster: options of the source, to compare with the cluster; None to skip that.
         target_options: of the storage of a Delta table, as ``deltalake`` takes them.
         memory_mb: about what the process may take.
 

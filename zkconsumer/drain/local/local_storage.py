@@ -1,4 +1,4 @@
-"""Folders of this machine as a drain's storage, without Spark.
+"""Keep a drain in a local folder, without Spark.
 
 What Hadoop's local file system does, so that both engines work on one folder: a file gets its name
 by a link, which never replaces another. Besides, what is acknowledged here was synced.
@@ -17,7 +17,7 @@ from zkconsumer.errors import DrainError
 
 
 class LocalStorage:
-    """See ``Storage``.
+    """A local folder as storage. See ``Storage``.
 
     Args:
         path: a folder, or a URI ``file:``; it need not be there.
@@ -93,7 +93,7 @@ class LocalStorage:
                 raise missing(self.uri(source), self.uri(target))
             sync_folder(there.parent)
             if here.exists():
-                # Of the move that was cut off between the link and this; else a foreign file.
+                # Left by a move killed between the link and this; else a foreign file.
                 if not here.samefile(there) and here.stat().st_size != there.stat().st_size:
                     raise in_the_way(self.uri(source), self.uri(target))
                 here.unlink(missing_ok=True)
@@ -112,7 +112,7 @@ class LocalStorage:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, where they are not there; the disk keeps their names."""
+    """Create and sync a folder and its missing parents."""
     made = []
     while not path.exists():
         made.append(path)
@@ -123,12 +123,12 @@ def make_folder(path: Path) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Have the disk keep what was written to a file."""
+    """Sync a file's contents to disk."""
     _sync(path)
 
 
 def sync_folder(path: Path) -> None:
-    """Have the disk keep a folder's names."""
+    """Sync a folder's entries to disk."""
     _sync(str(path))
 
 

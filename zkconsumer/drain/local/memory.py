@@ -1,4 +1,4 @@
-"""How the memory that a local engine may take is shared out. Pure."""
+"""Divide a local engine's memory among its parts. Pure."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -19,13 +19,13 @@ the files that are open, and what the writer makes of them."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """What each part of the work may take, in bytes.
+    """Memory limits of each part of the work, in bytes.
 
     Attributes:
         threads: how many ranges are read at once.
-        fetch_bytes: asked for at once.
-        part_bytes: of the records that are looked at together.
-        group_bytes: of the rows that wait for being written together.
+        fetch_bytes: of one fetch request.
+        part_bytes: of the records processed together.
+        group_bytes: of the rows buffered for one write.
         open_files: how many a thread may write at once.
     """
 
@@ -37,13 +37,13 @@ class Shares:
 
     @classmethod
     def of(cls, memory_mb: int, cores: int, *, held_bytes: int = 0, libraries_mb: int = 0) -> Self:
-        """Share out.
+        """Divide the memory.
 
         Args:
-            memory_mb: about what the process may take.
+            memory_mb: approximate memory limit of the process.
             cores: how many threads may compute at once.
-            held_bytes: what a file that is being written holds back.
-            libraries_mb: what those take that not every drain loads.
+            held_bytes: buffered by each file that is being written.
+            libraries_mb: memory of optional libraries.
         """
         free = max(memory_mb - _BASE_MB - libraries_mb, 0) * _MB
         least = _LEAST_SHARE + (1 + _ON_THEIR_WAY) * held_bytes
@@ -63,5 +63,5 @@ class Shares:
         )
 
     def halved(self) -> "Shares":
-        """For what is written beside the rest, and is little: half of what may wait."""
+        """Return shares for a small side output: half the buffered bytes."""
         return replace(self, group_bytes=max(self.group_bytes // 2, 1))

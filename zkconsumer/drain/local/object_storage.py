@@ -1,9 +1,9 @@
-"""A bucket of S3 as a drain's storage, and the data files in it, without Spark.
+"""Keep a drain and its data files in an S3 bucket, without Spark.
 
-What is created is put on the condition that nothing is there (``If-None-Match``), so two drains
-can't both make a batch theirs. Renaming there is copying, then deleting.
+Objects are created only if absent (``If-None-Match``), so two drains can't both commit a batch.
+Renaming there is copying, then deleting.
 
-Where the bucket is and how to get in say the environment's ``AWS_*`` variables, as for other tools.
+Address and credentials come from the ``AWS_*`` environment variables, as for other tools.
 """
 
 import io
@@ -27,7 +27,7 @@ _Door = Callable[[], AbstractContextManager[None]]
 
 
 class ObjectStorage:
-    """See ``Storage``.
+    """An S3 prefix as storage. See ``Storage``.
 
     Args:
         path: ``s3://bucket/folder``.
@@ -74,7 +74,7 @@ class ObjectStorage:
             try:
                 obstore.put(self.store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
-                # It is ours where only the answer to a first try got lost: no other is the same.
+                # It is ours if only the response to a first try got lost: no other is equal.
                 return bool(data) and self.read(path) == data
             return True
 
@@ -133,10 +133,10 @@ class ObjectStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Turn what the store says into a ``DrainError``: that it fails says nothing of a file.
+        """Turn the store's exceptions into a ``DrainError``: its failure is no missing file.
 
         Args:
-            path: is asked for, for the message.
+            path: the requested one, for the message.
         """
         try:
             yield
@@ -147,7 +147,7 @@ class ObjectStorage:
 
 
 class ObjectFiles:
-    """See ``DataFiles``: objects, which are there once they are written wholly.
+    """Objects, visible once written completely. See ``DataFiles``.
 
     Args:
         storage: where they are.
@@ -170,7 +170,7 @@ class ObjectFiles:
         return pa.PythonFile(_Upload(writer, door), mode="w")
 
     def keep(self, path: str) -> None:
-        """What the store has acknowledged it keeps."""
+        """Do nothing: acknowledged objects are durable."""
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
@@ -183,7 +183,7 @@ class ObjectFiles:
 
 
 class _Upload(io.RawIOBase):
-    """An object in the making, as Python's files are: pyarrow asks for the attribute ``closed``."""
+    """An upload as a Python file object: pyarrow reads the attribute ``closed``."""
 
     def __init__(self, writer: Any, door: _Door) -> None:
         self._writer = writer
@@ -201,7 +201,7 @@ class _Upload(io.RawIOBase):
         return len(view)
 
     def close(self) -> None:
-        """Finish the object: from now on it is there."""
+        """Complete the upload: the object is visible from now on."""
         if not self.closed:
             super().close()
             with self._door():
@@ -209,7 +209,7 @@ class _Upload(io.RawIOBase):
 
 
 class _Download(io.RawIOBase):
-    """An object as Python's files are."""
+    """A download as a Python file object."""
 
     def __init__(self, reader: Any, door: _Door) -> None:
         self._reader = reader
@@ -224,16 +224,16 @@ class _Download(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, so many at most."""
+        """Read at most so many bytes."""
         with self._door():
             return bytes(self._reader.read(None if size < 0 else size))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go somewhere else."""
+        """Change the position."""
         with self._door():
             return int(self._reader.seek(offset, whence))
 
     def tell(self) -> int:
-        """Where the next byte is."""
+        """Return the position."""
         with self._door():
             return int(self._reader.tell())

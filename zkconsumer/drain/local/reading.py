@@ -1,4 +1,4 @@
-"""Reads exact ranges of a cluster in threads of this process."""
+"""Read exact ranges of a cluster in threads of this process."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ _LEAST_PIECE = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What one job reads.
+    """The input of one job: ranges of one topic.
 
     Attributes:
         number: of the piece, from 0.
@@ -52,7 +52,7 @@ class LocalRangeRows:
     """Reads ranges, several at once.
 
     Args:
-        options: of the source; what is read they need not say.
+        options: of the source; without subscription.
         shares: of the memory.
         with_headers: whether rows have a column ``headers``.
     """
@@ -73,7 +73,7 @@ class LocalRangeRows:
     def each(
         self, ranges: Sequence[OffsetRange], job: Callable[[Piece, Cancellation], R]
     ) -> Iterator[R]:
-        """Have a job read each piece of some ranges; gives what they return, as it comes.
+        """Run a job for each piece of some ranges; yield results as they complete.
 
         Raises:
             ZkConsumerError: the cluster can't be read; or what a job raises.
@@ -133,11 +133,11 @@ class LocalRangeRows:
 
 
 def bundled(pieces: Sequence[OffsetRange], least: int = _LEAST_PIECE) -> list[list[OffsetRange]]:
-    """Put small neighbours of a topic together, so that they do not make a file each.
+    """Merge a topic's small pieces, so that each does not become a file.
 
     Args:
         pieces: in any order.
-        least: how many offsets are worth a job of their own.
+        least: minimum offsets of a job.
     """
     bundles: list[list[OffsetRange]] = []
     counted = 0

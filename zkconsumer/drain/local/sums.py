@@ -1,4 +1,4 @@
-"""What rows add up to, and which offsets they have: a few numbers instead of a batch of rows."""
+"""Sum up rows and collect their offsets, without retaining the rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _Bounds = tuple[pa.Array, pa.Array]
 
 @dataclass(slots=True)
 class RowSums:
-    """The sums and the runs of rows, as far as they were added. Thread: one at a time.
+    """Accumulates checksums and offset runs of rows. Thread: one at a time.
 
     A run takes 16 bytes, and neighbouring rows are one.
     """
@@ -42,7 +42,7 @@ class RowSums:
             self.bounds.setdefault(TopicPartition(topic, partition), []).append(_bounds(offsets))
 
     def merge(self, other: "RowSums") -> None:
-        """Add what another has."""
+        """Add another's sums and runs."""
         self.unplaced += other.unplaced
         for tp, contents in other.contents.items():
             self.contents[tp] = self.contents.get(tp, Contents()) + contents
@@ -50,11 +50,11 @@ class RowSums:
             self.bounds.setdefault(tp, []).extend(bounds)
 
     def partitions(self) -> list[TopicPartition]:
-        """Those that have a row, sorted."""
+        """Return the partitions with rows, sorted."""
         return sorted(self.bounds)
 
     def runs(self, tp: TopicPartition) -> Iterator[Run]:
-        """The offsets of a partition, as sorted runs."""
+        """Return the offsets of a partition, as sorted runs."""
         bounds = self.bounds.get(tp)
         if not bounds:
             return
@@ -69,7 +69,7 @@ class RowSums:
 
 
 def with_place(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that have a partition and an offset."""
+    """Return the rows that have a partition and an offset."""
     partitions, offsets = rows.column("partition"), rows.column("offset")
     if not partitions.null_count and not offsets.null_count:
         return rows
@@ -77,7 +77,7 @@ def with_place(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def grouped(rows: pa.RecordBatch, *keys: pa.Array) -> dict[tuple[int, ...], Contents]:
-    """What the rows of each group add up to.
+    """Return count, bounds and checksum of each group of rows.
 
     Args:
         rows: each with a partition and an offset.
@@ -86,7 +86,7 @@ def grouped(rows: pa.RecordBatch, *keys: pa.Array) -> dict[tuple[int, ...], Cont
     names = [f"key{number}" for number in range(len(keys))]
     named = dict(zip(names, keys, strict=True))
     table = pa.table({**named, "offset": rows.column("offset"), "hash": row_hashes(rows)})
-    # Sums of int64 wrap, as those of checksums are to.
+    # Sums of int64 wrap, as checksums must.
     sums = table.group_by(names, use_threads=False).aggregate(
         [("offset", "count"), ("offset", "min"), ("offset", "max"), ("hash", "sum")]
     )
@@ -112,7 +112,7 @@ def _by_partition(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.Array]]:
 
 
 def _bounds(offsets: pa.Array) -> _Bounds:
-    """Where runs begin and end, of some offsets in any order."""
+    """Return the bounds of runs of some offsets, in any order."""
     last = len(offsets) - 1
     steps = pc.subtract(offsets.slice(1), offsets.slice(0, last))
     breaks = pc.indices_nonzero(pc.not_equal(steps, 1)).cast(pa.int64())

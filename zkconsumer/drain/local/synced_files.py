@@ -1,6 +1,6 @@
-"""pyiceberg's files of this machine, synced before what names them is written.
+"""Sync pyiceberg's local files before any file that refers to them is written.
 
-What a local drain has acknowledged is on the disk: the table's own files are, too.
+A local drain acknowledges only what is on disk; that includes the table's own files.
 """
 
 from types import TracebackType
@@ -13,10 +13,10 @@ from zkconsumer.drain.local.local_storage import LocalStorage
 
 
 class SyncedFiles(PyArrowFileIO):
-    """pyiceberg's door to files, named by the property ``py-io-impl`` of the drain's catalog."""
+    """Syncing ``FileIO``, named by the property ``py-io-impl`` of the drain's catalog."""
 
     def new_output(self, location: str) -> OutputFile:  # type: ignore[override]
-        """A file that is to be written."""
+        """Return a file to write."""
         return _SyncedFile(super().new_output(location))
 
 
@@ -29,15 +29,15 @@ class _SyncedFile(OutputFile):
         return len(self._file)
 
     def exists(self) -> bool:
-        """Whether it is there."""
+        """Return whether the file exists."""
         return self._file.exists()
 
     def to_input_file(self) -> InputFile:
-        """The same to be read."""
+        """Return the same file for reading."""
         return self._file.to_input_file()
 
     def create(self, overwrite: bool = False) -> OutputStream:  # noqa: FBT001, FBT002 - the library's
-        """Begin to write it."""
+        """Open the file for writing."""
         return _SyncedStream(self._file.create(overwrite), self.location)
 
 
@@ -51,11 +51,11 @@ class _SyncedStream(OutputStream):
         return self._stream.write(b)
 
     def tell(self) -> int:
-        """How much is written."""
+        """Return the bytes written."""
         return self._stream.tell()
 
     def close(self) -> None:
-        """Finish the file; the disk keeps it from now on."""
+        """Close and sync the file."""
         self._stream.close()
         folder, _, name = self._location.removeprefix("file://").rpartition("/")
         LocalFiles(LocalStorage(folder)).keep(name)

@@ -1,4 +1,4 @@
-"""The columns of an Iceberg table's files: those of a landing, and topic and date.
+"""Columns of an Iceberg table's files: a landing's, and topic and date.
 
 Readers of other files learn these two from the path. A table's readers go by its manifests, and not
 all of them put there what a file lacks.
@@ -13,12 +13,12 @@ PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", p
 
 
 def with_place(columns: pa.Schema = SCHEMA) -> pa.Schema:
-    """The columns of a table whose messages have these."""
+    """Return a table's columns for messages with these."""
     return pa.schema([*columns, *PLACE])
 
 
 def placed(rows: pa.Table, topic: str, day: int) -> pa.Table:
-    """Rows of one topic and day with both as columns.
+    """Add topic and day as columns to rows of both.
 
     Args:
         rows: of a landing.

@@ -1,4 +1,4 @@
-"""Several jobs at once, in threads: what they do runs without the GIL for the most part."""
+"""Run jobs in threads: most of their work releases the GIL."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,17 +14,17 @@ _PATIENCE_MS = 2_000
 
 
 class GivenUp(Exception):
-    """Raised in a job when nobody wants its result any more."""
+    """Raised in a job whose result is no longer wanted."""
 
 
 @dataclass(slots=True)
 class Cancellation:
-    """Tells running jobs that nobody wants their results any more. Thread: any."""
+    """Cancels running jobs. Thread: any."""
 
     is_closed: bool = False
 
     def check(self) -> None:
-        """Go on, unless the jobs are given up.
+        """Return, unless the jobs are cancelled.
 
         Raises:
             GivenUp: they are.
@@ -42,14 +42,14 @@ class _JobResult(Generic[R]):
 def in_threads(
     job: Callable[[T, Cancellation], R], items: Sequence[T], *, threads: int, name: str
 ) -> Iterator[R]:
-    """Do a job for each item, so many at a time.
+    """Run a job for each item, in at most ``threads`` threads.
 
-    The first error ends all, and whoever stops early closes the iterator (a generator). Thread: the
-    caller's gets the results; a signal handler's exception gets through.
+    The first error ends all; to stop early, close the iterator (a generator). Thread: results and
+    exceptions of signal handlers reach the caller's.
 
     Args:
         job: gets an item and the cancellation, whose ``check`` it calls often.
-        items: begun in this order.
+        items: started in this order.
         threads: how many at a time.
         name: of the threads.
 
@@ -92,5 +92,5 @@ def _close(cancellation: Cancellation) -> None:
 
 
 def _next(responses: "Mailbox[Any]") -> Any:
-    """The next answer; in naps, so that signals are heard."""
+    """Return the next result; wait in intervals, so that signals are handled."""
     return next(found for nap in naps(None) if (found := responses.get(nap)) is not None)

@@ -1,4 +1,4 @@
-"""Reads a plan's ranges in this process, writes them as files, and counts what was written."""
+"""Read a plan's ranges in this process, write them as files, and count the rows written."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -28,11 +28,11 @@ from zkconsumer.model import OffsetRange, TopicPartition
 
 
 class FileContents(NamedTuple):
-    """What is written to files.
+    """Format and columns of files.
 
     Attributes:
         file_format: ``parquet`` or ``json``.
-        decoder: adds columns, and tells dead letters; None to land rows as they are.
+        decoder: adds columns, and finds dead letters; None to land rows as they are.
         file_columns: gives a table's columns of files; None where there is no table.
     """
 
@@ -42,7 +42,7 @@ class FileContents(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the files of a batch go, and what is in them."""
+    """Folder and contents of a batch's files."""
 
     folder: str
     created_ms: int
@@ -53,13 +53,13 @@ _PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 
 
 class LocalWriter:
-    """See ``RowWriter``.
+    """Writes files in this process. See ``RowWriter``.
 
     Args:
         rows: reads the ranges.
-        files: where files are written.
+        files: opens them.
         shares: of the memory.
-        ends: asks the cluster where logs begin and end.
+        ends: looks up both ends of logs.
         contents: of the files.
     """
 
@@ -103,7 +103,7 @@ class LocalWriter:
         )
 
     def _piece(self, place: _Place, piece: Piece, shared: Cancellation) -> tuple[RowSums, RowSums]:
-        """What was landed of a piece, and what of that are dead letters."""
+        """Land a piece; return its landed rows and dead letters."""
         naming = FileNaming(
             folder=place.folder,
             topic=piece.topic,
@@ -132,7 +132,7 @@ class LocalWriter:
         return landed, dead
 
     def _counted(self, topic: str, paths: list[str], shared: Cancellation) -> RowSums:
-        """What was written, from the files."""
+        """Count the rows written, from the files."""
         found = RowSums()
         for path in paths:
             for rows in formats.read(self._files, path, self._format):
@@ -148,7 +148,7 @@ class LocalWriter:
 
 
 def _once(file_columns: FileColumns | None) -> FileColumns | None:
-    """The same, asked once for the same columns; threads may ask at once."""
+    """Cache a function by columns; any thread may call."""
     if file_columns is None:
         return None
     known: dict[pa.Schema, pa.Schema] = {}
@@ -168,7 +168,7 @@ def _runs_of(tally: RowSums, wanted: Mapping[TopicPartition, OffsetRange]) -> _P
 
 
 def _count(piece: Piece, shared: Cancellation) -> RowSums:
-    """What is there of a piece."""
+    """Count the rows of a piece."""
     found = RowSums()
     for rows in piece.rows():
         shared.check()

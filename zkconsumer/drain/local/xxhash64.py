@@ -1,4 +1,4 @@
-"""Spark's 64-bit xxHash in pure Python: what ``native`` does much faster, where that is not built.
+"""Spark's 64-bit xxHash in pure Python: the slow fallback where ``native`` is not built.
 
 Source: Spark's ``XXH64`` and ``HashExpression``; xxHash's own specification. Pure.
 """
@@ -10,7 +10,7 @@ _SEED = 42
 
 
 def xxhash64(data: bytes, seed: int) -> int:
-    """The hash of some bytes."""
+    """Return the hash of some bytes."""
     size, at = len(data), 0
     value = (seed + _P5) & _MASK
     if size >= 32:
@@ -44,7 +44,7 @@ def xxhash64(data: bytes, seed: int) -> int:
 def row_hash(
     offset: int, key: bytes | None, value: bytes | None, micros: int | None, timestamp_type: int
 ) -> int:
-    """The hash of one message, unsigned: each column with the hash so far as its seed."""
+    """Return a message's hash, unsigned: each column is seeded with the hash so far."""
     found = _of_long(offset, _SEED)
     for binary in (key, value):
         found = _of_int(int(binary is None), found)

@@ -1,1 +1,1 @@
-"""Drains into another, modern cluster."""
+"""Drain into another, modern cluster."""

@@ -1,7 +1,7 @@
-"""Lands messages in a modern Kafka cluster, through Spark's own Kafka sink.
+"""Land messages in a modern Kafka cluster, through Spark's own Kafka sink.
 
 A cluster can't take messages back, and Spark's sink may write one twice when a task is tried again.
-So what exactly-once means here is found out instead of assumed: the plan notes where the target's
+So exactly-once is checked, not assumed: the plan notes where the target's
 logs end before anything is written; a batch that is tried again first looks behind there for what
 earlier tries wrote, and leaves that out; and when a batch is written it is read back, which gives
 its count, its checksums, and the table of offsets.
@@ -119,7 +119,7 @@ class KafkaLanding:
         )
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """What a cluster acknowledged is visible already."""
+        """Do nothing: acknowledged messages are visible already."""
         del plan, manifest
 
     def _target(self) -> MirrorDestination:
@@ -129,7 +129,7 @@ class KafkaLanding:
         return MirrorDestination(options=self._options, drain=identity.id)
 
     def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
-        """What has arrived of a batch.
+        """Read the rows of a batch that have arrived.
 
         A task of an earlier batch that was given up may have written so late that its copies lie
         behind this batch's starts: they are duplicates of that batch, and not in this one's way.
@@ -139,7 +139,7 @@ class KafkaLanding:
         return within(rows, ranges)
 
     def _left_of(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
-        """The plan's rows without those that an earlier try wrote."""
+        """Return the plan's rows without those that an earlier attempt wrote."""
         rows = self._read(plan)
         if self._cluster.ends(starts) == starts:
             return rows
@@ -157,7 +157,7 @@ class KafkaLanding:
         return rows.alias("rows").join(there, _expr(same), "left_anti")
 
     def _first_copies(self, mirrored: "DataFrame", runs: Runs) -> "DataFrame":
-        """Each message once, where it is there more often."""
+        """Drop all copies of a message but the first."""
         from pyspark.sql.functions import broadcast  # noqa: PLC0415 - as above
 
         schema = "topic string, partition int, from_offset bigint, until_offset bigint, at bigint"
@@ -169,7 +169,7 @@ class KafkaLanding:
         return joined.where(within).select(*mirrored.columns)
 
     def _await_earlier_attempts(self, starts: Positions) -> None:
-        """Wait until nothing arrives any more: tasks of a killed driver may still be writing."""
+        """Wait until no more messages arrive: tasks of a killed driver may still be writing."""
         deadline = self._clock.now_ms() + _PATIENCE_MS
         before = self._cluster.ends(starts)
         while self._clock.now_ms() < deadline:
@@ -181,7 +181,7 @@ class KafkaLanding:
 
 
 def target_ends(plan: BatchPlan) -> dict[TopicPartition, int]:
-    """Where the target's logs ended before a batch, as its plan notes it.
+    """Return the target's log ends before a batch, as noted in its plan.
 
     A batch that reads nothing writes nothing, and has no such note.
 
@@ -194,7 +194,7 @@ def target_ends(plan: BatchPlan) -> dict[TopicPartition, int]:
 
 
 def translated_runs(mirrored: "DataFrame") -> Runs:
-    """Where every message is in the target, with all copies."""
+    """Map every message to its target offsets, with all copies."""
     moved = mirrored.withColumn("moved", _expr("target_offset - offset"))
     found: dict[TopicPartition, list[TranslatedRun]] = {}
     with runs_by(moved, "topic", "partition", "moved") as runs:
@@ -209,7 +209,7 @@ def _rows(runs: Runs) -> int:
 
 
 def read_translation(storage: Storage) -> Translation:
-    """Where everything is in the target that a drain has mirrored.
+    """Read the source-to-target offsets of a whole drain.
 
     Args:
         storage: the drain's own files.

@@ -1,4 +1,4 @@
-"""The shape of mirrored messages: what they carry to tell where they came from.
+"""Write and read mirrored messages, whose headers hold their source offset and time.
 
 Topic, partition, key and value are those of the source. The rest travels in headers, as text:
 

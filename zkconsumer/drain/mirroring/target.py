@@ -19,7 +19,7 @@ _ADMIN = "org.apache.kafka.clients.admin.AdminClient"
 
 
 class TargetCluster:
-    """Asks about topics, and makes them. Every method raises ``DrainError`` where it can't.
+    """Looks up and creates topics. Every method raises ``DrainError`` where it can't.
 
     Args:
         session: whose JVM has the connector.
@@ -49,7 +49,7 @@ class TargetCluster:
             ) from error
 
     def make_topics(self, partitions: Mapping[str, int]) -> None:
-        """See that topics have at least so many partitions each; make those that are missing.
+        """Create missing topics; check that each has at least its number of partitions.
 
         Raises:
             DrainError: one has fewer; names it.
@@ -69,7 +69,7 @@ class TargetCluster:
             self._request(f"make topics {', '.join(missing)}", lambda it: self._create(it, missing))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset that the next message of each partition will get."""
+        """Return the log end offset of each partition."""
         wanted = sorted(partitions)
 
         def request(admin: Any) -> dict[TopicPartition, int]:
@@ -116,7 +116,7 @@ class TargetCluster:
 
 
 def _reason(error: Py4JJavaError) -> str:
-    """The innermost cause, in the client's own words."""
+    """Return the message of the innermost cause."""
     cause = error.java_exception
     while cause.getCause() is not None:
         cause = cause.getCause()

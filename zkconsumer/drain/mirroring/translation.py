@@ -1,4 +1,4 @@
-"""Which offset of the target a mirrored offset of the source became. Pure.
+"""Translate source offsets of mirrored messages to target offsets. Pure.
 
 A mirrored partition gets offsets of its own: the target's log may not begin at 0, others may write
 to it, and a batch that was tried again leaves copies. So each batch keeps a table of runs: so many
@@ -19,8 +19,8 @@ class TranslatedRun(NamedTuple):
 
     Attributes:
         from_offset: the first, in the source.
-        until_offset: the one behind the last, in the source.
-        target_offset: where the first is in the target.
+        until_offset: one past the last, in the source.
+        target_offset: of the first, in the target.
     """
 
     from_offset: int
@@ -32,7 +32,7 @@ Runs = Mapping[TopicPartition, Sequence[TranslatedRun]]
 
 
 def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
-    """Of each offset only the copy that comes first in the target; sorted by source offset.
+    """Keep the first copy of each offset in the target; sort by source offset.
 
     Args:
         runs: in any order; they may hold the same source offsets at different places.
@@ -46,7 +46,7 @@ def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
 
 
 def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
-    """The parts of a run that none of the sorted, disjoint others hold."""
+    """Return the parts of a run that none of the sorted, disjoint others hold."""
     parts = []
     at = wanted.from_offset
     # A compacted log has a run for each hole: those before are many.
@@ -64,7 +64,7 @@ def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
 
 
 def _joined(runs: Iterable[TranslatedRun]) -> list[TranslatedRun]:
-    """Sorted, disjoint runs with those made one that continue each other on both sides."""
+    """Merge sorted, disjoint runs that continue each other in source and target."""
     joined: list[TranslatedRun] = []
     for run in runs:
         last = joined[-1] if joined else None
@@ -80,7 +80,7 @@ def _joined(runs: Iterable[TranslatedRun]) -> list[TranslatedRun]:
 
 
 class Translation:
-    """Looks up offsets.
+    """Translates source offsets to target offsets.
 
     Args:
         runs: of each topic-partition, those of all batches, sorted and disjoint.
@@ -96,7 +96,7 @@ class Translation:
         return self._runs
 
     def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
-        """Where a consumer of the target goes on that would read this offset next in the source.
+        """Return the target offset at which a consumer of this source offset goes on.
 
         An offset without a message stands for the next one that has one; the offset behind the
         last mirrored message for the offset behind its copy.
@@ -118,7 +118,7 @@ class Translation:
 
 
 def to_file(batch: int, runs: Runs) -> bytes:
-    """The table of one batch as a file."""
+    """Serialize the table of one batch."""
     listed: list[JsonValue] = [
         {
             "topic": tp.topic,
@@ -140,7 +140,7 @@ class TableReader:
         self._runs: dict[TopicPartition, list[TranslatedRun]] = {}
 
     def add(self, file: str, data: bytes) -> Self:
-        """Take one in.
+        """Add the table of the next batch.
 
         Raises:
             DrainError: the file is damaged.
@@ -151,5 +151,5 @@ class TableReader:
         return self
 
     def translation(self) -> Translation:
-        """All of it."""
+        """Return the translation of all batches."""
         return Translation(self._runs)

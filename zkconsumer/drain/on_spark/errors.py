@@ -1,4 +1,4 @@
-"""What Spark says when a job of a drain fails, as one sentence."""
+"""Describe errors of Spark jobs in one sentence."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _GATEWAY = "An error occurred while calling "
 
 @contextmanager
 def described_by_spark(what: str) -> Iterator[None]:
-    """Turn what Spark raises into a ``DrainError``.
+    """Turn Spark's exceptions into a ``DrainError``.
 
     Args:
         what: was tried, for the message.

@@ -1,4 +1,4 @@
-"""Any file system that Spark can write to, through the JVM that Spark runs in.
+"""Keep a drain in any file system of Spark's, through its JVM.
 
 Source: Hadoop 3.4 ``FileSystem`` and ``FileContext``; Spark's ``CheckpointFileManager`` for how a
 file comes to be there whole or not at all.
@@ -134,7 +134,7 @@ class HadoopStorage:
         return True
 
     def _rename_into_place(self, aside: Any, at: Any) -> bool:
-        """Give a whole file its name, unless there is one of that name."""
+        """Rename a complete file into place, unless the name is taken."""
         try:
             if self._scheme == "file" and self._link(aside, at):
                 return True
@@ -150,7 +150,7 @@ class HadoopStorage:
         return True
 
     def _link(self, aside: Any, at: Any) -> bool:
-        """Whether a link could be made: unlike a local rename, it never replaces a file."""
+        """Return whether a link was made: unlike a local rename, it never replaces a file."""
         source, target = (
             self._jvm.java.io.File(path.toUri().getPath()).toPath() for path in (aside, at)
         )
@@ -180,7 +180,7 @@ class HadoopStorage:
 
     @contextmanager
     def _door(self, path: str) -> Iterator[None]:
-        """No exception of Java's or the gateway's leaves this class as it is."""
+        """Turn exceptions of Java and the gateway into ``DrainError``."""
         try:
             yield
         except Py4JJavaError as error:

@@ -1,4 +1,4 @@
-"""Drains and verifies on a Spark session."""
+"""Drain and verify on a Spark session."""
 
 from collections.abc import Mapping
 
@@ -48,7 +48,7 @@ def verify(
     cluster: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
 ) -> DrainProof:
-    """Look at a whole drain.
+    """Verify a whole drain.
 
     Args:
         session: reads the landing, and the cluster if that is given.

@@ -1,4 +1,4 @@
-"""Which offsets a data frame holds, as runs: found where the rows lie, not by sorting the rows.
+"""Find the offset runs of a data frame, without sorting or moving its rows.
 
 Messages lie in the order of their offsets. While offsets and rows both go up by one, their
 difference stays the same; so each task turns thousands of neighbouring rows into one run by
@@ -24,7 +24,7 @@ _PARTITION = ("topic", "partition")
 
 
 def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator[Run]]]:
-    """The offsets of every topic-partition, as sorted runs.
+    """Yield the offsets of every topic-partition, as sorted runs.
 
     Args:
         messages: with the columns topic, partition and offset; rows without an offset are left
@@ -41,7 +41,7 @@ def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator
 
 @contextmanager
 def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
-    """Runs of the column offset among rows that have the same keys.
+    """Find runs of the column offset among rows with the same keys.
 
     Args:
         messages: with the column offset and the keys, in the order of their offsets for the most
@@ -70,7 +70,7 @@ def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
 
 
 def _sorted_runs(rows: "DataFrame", *keys: str) -> "DataFrame":
-    """Runs of rows that lie in any order: sorted, each copy of an offset for itself."""
+    """Sort unordered rows into runs; each copy of an offset is in its own run."""
     from pyspark.sql import Window  # noqa: PLC0415 - as above
     from pyspark.sql.functions import lit, row_number  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Reads a plan's ranges through Spark, writes them as files, and counts what was written."""
+"""Read a plan's ranges through Spark, write them as files, and count the rows written."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ _LAST_DAY = 2_932_896
 
 
 def drain_session(session: SparkSession) -> SparkSession:
-    """A session of the same application, with the settings of a drain; the given one keeps its."""
+    """Open a session of the same application, with a drain's settings."""
     own = session.newSession()
     for key, value in _SETTINGS.items():
         own.conf.set(key, value)
@@ -64,7 +64,7 @@ class SparkRangeRows:
         self._options = dict(options)
 
     def read(self, ranges: Sequence[OffsetRange], *, divided: bool = True) -> DataFrame:
-        """The messages of these ranges, with the source's columns.
+        """Read these ranges, with the source's columns.
 
         Args:
             ranges: one a partition.
@@ -99,7 +99,7 @@ class SparkRangeRows:
 
 
 class RowCounter:
-    """Counts landed rows, and finds out why there are fewer than offsets.
+    """Counts landed rows, and explains missing offsets.
 
     Args:
         rows: reads ranges once more where some are missing.
@@ -111,7 +111,7 @@ class RowCounter:
         self._ends = ends
 
     def count(self, plan: BatchPlan, landed: DataFrame) -> tuple[LandedPart, ...]:
-        """What was landed of a plan.
+        """Count the landed rows of a plan.
 
         Args:
             plan: what was to be landed.
@@ -141,7 +141,7 @@ class RowCounter:
 
 
 class SparkWriter:
-    """See ``RowWriter``.
+    """Writes files by Spark jobs. See ``RowWriter``.
 
     Args:
         rows: reads the ranges.

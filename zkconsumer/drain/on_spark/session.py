@@ -19,7 +19,7 @@ def command_session(
     jars: Sequence[str] = (),
     packages: Sequence[str] = (),
 ) -> Iterator[SparkSession]:
-    """A session for as long as the context lasts; it prints errors only.
+    """Open a session that logs errors only; the context's end stops it.
 
     Args:
         app_name: the application's name.

@@ -1,4 +1,4 @@
-"""What messages add up to, as Spark reckons it; ``checksum`` says what the sums are."""
+"""Compute checksums of messages in Spark; ``checksum`` defines them."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ _AGGREGATES = (
 
 
 def contents_by(messages: DataFrame, *keys: str) -> dict[tuple[object, ...], Contents]:
-    """Count, bounds and checksum of every group of messages, in one pass of a Spark job.
+    """Compute count, bounds and checksum of every group, in one pass of a Spark job.
 
     Args:
         messages: with the columns offset, key, value, timestamp and timestampType, of the types
@@ -55,7 +55,7 @@ def contents_by(messages: DataFrame, *keys: str) -> dict[tuple[object, ...], Con
 
 
 def contents_of(sums: Sequence[int | None]) -> Contents:
-    """What Spark summed up, as a value: rows, first and last offset, high and low half."""
+    """Convert Spark's sums: rows, first and last offset, high and low half."""
     rows, first, last, high, low = sums
     assert rows is not None
     return Contents(
@@ -67,7 +67,7 @@ def contents_of(sums: Sequence[int | None]) -> Contents:
 
 
 def contents_by_partition(messages: DataFrame) -> dict[TopicPartition, Contents]:
-    """Count, bounds and checksum of every topic-partition, in one pass of a Spark job.
+    """Compute count, bounds and checksum of every topic-partition, in one pass.
 
     Args:
         messages: with the source's columns topic, partition, offset, key, value, timestamp and

@@ -1,1 +1,1 @@
-"""Proves from what is landed that every offset is there exactly once."""
+"""Prove from the landed rows that every offset is there exactly once."""

@@ -1,4 +1,4 @@
-"""Holds landed messages against the cluster that they came from: how much of them it still has.
+"""Compare landed messages with those that the source cluster still has.
 
 A message that was landed without a timestamp is held against the rest of what the cluster has: it
 was read in a version of the protocol that leaves timestamps out.
@@ -25,7 +25,7 @@ def check_cluster(
     wanted: Mapping[TopicPartition, Run],
     created: Creations,
 ) -> dict[TopicPartition, ClusterCheck]:
-    """Compare what was landed with what the cluster has now.
+    """Compare landed messages with the cluster's current ones.
 
     Args:
         landed: the rows that are there.

@@ -1,4 +1,4 @@
-"""Which files a Delta table is made of now."""
+"""List a Delta table's current files."""
 
 from collections.abc import Mapping
 from urllib.parse import unquote
@@ -8,7 +8,7 @@ from zkconsumer.errors import DrainError
 
 
 def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
-    """The files that the table's log names.
+    """Return the active files of the table's log.
 
     Args:
         storage: where the drain and its table are.

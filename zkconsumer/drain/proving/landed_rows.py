@@ -1,4 +1,4 @@
-"""The files of a landing as they are now, held against its manifests.
+"""Compare the current files of a landing with its manifests.
 
 What is read is what any reader of the landing would see, not what the manifests list: a file that
 nobody noted shows up as duplicates, and one that was deleted as a gap.
@@ -36,7 +36,7 @@ class LandedFiles:
 def compare_files(
     noted: Mapping[str, LandedFile], stored: Iterable[StoredFile], *, since: Collection[int]
 ) -> LandedFiles:
-    """Hold the files that are there against those that the batches noted.
+    """Compare the existing files with those in the manifests.
 
     Args:
         noted: of all batches that are looked at.
@@ -86,7 +86,7 @@ def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -
 
 
 def _visible(path: str) -> bool:
-    """Whether readers see a file: they leave out what begins with ``_`` or ``.``."""
+    """Return whether readers see a file: they skip names that begin with ``_`` or ``.``."""
     return not any(part.startswith(("_", ".")) for part in PurePosixPath(path).parts)
 
 

@@ -1,4 +1,4 @@
-"""What verifying a drain found, as values, and the verdict that follows from it. Pure."""
+"""Results of a drain's verification, and their outcome. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class ProofOutcome(Enum):
 
 
 class Difference(StrEnum):
-    """How a landed message and the cluster's differ."""
+    """Kind of difference between a landed message and the cluster's."""
 
     CONTENT = "content"
     """Both are there, and are not the same."""

@@ -1,4 +1,4 @@
-"""What a drain says of itself: the plans and manifests of all batches, read as one claim. Pure.
+"""Combine the plans and manifests of all batches into one record. Pure.
 
 The claim is checked for holes of its own: each batch must begin where the one before it ended.
 """
@@ -71,7 +71,7 @@ class VerificationRecord:
 
 
 def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRecord:
-    """Put the batches together.
+    """Combine all batches into one record.
 
     Args:
         landed: the plan and the manifest of every landed batch, in order.

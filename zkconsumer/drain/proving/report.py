@@ -1,4 +1,4 @@
-"""A verification's findings for people, as a table, and for programs, as JSON. Pure.
+"""Format a verification's findings as a table and as JSON. Pure.
 
 The JSON is one object; its fields are described in ``docs/drain-verify.md``. New ones may come.
 """

@@ -1,4 +1,4 @@
-"""What an Iceberg table says of its batches, held against the drain's own record. Pure."""
+"""Compare an Iceberg table's snapshots with the drain's own record. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Proves from what was landed that every offset is there exactly once, and is what it was.
+"""Prove from the landed rows that every offset is there exactly once, unchanged.
 
 It reads what any reader of the landing would see, and trusts the drain's own record for one thing
 only: what was to be there. Batches that are not published yet are left out, so a drain may run.
@@ -74,7 +74,7 @@ def prove(
     cluster: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
 ) -> DrainProof:
-    """Look at a whole drain.
+    """Verify a whole drain.
 
     Args:
         engine: reads the landing, and the cluster if that is given.
