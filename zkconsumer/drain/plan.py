@@ -52,7 +52,7 @@ class BatchPlan:
     created: Creations = field(default_factory=dict)
 
     def after(self) -> dict[TopicPartition, int]:
-        """The next offset to land of every partition once this batch is landed."""
+        """Return the next offset to land of every partition once this batch is landed."""
         ends = {part.topic_partition: part.until_offset for part in (*self.expired, *self.ranges)}
         return {**self.positions, **ends}
 
@@ -190,7 +190,7 @@ def refuse_expired(plan: BatchPlan, path: str) -> None:
 
 
 def refuse_recreated(recreated: Collection[str], positions: Positions, path: str) -> None:
-    """Refuse topics that were deleted and created again since they were landed.
+    """Refuse topics that were deleted and created again since they were landed or planned.
 
     Args:
         recreated: the topics that were deleted and created again.

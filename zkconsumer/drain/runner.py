@@ -150,7 +150,7 @@ class DrainRunner:
                 raise AssertionError("a run begins before its first step")
 
     def _plan(self, state: DrainState) -> DrainState | None:
-        """The next state; the same after waiting for news, None where the run is done."""
+        """Return the next state; the same after waiting for news, None where the run is done."""
         positions = {} if state.plan is None else state.plan.after()
         look = self._sides.source.look(None if state.plan is None else positions)
         before: Creations = {} if state.plan is None else state.plan.created

@@ -24,7 +24,7 @@ class Storage(Protocol):
     """
 
     def uri(self, path: str) -> str:
-        """The path as Spark takes it."""
+        """Return the path as Spark takes it."""
         ...
 
     def read(self, path: str) -> bytes | None:

@@ -54,7 +54,7 @@ class SparkNotInstalled(ConfigError, ImportError):
 
 
 def need_spark() -> None:
-    """See that what Spark's parts load is installed. Plain values of this package need none of it.
+    """Check that PySpark and pyarrow are installed; plain values of this package need neither.
 
     Raises:
         SparkNotInstalled: it is not.
@@ -67,7 +67,7 @@ def need_spark() -> None:
 
 
 def _has_sources() -> bool:
-    """Whether this Spark knows sources in Python; without importing it, which takes long."""
+    """Return whether this Spark has Python data sources, without the slow import."""
     places, name = None, ""
     for part in ("pyspark", "sql", "datasource"):
         name = f"{name}.{part}" if name else part

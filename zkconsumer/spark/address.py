@@ -1,4 +1,4 @@
-"""Where a query finds the cluster: brokers, or the ZooKeeper that knows them. Pure."""
+"""Parse the cluster's address: brokers, or the ZooKeeper that lists them. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ DEFAULT_TIMEOUT_MS = 6_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """At least one of the two ways is there.
+    """Address of a cluster: ZooKeeper, brokers or both.
 
     Attributes:
         zookeeper_connect: ``host1:port1,host2:port2/chroot``; None where none is given.
@@ -48,7 +48,7 @@ class ClusterAddress:
 
 
 def read_address(options: Mapping[str, str]) -> ClusterAddress:
-    """Where the cluster is.
+    """Read the cluster's address from options.
 
     Args:
         options: by their names in lower case.
@@ -77,7 +77,7 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
 
 
 def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:
-    """Take ``host1:port1,host2:port2`` apart; as everywhere, 9092 where there is no port.
+    """Parse ``host1:port1,host2:port2``; the default port is 9092.
 
     Raises:
         ConfigError: naming the option and the part that is wrong.

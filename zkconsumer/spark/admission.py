@@ -1,4 +1,4 @@
-"""How much the next batch of a stream reads, and whether it is time for one. Pure.
+"""Decide when a stream's next batch is due, and how much it reads. Pure.
 
 Spark's API for sources in Python knows no limit made of two, and none with a delay: so the source
 itself keeps ``minOffsetsPerTrigger`` and ``maxTriggerDelay``, and, with Trigger.AvailableNow, the
@@ -20,12 +20,12 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionLimits:
-    """What the options say.
+    """Limits of a batch, as options give them.
 
     Attributes:
-        max_offsets: how much a batch may read, None for no limit.
-        min_offsets: how much there must be for a batch, None for no limit.
-        max_delay_ms: but for no longer than this after the last batch.
+        max_offsets: maximum offsets of a batch, None for no limit.
+        min_offsets: minimum offsets of a batch, None for no limit.
+        max_delay_ms: after the last batch, ends the wait for ``min_offsets``.
     """
 
     max_offsets: int | None = None
@@ -34,7 +34,7 @@ class AdmissionLimits:
 
 
 class BatchAdmission:
-    """One stream's. The first batch is never put off, as nobody knows when the last one was.
+    """Limits one stream's batches. The first is never delayed: the last one's time is unknown.
 
     Args:
         limits: what the options say.
@@ -55,14 +55,14 @@ class BatchAdmission:
         return self._frozen
 
     def prepare_available_now(self) -> None:
-        """The query is to read what is there now, and end: the next latest offsets are its end."""
+        """Make the next latest offsets the query's end."""
         self._available_now = True
         self._frozen = None
 
     def next_end(
         self, start: Offsets, latest: Offsets, begins: Offsets, *, now_ms: int
     ) -> dict[TopicPartition, int]:
-        """Where the next batch ends; the same as ``start`` if there is to be none yet.
+        """Return the next batch's end; ``start`` if none is due.
 
         Args:
             start: where the last batch ended.

@@ -16,10 +16,10 @@ from zkconsumer.spark.stream_reader import JsonOffset, ZkStreamReader
 
 
 class ZkAdmittingReader(ZkStreamReader, SupportsTriggerAvailableNow):
-    """Reads what comes, as much of it as the trigger and the options allow."""
+    """Streaming reader that keeps the limits of trigger and options."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """What the options say; where that is two limits, ``latestOffset`` knows the other."""
+        """Return the options' limit; ``latestOffset`` applies a second one."""
         if self.options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self.options.max_offsets_per_trigger)
         if self.options.min_offsets_per_trigger is not None:
@@ -27,16 +27,16 @@ class ZkAdmittingReader(ZkStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """The query is to end where the logs end now."""
+        """End the query at the current log ends."""
         self.plan.prepare_available_now()
 
     def latestOffset(self, start: JsonOffset, limit: ReadLimit) -> JsonOffset:  # noqa: N802
-        """Where the next batch ends; everything before ``start`` is done, and is committed."""
+        """Return the next batch's end; commit all before ``start``, which is done."""
         # A trigger that reads everything at once overrides the options.
         unlimited = limit == ReadAllAvailable() != self.getDefaultReadLimit()
         return self.next_end(start, unlimited=unlimited)
 
     def reportLatestOffset(self) -> JsonOffset | None:  # noqa: N802
-        """Where the logs end, for the query's progress."""
+        """Return the log ends, for the query's progress."""
         ends = None if self.begun is None else self.begun.ends
         return None if ends is None else {**to_json(ends)}

@@ -1,4 +1,4 @@
-"""Lets batches through until a stream is to end, and ends it between two of them."""
+"""Let batches pass until a stream is to end; stop it between two of them."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -11,7 +11,7 @@ _Write = Callable[[DataFrame, int], None]
 
 
 class BatchGate:
-    """Writes the batches of a query of Spark's, which by itself breaks one off to stop.
+    """Stops a Spark query between batches; Spark alone would interrupt one.
 
     A copy in another process, as Spark Connect makes one, knows nothing of the end.
 
@@ -45,9 +45,9 @@ class BatchGate:
         return BatchGate, (self._write,)
 
     def shut(self) -> bool:
-        """Let no more batches through; waits for the one that is being written.
+        """Refuse further batches; wait for the one that is being written.
 
-        The query must be stopped behind this: that waits for Spark's thread, and it for this gate.
+        The query must be stopped after this: that waits for Spark's thread, and it for this gate.
 
         Returns:
             Whether the last batch failed: then the query ends by itself, and says why.

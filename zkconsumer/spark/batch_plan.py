@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 def batch_tasks(
     options: SourceOptions, conditions: Sequence[Condition] = ()
 ) -> list[ZkInputPartition]:
-    """Plan now what a batch query reads.
+    """Plan the tasks of a batch query.
 
     Args:
         options: those of a batch query.

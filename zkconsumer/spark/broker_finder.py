@@ -1,4 +1,4 @@
-"""Which brokers to ask: those given, or registered in ZooKeeper, and those that they told of."""
+"""Find brokers: given, registered in ZooKeeper, or listed by other brokers."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class BrokerFinder:
-    """Opens ZooKeeper for a moment, and only where there is no other way. Thread: one at a time.
+    """Finds brokers; opens ZooKeeper briefly, as the last resort. Thread: one at a time.
 
     Args:
         address: where the cluster is.
@@ -38,7 +38,7 @@ class BrokerFinder:
         self.are_old = False
 
     def brokers(self) -> tuple[Broker, ...]:
-        """Whom to ask: the live ones as last told; once in doubt, also those given or registered.
+        """Return the last known live brokers; in doubt, also those given or registered.
 
         Brokers that were given have negative ids: their numbers are not known.
 
@@ -55,12 +55,12 @@ class BrokerFinder:
         return tuple(dict.fromkeys((*self._known, *(given or self._registered()))))
 
     def learn(self, brokers: Iterable[Broker]) -> None:
-        """A broker has told which ones live."""
+        """Record the live brokers that a broker listed."""
         self._known = tuple(sorted(brokers))
         self._is_doubted = False
 
     def doubt(self) -> None:
-        """Something failed: those that are known may be gone."""
+        """Record a failure: known brokers may be gone."""
         self._is_doubted = True
 
     def _registered(self) -> tuple[Broker, ...]:
@@ -76,7 +76,7 @@ class BrokerFinder:
 
 
 def read_registered(address: ClusterAddress) -> BrokerList:
-    """The brokers that are registered in ZooKeeper, asked over a session of its own.
+    """Read the brokers registered in ZooKeeper, over a separate session.
 
     Raises:
         RegistryError: it does not answer.

@@ -1,4 +1,4 @@
-"""Options that say how to get into brokers, in Spark's spelling and in kafka-python's. Pure.
+"""Read broker security options, in Spark's spelling and kafka-python's. Pure.
 
 Spark hands ``kafka.*`` to its client, so ``kafka.security.protocol`` is what its users know;
 ``security_protocol`` is what kafka-python's know. Both are read, everywhere that options are.
@@ -16,12 +16,12 @@ _PREFIX: Final = "kafka."
 
 
 def is_of_security(option: str) -> bool:
-    """Whether an option, by its name in lower case, says how to get into brokers."""
+    """Return whether an option, by its name in lower case, is of broker security."""
     return _setting(option) in SECURITY_NAMES
 
 
 def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
-    """Read how brokers are reached: for the source, the sink, the drain and RDDs.
+    """Read broker security: for the source, the sink, the drain and RDDs.
 
     Args:
         options: by their names in lower case; others are passed over.
@@ -64,7 +64,7 @@ def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_option(text: str, names: Mapping[str, str]) -> str:
-    """An error with the option's own name, where it begins with that of the setting."""
+    """Replace a setting's name at the start of an error by the option's."""
     for setting, option in names.items():
         if text.startswith((f"{setting} ", f"{setting}=", f"{setting}:")):
             return option + text.removeprefix(setting)

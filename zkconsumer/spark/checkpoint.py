@@ -1,4 +1,4 @@
-"""A stream's checkpoint in the layout of Spark's own, so that either goes on with the other's.
+"""Keep a stream's checkpoint in Spark's layout, so that either resumes the other's.
 
 ``offsets/7`` says where batch 7 ends and is there before any of it is read; ``commits/7`` says that
 it is done. So a batch that was broken off is run again with the same number and the same messages.
@@ -27,11 +27,11 @@ class CheckpointFiles(Protocol):
     """The files of one checkpoint, by their paths in it; ``ZkConsumerError`` where that fails."""
 
     def names(self, folder: str) -> Sequence[str]:
-        """What lies in a folder; nothing where there is none."""
+        """List a folder; empty if there is none."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file, which is there."""
+        """Read an existing file."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
@@ -45,7 +45,7 @@ class CheckpointFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A batch of which it is known where it ends.
+    """A planned batch: its end is known.
 
     Attributes:
         number: Spark calls it the batch's id.
@@ -57,7 +57,7 @@ class Planned:
 
 
 class Checkpoint:
-    """What a stream's driver leaves for the next one. Thread: one.
+    """Records planned and finished batches for the next driver. Thread: one.
 
     Args:
         files: where it is.
@@ -69,17 +69,17 @@ class Checkpoint:
         self._where = where
 
     def begin(self) -> None:
-        """Give it the id that Spark looks for."""
+        """Write the id that Spark looks for."""
         if _METADATA not in self._files.names(""):
             self._files.create(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode())
 
     def last_planned(self) -> Planned | None:
-        """The latest batch that was planned; None before the first."""
+        """Read the last planned batch; None before the first."""
         numbers = self._numbers("offsets")
         return self.planned(max(numbers)) if numbers else None
 
     def planned(self, number: int) -> Planned:
-        """A batch that was planned.
+        """Read a planned batch.
 
         Raises:
             ConfigError: what is there is another kind of query's, or of another version.
@@ -88,19 +88,19 @@ class Checkpoint:
         return Planned(number, _offsets(self._files.read(path), f"{self._where}/{path}"))
 
     def is_done(self, number: int) -> bool:
-        """Whether that batch is done."""
+        """Return whether a batch is done."""
         return number in self._numbers("commits")
 
     def plan(self, batch: Planned, *, now_ms: int) -> None:
-        """Set down a batch, before any of it is read.
+        """Record a batch, before any of it is read.
 
         Raises:
-            ConfigError: somebody else has set it down: two queries have one checkpoint.
+            ConfigError: another query recorded it: two queries share a checkpoint.
         """
         self._add(f"offsets/{batch.number}", _planned(batch.end, now_ms))
 
     def done(self, number: int) -> None:
-        """A batch is done; old ones are forgotten.
+        """Record that a batch is done; delete old records.
 
         Raises:
             ConfigError: as ``plan``.

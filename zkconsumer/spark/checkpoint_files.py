@@ -1,4 +1,4 @@
-"""A checkpoint's files through Spark's own manager of them, wherever Spark can keep a checkpoint.
+"""Read and write a checkpoint through Spark's file manager, on any of its file systems.
 
 Source: Spark ``CheckpointFileManager``: a file is there whole or not at all.
 """
@@ -83,7 +83,7 @@ class SparkCheckpointFiles:
 
     @contextmanager
     def _door(self) -> Iterator[None]:
-        """No exception of Java's or the gateway's leaves this class as it is."""
+        """Turn exceptions of Java and the gateway into the project's."""
         try:
             yield
         except Py4JJavaError as error:

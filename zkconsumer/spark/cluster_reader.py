@@ -1,4 +1,4 @@
-"""The driver's view of the cluster: its partitions, their leaders, where they start and end.
+"""Read partitions, leaders and log ends of the cluster, on the driver.
 
 No topic is ever asked for by name: a 0.8 broker would create one that is missing. What fails is
 asked again as often as ``fetchOffset.numRetries`` says, and for longer where a new leader may be on
@@ -49,7 +49,7 @@ _PATIENT_PAUSE_MS = 100
 
 
 class ClusterReader:
-    """Asks brokers, and ZooKeeper for them. Thread: one at a time.
+    """Reads metadata and offsets from brokers. Thread: one at a time.
 
     Every method that asks raises what its last try met:
 
@@ -106,7 +106,7 @@ class ClusterReader:
 
     @classmethod
     def of(cls, options: SourceOptions, *, connector: Connector | None = None) -> Self:
-        """A reader as the options of a query want it."""
+        """Create a reader from the options of a query."""
         return cls(
             options.address,
             client_id=options.client_id,
@@ -130,14 +130,14 @@ class ClusterReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of all connections, and end a pause between two tries. Thread: any."""
+        """Close all connections, and end a pause between two tries. Thread: any."""
         self._closed.set()
         self._creations.close()
         self._hang_up()
 
     @property
     def are_old(self) -> bool:
-        """Whether all brokers are of 0.8 or 0.9, as far as it is known: they need not be asked.
+        """Whether all brokers are known to be of 0.8 or 0.9: these get no ApiVersions request.
 
         Their registrations say so; or the one that told last who leads is, and what such a broker
         understands, all others do that can be in one cluster with it.
@@ -145,13 +145,13 @@ class ClusterReader:
         return self._finder.are_old or self._served_by_old
 
     def brokers(self) -> tuple[Broker, ...]:
-        """All live brokers, as one of them tells; those to ask where it does not know yet."""
+        """Return all live brokers, as one lists them; the bootstrap ones if it can't yet."""
         if self._view is None:
             self._retrying(self._look)
         return self._finder.brokers()
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
-        """The partitions that a query reads now, sorted. Asks anew each time.
+        """Return the partitions that a query reads now, sorted. Asks again each time.
 
         A broker that has just started may not know yet what there is. So what was there before and
         is missing now is asked for again, as often as anything, before it counts as gone; and so
@@ -183,7 +183,7 @@ class ClusterReader:
         raise AssertionError("there is always a first try")
 
     def creations(self, topics: Collection[str]) -> Creations:
-        """What tells each topic from a former one of its name, where that is known; never raises.
+        """Return each topic's creation, which tells it from a former one, if known; never raises.
 
         ZooKeeper's number of the transaction that created the topic's node or, where ZooKeeper is
         not given, the topic's id (brokers 2.8 and later).
@@ -191,11 +191,11 @@ class ClusterReader:
         return self._creations.read(topics)
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
-        """The leader of every one of these partitions."""
+        """Return the leader of each of these partitions."""
         return self._retrying(lambda: self._led(partitions))
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """The oldest offset that is still there, of every one of these partitions."""
+        """Return the log start offset of each of these partitions."""
         return self._ends(dict.fromkeys(partitions, EARLIEST))
 
     def latest(
@@ -204,7 +204,7 @@ class ClusterReader:
         *,
         known: Mapping[TopicPartition, int] | None = None,
     ) -> Offsets:
-        """The offset that the next message will get, as far as consumers may read.
+        """Return the latest offset that consumers may read up to, exclusive.
 
         Args:
             partitions: which.
@@ -227,7 +227,7 @@ class ClusterReader:
             self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Where to start so that everything as new as a time is read.
+        """Return start offsets that include everything as new as a time.
 
         It is the first record that is not older, or the latest offset where there is none. Brokers
         before 0.10.1, and logs without timestamps, answer by segment: there it is the start of the
@@ -241,7 +241,7 @@ class ClusterReader:
         return self._timed(times, TimeLookup.since)
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Where to end so that everything in front of the first record as new as a time is read.
+        """Return end offsets that include everything before the first record as new as a time.
 
         By segments that is the end of the one behind what ``at_time`` gives: it is the first that
         was written to after the time, and may begin before it.
@@ -256,7 +256,7 @@ class ClusterReader:
         times: Mapping[TopicPartition, int],
         look: Callable[[TimeLookup, Mapping[TopicPartition, int]], OffsetsByTime],
     ) -> Offsets:
-        """Where these times lie; the end of the log where nothing is as new."""
+        """Look up these times; the log's end if nothing is as new."""
 
         def request() -> Offsets:
             leaders = self._led(tuple(times))
@@ -289,7 +289,7 @@ class ClusterReader:
         return self._retrying(request) if times else {}
 
     def _failure(self, tp: TopicPartition, code: int, leader: Broker) -> ZkConsumerError:
-        """Why there is no offset of a partition."""
+        """Return the error for a partition without offset."""
         why = self._client().why_unreachable(leader)
         if code == ErrorCode.NETWORK_EXCEPTION and why is not None:
             return ConnectionLost(why)
@@ -310,7 +310,7 @@ class ClusterReader:
         return {tp: view.leaders[tp] for tp in partitions}
 
     def _look(self) -> ClusterView:
-        """All topics of the cluster, as one broker knows them now."""
+        """Read the metadata of all topics from one broker."""
         client = self._client()
         view = client.view(None, timeout_ms=self._timeout_ms)
         self._served_by_old = is_old(client.release)
@@ -384,7 +384,7 @@ class ClusterReader:
 
 
 def _heals(error: ZkConsumerError) -> bool:
-    """Whether one sees this of a broker that died, until its partitions have new leaders."""
+    """Return whether an error may last only until a dead broker's partitions have new leaders."""
     if isinstance(error, BrokerError):
         code = ErrorCode.of(error.code)
         return code.refresh_metadata and code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

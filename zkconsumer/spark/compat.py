@@ -1,4 +1,4 @@
-"""What the Spark at hand offers, asked of itself: no number of a version is looked at.
+"""Detect the features of the installed Spark, without comparing version numbers.
 
 Sources in Python came with Spark 4.0, filters with 4.1, limits of reading and word of
 Trigger.AvailableNow with 4.2. What is missing has a stand-in here, so that others need not ask.
@@ -45,10 +45,10 @@ else:
         _given = None
 
         class InputPartition:
-            """What a task reads, where Spark has no word for it."""
+            """Stand-in for Spark's class before 4.0: a task's input."""
 
         class WriterCommitMessage:
-            """What a task wrote, where Spark has no word for it."""
+            """Stand-in for Spark's class before 4.0: a task's result."""
 
     HAS_SOURCES = _given is not None
     """Whether sources and sinks may be written in Python at all."""
@@ -80,7 +80,7 @@ _PUSHDOWN = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 def is_pushing_filters() -> bool:
-    """Whether this process is the one in which Spark hands filters over.
+    """Return whether this process is the one in which Spark hands filters over.
 
     ``spark.sql.python.filterPushdown.enabled`` can't be seen from here, and Spark refuses a reader
     that takes filters where it is off. Where it is on, planning runs in a worker of its own.

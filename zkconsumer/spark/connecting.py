@@ -1,4 +1,4 @@
-"""What opens connections to brokers for a query: on the driver, and in its tasks."""
+"""Open a query's connections to brokers, on the driver and in tasks."""
 
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
@@ -13,14 +13,14 @@ _FIRST_TO_TELL: Release = (0, 10)
 
 
 def is_old(release: Release | None) -> bool:
-    """Whether brokers of this release are not to be asked what they serve; False if not known."""
+    """Return whether brokers of this release lack ApiVersions; False if unknown."""
     return release is not None and release < _FIRST_TO_TELL
 
 
 def query_dialer(
     client: ClientSettings, *, are_old: bool, connector: Connector | None = None
 ) -> BrokerDialer:
-    """Make a dialer, which whoever asked for it stops.
+    """Create a dialer, which the caller stops.
 
     Args:
         client: who it is, and how it gets in.

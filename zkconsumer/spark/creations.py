@@ -1,4 +1,4 @@
-"""What tells a topic from a former one of its name, kept beside offsets. Pure.
+"""Identify recreated topics by a creation text, kept beside offsets. Pure.
 
 ZooKeeper numbers the transaction that created a topic's node (``czxid:1a2b``); brokers from 2.8 on
 give topics ids (``id:...``). Two texts of different kinds say nothing of each other.
@@ -11,7 +11,7 @@ Creations = Mapping[str, str]
 
 
 def created_again(before: Creations, now: Creations) -> frozenset[str]:
-    """Return the topics that are others than before, for sure."""
+    """Return the topics that were certainly deleted and created again."""
     return frozenset(
         topic
         for topic, creation in before.items()

@@ -1,4 +1,4 @@
-"""What a query can't read any more of what it still had to read. Pure.
+"""Find the offsets that a query still had to read but no longer can. Pure.
 
 Messages expire while a query is down, topics are deleted and made again, logs are cut off. Each
 range that is lost that way is told to the offset; ``failOnDataLoss`` says whether that ends the
@@ -60,7 +60,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What can be read of what was wanted, at most one range a partition, and what can't."""
+    """Readable ranges of a query, at most one a partition, and its losses."""
 
     ranges: tuple[OffsetRange, ...]
     losses: tuple[Loss, ...]
@@ -68,7 +68,7 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """What the cluster holds of each partition now; one that is missing is gone."""
+    """Current log ends of each partition; a missing one is gone."""
 
     earliest: Mapping[TopicPartition, int]
     latest: Mapping[TopicPartition, int]
@@ -80,7 +80,7 @@ def readable(
     log: LogBounds,
     recreated: Collection[str] = (),
 ) -> Readable:
-    """Hold what is to be read against what is there.
+    """Split the wanted offsets into readable ranges and losses.
 
     Args:
         start: where each partition was left; one that only ``end`` has is new, and is read from
@@ -120,7 +120,7 @@ def readable(
 
 
 def describe(losses: Iterable[Loss]) -> str:
-    """All losses in one text; of many only some."""
+    """Describe losses in one text; of many only some."""
     listed = list(losses)
     more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return "; ".join(map(format, listed[:_SHOWN])) + more

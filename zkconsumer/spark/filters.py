@@ -1,4 +1,4 @@
-"""Which ranges a query's filters leave to be read. Pure.
+"""Restrict ranges by a query's filters. Pure.
 
 Filters on topic, partition and offset cut ranges, or drop them: what they exclude is not even
 fetched. A filter on the timestamp can't: brokers of the ZooKeeper era keep none, and later ones
@@ -52,7 +52,7 @@ class NumberWithin:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """It holds for every message, or for none (as a comparison with null does)."""
+    """Holds for every message, or for none (as a comparison with null does)."""
 
     holds: bool
 
@@ -61,7 +61,7 @@ Condition: TypeAlias = TopicAmong | TopicStarts | NumberAmong | NumberWithin | C
 
 
 def is_exact(condition: Condition) -> bool:
-    """Whether what ``select`` leaves meets the condition, without a look at each message.
+    """Return whether all that ``select`` leaves meets the condition.
 
     Offsets with gaps in between are the exception: a range has none.
     """
@@ -76,7 +76,7 @@ def is_exact(condition: Condition) -> bool:
 def select(
     ranges: Iterable[OffsetRange], conditions: Sequence[Condition]
 ) -> tuple[OffsetRange, ...]:
-    """What is left of each range when all conditions hold; what is empty then is left out.
+    """Restrict each range by all conditions; drop empty ones.
 
     No message that meets them all is left out. One that does not may be left in only on account
     of a condition that is not ``is_exact``.
@@ -100,7 +100,7 @@ def select(
 
 
 def _can_hold(condition: Condition, tp: TopicPartition) -> bool:
-    """Whether messages of a partition can meet a condition, as far as that is up to it."""
+    """Return whether a condition admits messages of a topic-partition."""
     match condition:
         case TopicAmong():
             return (tp.topic in condition.names) is not condition.negated
@@ -122,7 +122,7 @@ def _can_hold(condition: Condition, tp: TopicPartition) -> bool:
 
 
 def _offsets(condition: Condition) -> tuple[int | None, int | None]:
-    """The least offset that can meet a condition, and the one behind the last."""
+    """Return the offsets that can meet a condition: the least, and one past the last."""
     match condition:
         case NumberWithin(column="offset"):
             return condition.low, condition.high

@@ -1,4 +1,4 @@
-"""Where a query that reads fixed ranges leaves its progress for a group's other tools and members.
+"""Commit a fixed-range query's progress for a group's other tools and members.
 
 It is no member: nothing is registered or claimed. So it must not write to a group that members
 work in, each of which takes what it finds as its own last word; and it never moves an offset back,
@@ -48,10 +48,10 @@ _CLIENT_ID: Final = "zkconsumer-spark"
 
 
 class Brokers(Protocol):
-    """Who is there; ``ClusterReader`` is one."""
+    """The live brokers, as ``ClusterReader`` lists them."""
 
     def brokers(self) -> Sequence[Broker]:
-        """The live brokers."""
+        """Return the live brokers."""
         ...
 
     @property
@@ -95,7 +95,7 @@ class GroupProgress:
         self._topics: set[str] = set()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """The committed offset of each partition, None where there is none.
+        """Return the committed offset of each partition, None if it has none.
 
         Raises:
             ZkConsumerError: one of them can't be read. That is not the same as none: starting
@@ -116,7 +116,7 @@ class GroupProgress:
         return self._zookeeper is not None
 
     def live_members(self) -> tuple[str, ...]:
-        """The ids of the members that are registered now; none where ZooKeeper can't be asked.
+        """Return the ids of registered members; empty without ZooKeeper.
 
         Raises:
             RegistryError: ZooKeeper does not answer.
@@ -126,7 +126,7 @@ class GroupProgress:
         return tuple(self._zookeeper.children_many([self._paths.ids])[0] or ())
 
     def refuse_live(self) -> None:
-        """See that no member is at work.
+        """Check that the group has no live member.
 
         Raises:
             ConfigError: there are some; it names them.
@@ -142,7 +142,7 @@ class GroupProgress:
             )
 
     def has_changes(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Whether ``commit`` would write any of these."""
+        """Return whether ``commit`` would write any of these."""
         return bool(self._due(offsets))
 
     def commit(
@@ -151,7 +151,7 @@ class GroupProgress:
         *,
         log_ends: Mapping[TopicPartition, int] | None = None,
     ) -> None:
-        """Write those of these offsets that are news, or due again since they expire.
+        """Commit offsets that changed, or that would expire.
 
         Args:
             offsets: the next offset to read of each partition.
@@ -180,7 +180,7 @@ class GroupProgress:
             raise OffsetCommitFailed(self.group_id, failed)
 
     def close(self) -> None:
-        """Let go of all connections. Idempotent."""
+        """Close all connections. Idempotent."""
         self._close()
 
     def _due(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -203,7 +203,7 @@ class GroupProgress:
     def _not_back(
         self, due: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """What remains when offsets that others have moved further stay as they are."""
+        """Drop offsets that would move a committed one back."""
         found = self._offsets.fetch(list(due))
         wanted = {}
         for tp, offset in due.items():
@@ -234,7 +234,7 @@ def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | Non
 def open_progress(
     group_id: str, storage: Storage, address: ClusterAddress, cluster: Brokers
 ) -> GroupProgress:
-    """Connect to where a group's offsets are.
+    """Connect to a group's offset storage.
 
     Args:
         group_id: the group.
@@ -273,7 +273,7 @@ def open_progress(
 def _in_kafka(
     group_id: str, address: ClusterAddress, cluster: Brokers
 ) -> tuple[OffsetStore, Callable[[], None]]:
-    """Give the offsets that brokers keep, and what hangs up."""
+    """Return the offsets that brokers keep, and a function that disconnects."""
     settings = ChannelSettings()
     cluster.brokers()  # by then it is known what they are
     security = address.broker_security

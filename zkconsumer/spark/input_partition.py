@@ -1,4 +1,4 @@
-"""What one Spark task reads: plain values, planned on the driver and sent to an executor."""
+"""Input of one Spark task: plain values, planned on the driver and sent to an executor."""
 
 from dataclasses import dataclass, field
 

@@ -68,7 +68,7 @@ REFUSED = {
 
 
 def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
-    """See that nothing is refused; a note on each name that has no effect.
+    """Check that no name is refused; return a note on each without effect.
 
     Args:
         options: by their names in lower case.
@@ -89,7 +89,7 @@ def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
 def read_range_settings(
     options: Mapping[str, str], *, poll_timeout_ms: int, fail_on_data_loss: bool
 ) -> RangeSettings:
-    """How ranges are read, by the options and the defaults of ``RangeSettings``.
+    """Read range settings from options, with the defaults of ``RangeSettings``.
 
     Raises:
         ConfigError: naming the option.
@@ -116,7 +116,7 @@ def read_range_settings(
 
 
 def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "kafka"] | None:
-    """Where the group keeps its offsets (0.8's ``offsets.storage``); None where nothing is said.
+    """Read the group's offset storage (0.8's ``offsets.storage``); None if not given.
 
     Raises:
         ConfigError: it is neither of the two.

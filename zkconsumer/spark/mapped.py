@@ -1,4 +1,4 @@
-"""Reading and writing where Spark knows no sources in Python: by ranges that are planned here.
+"""Read and write where Spark has no Python data sources, by ranges planned here.
 
 A frame of numbers, one a task, is mapped to the rows of the tasks: they get the same plain values,
 and make the same columns by the same code, as those of the source.
@@ -33,7 +33,7 @@ _WRITTEN = "topic string, partition int, count bigint"
 def mapped_frame(
     session: SparkSession, tasks: Sequence[ZkInputPartition], schema: StructType
 ) -> DataFrame:
-    """The messages of these tasks, one partition of the frame for each.
+    """Return a frame of these tasks' messages, one partition for each.
 
     Args:
         session: reads.
@@ -58,7 +58,7 @@ def mapped_frame(
 
 
 def mapped_read(session: SparkSession, options: SourceOptions, schema: StructType) -> DataFrame:
-    """A batch query, planned now.
+    """Plan a batch query now, and return its frame.
 
     Raises:
         ConfigError: an option or a column is wrong.

@@ -1,4 +1,4 @@
-"""A stream's batches one after the other, where Spark's own engine can't ask a source in Python.
+"""Run a stream's micro-batches, where Spark's own engine has no Python data sources.
 
 Exactly as Spark does it: where a batch ends is set down before it is read, that it is done when it
 was written, and what was broken off is run again, with the same number and the same messages.
@@ -19,7 +19,7 @@ from zkconsumer.spark.stream_plan import StreamPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """When batches are made.
+    """Timing and end of a stream's batches.
 
     Attributes:
         available_now: read what is there at the start, and end.
@@ -55,7 +55,7 @@ class MicroBatches:
         self._clock = clock
 
     def run(self, trigger: Trigger, wait: Callable[[int], None]) -> int:
-        """Make batches until there is an end to it.
+        """Run batches until the trigger ends the stream.
 
         Args:
             trigger: see there.
@@ -87,7 +87,7 @@ class MicroBatches:
         return count
 
     def _resume(self) -> tuple[int, StreamOffsets, int]:
-        """Finish what was broken off: the next number, where it starts, and how many were made."""
+        """Finish an interrupted batch; return the next number, its start, and the batches run."""
         last = self._checkpoint.last_planned()
         if last is None:
             return 0, self._plan.initial(), 0

@@ -24,7 +24,7 @@ _SHOWN_CHARS = 200
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Offsets as a dictionary that JSON can carry: topics and partitions in their order."""
+    """Return offsets as a dictionary that JSON can carry: topics and partitions in their order."""
     by_topic: dict[str, dict[str, int]] = {}
     for topic, partition in sorted(offsets):
         offset = offsets[TopicPartition(topic, partition)]
@@ -59,7 +59,7 @@ def from_json(value: object, *, what: str = "offsets") -> dict[TopicPartition, i
 
 
 def read_offsets(option: str, text: str) -> dict[TopicPartition, int]:
-    """Offsets by partition; -2 is the earliest and -1 the latest.
+    """Return offsets by partition; -2 is the earliest and -1 the latest.
 
     Raises:
         ConfigError: naming the option.

@@ -1,4 +1,4 @@
-"""Where a query starts and ends, as its options say it, and what that is in offsets. Pure.
+"""Read a query's start and end from options, and resolve them to offsets. Pure.
 
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
 ``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``AtGroupOffsets`` is our own.
@@ -38,7 +38,7 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class AtGroupOffsets:
-    """Where the group stands; the earliest offset where it has not committed any."""
+    """The group's committed offset; the earliest offset if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class AtTime:
     latest_if_none: bool = False
 
     def of(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The time of each of these partitions, all of which must be among ``times``."""
+        """Return the time of each of these partitions, which must be among ``times``."""
         if isinstance(self.times, int):
             return dict.fromkeys(partitions, self.times)
         return {tp: self.times[tp] for tp in partitions}
@@ -90,29 +90,29 @@ ENDING = LimitNames("endingTimestamp", "endingOffsetsByTimestamp", "endingOffset
 
 
 class LogLookup(Protocol):
-    """What can be asked about logs; every answer has all the partitions that were asked for."""
+    """Looks up offsets of logs; results have all the requested partitions."""
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """The oldest offset that is still there."""
+        """Return the oldest offset that is still there."""
         ...
 
     def latest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """The offset that the next message will get."""
+        """Return the offset that the next message will get."""
         ...
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """An offset such that everything as new as the time lies at it or behind it."""
+        """Return an offset such that everything as new as the time is at or after it."""
         ...
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """An offset such that everything older than the time lies before it."""
+        """Return an offset such that everything older than the time is before it."""
         ...
 
 
 def read_limit(
     names: LimitNames, options: Mapping[str, str], *, latest_if_none: bool
 ) -> OffsetLimit | None:
-    """What one end of the query is, None where no option says so.
+    """Read one end of the query, None if no option gives it.
 
     Args:
         names: the options of that end.
@@ -152,7 +152,7 @@ def resolve_starting(
     log: LogLookup,
     committed: Committed | None = None,
 ) -> Offsets:
-    """The offset at which every partition starts. Offsets given exactly are taken as they are.
+    """Resolve every partition's start offset. Offsets given exactly are kept.
 
     Args:
         limit: what the options say.
@@ -186,7 +186,7 @@ def resolve_starting(
 def resolve_ending(
     limit: OffsetLimit, partitions: Sequence[TopicPartition], log: LogLookup
 ) -> Offsets:
-    """The offset before which every partition ends. Offsets given exactly are taken as they are.
+    """Resolve every partition's end offset, exclusive. Offsets given exactly are kept.
 
     Raises:
         ConfigError: offsets or times are not given for just these partitions; or nothing can end

@@ -21,7 +21,7 @@ def divide(
     min_partitions: int | None = None,
     max_records_per_partition: int | None = None,
 ) -> tuple[OffsetRange, ...]:
-    """Cut ranges into what one task each reads; empty ones are left out.
+    """Divide ranges into one for each task; empty ones are left out.
 
     First no piece may be larger than ``max_records_per_partition``; then, where that gives fewer
     pieces than ``min_partitions``, large ones are cut on, by their share of the whole. The number
@@ -99,7 +99,7 @@ def rate_limit(
     latest: Mapping[TopicPartition, int],
     max_offsets: int,
 ) -> dict[TopicPartition, int]:
-    """How far to read, if no more than about ``max_offsets`` may be read in all.
+    """Return end offsets for about ``max_offsets`` in all.
 
     Every partition gets its share by what it has to read. A share below one is rounded up, so
     that small partitions are not starved; others are rounded down.

@@ -40,7 +40,7 @@ def read_bool(option: str, text: str) -> bool:
 def read_long(
     option: str, text: str, *, low: int, high: int = LONG_MAX, what: str = "a whole number"
 ) -> int:
-    """A whole number between two bounds, both included.
+    """Return a whole number between two bounds, both included.
 
     Raises:
         ConfigError: naming the option.
@@ -53,7 +53,7 @@ def read_long(
 
 
 def read_int(option: str, text: str, *, low: int) -> int:
-    """A whole number of 32 bits.
+    """Return a whole number of 32 bits.
 
     Raises:
         ConfigError: naming the option.
@@ -62,7 +62,7 @@ def read_int(option: str, text: str, *, low: int) -> int:
 
 
 def read_duration_ms(option: str, text: str) -> int:
-    """A time such as ``500ms``, ``30s``, ``15m``, ``2h``; a bare number is milliseconds.
+    """Return a time such as ``500ms``, ``30s``, ``15m``, ``2h``; a bare number is milliseconds.
 
     Raises:
         ConfigError: naming the option.
@@ -92,6 +92,6 @@ def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
 
 
 def shown(text: str) -> str:
-    """A value as messages show it, cut short where it is long."""
+    """Return a value as messages show it, cut short where it is long."""
     quoted = repr(text)
     return quoted if len(quoted) <= _SHOWN_CHARS else quoted[: _SHOWN_CHARS - 3] + "..."

@@ -120,7 +120,7 @@ class SourceOptions:
         return self._ranges.timeout_ms
 
     def range_settings(self) -> RangeSettings:
-        """How tasks read their ranges."""
+        """Return the settings with which tasks read ranges."""
         return self._ranges
 
     def for_batch(self) -> "SourceOptions":
@@ -146,7 +146,7 @@ class SourceOptions:
         return replace(self, notes=self.notes + ignored)
 
     def for_streaming(self) -> "SourceOptions":
-        """The options of a streaming query: from the latest offset on, if not told else.
+        """Return the options of a streaming query: from the latest offset on, if not told else.
 
         Raises:
             ConfigError: an option makes no sense in a streaming query.
@@ -237,7 +237,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
 
 
 def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
-    """The options by their names in lower case, each under its one name."""
+    """Return the options by their names in lower case, each under its one name."""
     given: dict[str, str] = {}
     for name, value in options.items():
         if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""From a query's options to the tasks that read its ranges, on the driver, before any of them runs.
+"""Plan the tasks of a query from its options, on the driver, before any of them runs.
 
 Executors get plain values: offsets, the leader of the moment, brokers to ask for another one. They
 never see ZooKeeper.
@@ -33,10 +33,10 @@ log = logging.getLogger(__name__)
 
 
 class PlanningCluster(LogLookup, Protocol):
-    """What planning asks the cluster (``ClusterReader``); errors are raised after its own tries."""
+    """The cluster as planning needs it (``ClusterReader``); errors follow its own retries."""
 
     def brokers(self) -> Sequence[Broker]:
-        """The live brokers."""
+        """Return the live brokers."""
         ...
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
@@ -57,7 +57,7 @@ class PlanningCluster(LogLookup, Protocol):
         ...
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
-        """Who leads each partition now; one without a leader is missing."""
+        """Return each partition's leader; one without a leader is missing."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class PlanningCluster(LogLookup, Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         ...
 
 
@@ -115,7 +115,7 @@ def starting_offsets(
     look: CachedLogEnds,
     committed: Committed | None,
 ) -> Offsets:
-    """Where a new query starts.
+    """Return the start offsets of a new query.
 
     Raises:
         ConfigError: an offset lies behind the end of its log; or see ``resolve_starting``.
@@ -130,7 +130,7 @@ def starting_offsets(
 def batch_ranges(
     options: SourceOptions, cluster: PlanningCluster, committed: Committed | None
 ) -> tuple[OffsetRange, ...]:
-    """What a batch query reads, at most one range a partition.
+    """Return the ranges of a batch query, at most one a partition.
 
     Raises:
         ConfigError: an option asks for what the cluster does not have.
@@ -157,7 +157,7 @@ def ranges_to_read(
     bounds: LogBounds,
     recreated: Collection[str] = (),
 ) -> tuple[OffsetRange, ...]:
-    """What is there of ``[start, end)``; see ``readable``.
+    """Return the readable ranges of ``[start, end)``; see ``readable``.
 
     Raises:
         OffsetsLost: some is not, and ``failOnDataLoss`` is true; if it is false, it is logged.
@@ -168,7 +168,7 @@ def ranges_to_read(
 
 
 def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
-    """Tell of losses, as ``failOnDataLoss`` says.
+    """Log or raise losses, as ``failOnDataLoss`` says.
 
     Raises:
         OffsetsLost: it is true.
@@ -183,7 +183,7 @@ def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
 def input_partitions(
     options: SourceOptions, cluster: PlanningCluster, ranges: Sequence[OffsetRange]
 ) -> "list[ZkInputPartition]":
-    """The tasks that read these ranges."""
+    """Create the tasks that read these ranges."""
     if not ranges:
         return []
     from zkconsumer.spark.input_partition import ZkInputPartition  # noqa: PLC0415 - loads Spark

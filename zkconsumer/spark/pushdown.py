@@ -32,7 +32,7 @@ class ZkFilteringReader(ZkBatchReader):
     """A batch reader that is given the query's filters before it plans."""
 
     def pushFilters(self, filters: list[ds.Filter]) -> Iterable[ds.Filter]:  # noqa: N802
-        """Take what is about topic, partition or offset; gives what Spark must still look at."""
+        """Push filters on topic, partition or offset; yield those that Spark must apply."""
         for one in filters:
             condition = condition_of(one)
             if condition is not None:
@@ -42,7 +42,7 @@ class ZkFilteringReader(ZkBatchReader):
 
 
 def condition_of(given: ds.Filter) -> Condition | None:
-    """What a filter says about topic, partition or offset; None where it is about another column.
+    """Convert a filter on topic, partition or offset; None for another column.
 
     Columns are matched by their exact names, as Spark resolved them.
     """

@@ -39,7 +39,7 @@ class ZkBatchReader(DataSourceReader):
         self.conditions: list[Condition] = []
 
     def partitions(self) -> list[InputPartition]:
-        """The tasks, planned now.
+        """Return the tasks, planned now.
 
         Raises:
             ConfigError: an option asks for what the cluster does not have.
@@ -49,7 +49,7 @@ class ZkBatchReader(DataSourceReader):
         return list(batch_tasks(self._options, self.conditions))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of one task's range. Runs on an executor; asks brokers only."""
+        """Return the messages of one task's range. Runs on an executor; asks brokers only."""
         return read_task(partition, self._schema)
 
 

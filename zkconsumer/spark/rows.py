@@ -76,7 +76,7 @@ def spark_schema(include_headers: bool = False) -> StructType:  # noqa: FBT001, 
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The schema of the batches for these columns: exactly what Spark checks them against.
+    """Return the schema of the batches for these columns: exactly what Spark checks them against.
 
     Args:
         schema: some of the columns, in any order.

@@ -132,5 +132,5 @@ def _version_of(program: str) -> int | None:
 
 
 def _runs_inside_spark() -> bool:
-    """Whether a JVM is there already: that of ``spark-submit``, or of an active session."""
+    """Return whether a JVM is there already: that of ``spark-submit``, or of an active session."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None

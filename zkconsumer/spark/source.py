@@ -1,4 +1,4 @@
-"""``format("zkconsumer")``: what Spark asks for when it meets the name.
+"""The data source that Spark loads for ``format("zkconsumer")``.
 
 Options are checked on the driver, before anything is planned. Each of Spark's planning processes
 makes its own copy, so nothing is kept here but the options.
@@ -22,11 +22,11 @@ class ZkDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return "zkconsumer"
 
     def schema(self) -> StructType:
-        """The columns, exactly those of Spark's Kafka source.
+        """Return the columns, exactly those of Spark's Kafka source.
 
         Raises:
             ConfigError: an option is wrong; names it.
@@ -35,7 +35,7 @@ class ZkDataSource(DataSource):
         return spark_schema(include_headers=options.include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A batch reader.
+        """Return a batch reader.
 
         Raises:
             ConfigError: an option is wrong, or a column is asked for that there is not.
@@ -45,13 +45,13 @@ class ZkDataSource(DataSource):
         return batch_reader(source_options(self.options).for_batch(), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """A streaming reader; see ``reader``."""
+        """Return a streaming reader; see ``reader``."""
         from zkconsumer.spark.stream_reader import stream_reader  # noqa: PLC0415
 
         return stream_reader(source_options(self.options).for_streaming(), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        """A batch writer; see ``batch_writer``."""
+        """Return a batch writer; see ``batch_writer``."""
         from zkconsumer.spark.sink.writer import batch_writer  # noqa: PLC0415
 
         return batch_writer(self.options, schema, overwrite=overwrite)
@@ -61,7 +61,7 @@ class ZkDataSource(DataSource):
         schema: StructType,
         overwrite: bool,  # noqa: ARG002, FBT001 - Spark's; each batch appends, as in its own sink
     ) -> DataSourceStreamWriter:
-        """A streaming writer; see ``stream_writer``."""
+        """Return a streaming writer; see ``stream_writer``."""
         from zkconsumer.spark.sink.stream_writer import stream_writer  # noqa: PLC0415
 
         return stream_writer(self.options, schema)

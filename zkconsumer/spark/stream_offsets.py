@@ -40,7 +40,7 @@ class StreamOffsets:
     created: Creations = field(default_factory=dict, compare=False)
 
     def to_json(self) -> dict[str, object]:
-        """What Spark writes into the checkpoint."""
+        """Serialize the offsets for Spark's checkpoint."""
         found: dict[str, object] = {**to_json(self.offsets)}
         if self.begun_at is not None:
             found[START_KEY] = to_json(self.begun_at)
@@ -50,7 +50,7 @@ class StreamOffsets:
 
     @staticmethod
     def from_json(value: Mapping[str, object]) -> "StreamOffsets":
-        """Take apart what ``to_json`` made.
+        """Parse the JSON of ``to_json``.
 
         Raises:
             ConfigError: it is something else: the checkpoint is another query's.

@@ -1,4 +1,4 @@
-"""The driver's side of one streaming query: where batches start and end, and what the group hears.
+"""Plan the batches of a streaming query on the driver, and commit the group's offsets.
 
 The calls come in Spark's order, from one thread. ``latest`` is called with the end of the last
 batch that is *complete*, also after the very last one and first thing after a restart; so the
@@ -51,7 +51,7 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a query's plan works with.
+    """The collaborators of a query's plan.
 
     Attributes:
         cluster: to ask for partitions and offsets.
@@ -103,7 +103,7 @@ class StreamPlan:
         return self._ends
 
     def begin(self) -> None:
-        """See that the query may run at all.
+        """Check that the query may run.
 
         Raises:
             ConfigError: the group has live members, or what is to be read is not there.
@@ -118,11 +118,11 @@ class StreamPlan:
         self._look_for_partitions()
 
     def prepare_available_now(self) -> None:
-        """The query is to read what is there now, and to end."""
+        """End the query at the current log ends."""
         self._admission.prepare_available_now()
 
     def initial(self) -> StreamOffsets:
-        """Where a new query starts; the same however often it is asked.
+        """Return the start of a new query; the same at each call.
 
         Raises:
             ConfigError: the options ask for what the cluster does not have.
@@ -137,7 +137,7 @@ class StreamPlan:
         return self._initial
 
     def latest(self, start: StreamOffsets, *, unlimited: bool) -> StreamOffsets:
-        """Where the next batch ends; ``start`` itself if there is none yet.
+        """Return the next batch's end; ``start`` itself if there is none yet.
 
         Args:
             start: the end of the last batch, which is complete.
@@ -176,7 +176,7 @@ class StreamPlan:
         return found
 
     def tasks(self, start: StreamOffsets, end: StreamOffsets) -> list[ZkInputPartition]:
-        """The tasks of the batch between two offsets; the same ranges each time it is asked.
+        """Plan the batch between two offsets; the same ranges at each call.
 
         Raises:
             OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
@@ -195,7 +195,7 @@ class StreamPlan:
         return input_partitions(self._options, self._cluster, ranges)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._cluster.close()
         if self._progress is not None:
             self._progress.close()
@@ -216,7 +216,7 @@ class StreamPlan:
         return {topic: it for topic, it in self._creations.items() if topic in topics}
 
     def _pause_while_idle(self) -> None:
-        """Give the brokers a rest after an answer that there is nothing to read."""
+        """Pause after a poll without new messages."""
         since_ms, self._idle_ms = self._idle_ms, None
         if since_ms is not None:
             self._wait(max(0, IDLE_PAUSE_MS - (self._clock.now_ms() - since_ms)))
@@ -241,7 +241,7 @@ class StreamPlan:
         return self._cluster.earliest(requested) if requested else {}
 
     def _is_fixed_start(self) -> bool:
-        """Whether a query that starts anew from these options starts at the same offsets."""
+        """Return whether a query that starts anew from these options starts at the same offsets."""
         starting = self._options.starting
         return isinstance(starting, Exact) and min(starting.offsets.values(), default=0) >= 0
 
@@ -283,7 +283,7 @@ class StreamPlan:
 
 
 def begun_plan(options: SourceOptions) -> StreamPlan:
-    """The plan of a real query, which has begun; whoever asks for it closes it.
+    """Return the plan of a real query, which has begun; whoever asks for it closes it.
 
     Raises:
         ConfigError: see ``StreamPlan.begin``.

@@ -36,7 +36,7 @@ _ONE_BATCH = (
 
 
 class ZkStreamReader(DataSourceStreamReader):
-    """Reads what comes, batch by batch, and keeps in mind where the next one starts.
+    """Streaming reader that tracks where the next batch starts.
 
     That is where the last one ended: of each end that is told, Spark makes a batch, and it asks for
     the next when that one is complete. A query that goes on from a checkpoint first has an empty
@@ -58,17 +58,17 @@ class ZkStreamReader(DataSourceStreamReader):
         self._since: JsonOffset | None = None
 
     def initialOffset(self) -> JsonOffset:  # noqa: N802
-        """Where a new query starts."""
+        """Return the start of a new query."""
         return self.plan.initial().to_json()
 
     def latestOffset(self, *_given: Any) -> JsonOffset:  # noqa: N802
-        """Where the next batch ends; everything before is done, and is committed."""
+        """Return the next batch's end; commit everything before, which is done."""
         self._since = start = self.initialOffset() if self._at is None else self._at
         self._at = self.next_end(start, unlimited=False)
         return self._at
 
     def next_end(self, start: JsonOffset, *, unlimited: bool) -> JsonOffset:
-        """Where the batch ends that starts here; the same if there is none yet.
+        """Return the end of the batch that starts here; the same if there is none yet.
 
         Args:
             start: the end of the last batch, which is complete.
@@ -79,7 +79,7 @@ class ZkStreamReader(DataSourceStreamReader):
         return start if end is before else end.to_json()
 
     def partitions(self, start: JsonOffset, end: JsonOffset) -> list[InputPartition]:
-        """The tasks of one batch.
+        """Plan the tasks of one batch.
 
         Raises:
             IllegalState: it starts elsewhere than what was told of its end was reckoned from.
@@ -95,14 +95,14 @@ class ZkStreamReader(DataSourceStreamReader):
         return list(tasks)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of one task's range. Runs on an executor; asks brokers only."""
+        """Return the messages of one task's range. Runs on an executor; asks brokers only."""
         return read_task(partition, self._schema)
 
     def commit(self, end: JsonOffset) -> None:
-        """Nothing: that a batch is complete is known sooner, see ``stream_plan``."""
+        """Do nothing: ``stream_plan`` learns sooner that a batch is complete."""
 
     def stop(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         plan, self._begun = self._begun, None
         if plan is not None:
             plan.close()
@@ -123,7 +123,7 @@ class ZkStreamReader(DataSourceStreamReader):
 
 
 def stream_reader(options: SourceOptions, schema: StructType) -> ZkStreamReader:
-    """The reader that makes the most of this Spark.
+    """Create the reader with all features of this Spark.
 
     Raises:
         ConfigError: see ``ZkStreamReader``.

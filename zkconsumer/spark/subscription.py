@@ -1,4 +1,4 @@
-"""What a query reads: named topics, a pattern of names, or partitions one by one. Pure.
+"""Subscription of a query: topics, a topic pattern, or partitions. Pure.
 
 Source: Spark 4.2 ``ConsumerStrategy`` (``SubscribeStrategy``, ``SubscribePatternStrategy``,
 ``AssignStrategy``) and ``KafkaSourceProvider.validateGeneralOptions``.
@@ -28,7 +28,7 @@ class Topics:
     names: tuple[str, ...]
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """The partitions to read, sorted, out of all that the cluster has.
+        """Return the partitions to read, sorted, out of all that the cluster has.
 
         Raises:
             ConfigError: the cluster does not have one of the topics.
@@ -63,7 +63,7 @@ class TopicPattern:
         object.__setattr__(self, "_matches", _matcher(self.pattern))
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """The partitions to read, sorted, out of all that the cluster has."""
+        """Return the partitions to read, sorted, out of all that the cluster has."""
         found = sorted(known)
         names = {tp.topic for tp in found} - INTERNAL_TOPICS
         # A broker may answer with any text, and names become paths.
@@ -82,7 +82,7 @@ class Assigned:
     partitions: tuple[TopicPartition, ...]
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """The partitions to read, sorted.
+        """Return the partitions to read, sorted.
 
         Raises:
             ConfigError: the cluster does not have one of them.
@@ -100,7 +100,7 @@ Subscription = Topics | TopicPattern | Assigned
 
 
 def read_subscription(options: Mapping[str, str]) -> Subscription:
-    """The one of the three options that is given.
+    """Read the one of the three options that is given.
 
     Args:
         options: by their names in lower case.

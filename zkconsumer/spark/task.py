@@ -1,4 +1,4 @@
-"""What runs in a Spark task, in a Python worker on an executor: read a range as Arrow batches.
+"""Read a range as Arrow batches in a Spark task, in a Python worker on an executor.
 
 A worker is used for one task after the other, so connections outlive a task. They are kept by
 broker, and belong to the process that opened them: workers are forked.
@@ -28,7 +28,7 @@ _pools: Final[dict[tuple[ClientSettings, bool], ConnectionPool]] = {}
 
 
 def connections_for(partition: ZkInputPartition) -> ConnectionPool:
-    """This worker's connections for such a task. Thread: any."""
+    """Return this worker's connections for a task. Thread: any."""
     settings = partition.settings
     client = ClientSettings(
         client_id=settings.client_id,
@@ -45,7 +45,7 @@ def connections_for(partition: ZkInputPartition) -> ConnectionPool:
 
 
 def reader_for(partition: ZkInputPartition) -> RangeReader:
-    """What reads a task's range. Thread: any."""
+    """Create the reader of a task's range. Thread: any."""
     settings = partition.settings
     client = ClusterClient(
         connections_for(partition),

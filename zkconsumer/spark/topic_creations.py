@@ -1,4 +1,4 @@
-"""Asks ZooKeeper, or brokers, what tells topics from former ones of their names.
+"""Look up topics' creations in ZooKeeper or brokers, to detect recreated ones.
 
 It is no more than a help: where neither can be asked, queries go on without.
 """
@@ -23,7 +23,7 @@ _AGAIN_AFTER_MS: Final = 10_000
 
 
 class TopicCreations:
-    """Thread: one at a time; ``close`` any.
+    """Looks up topic creations. Thread: one at a time; ``close`` any.
 
     Args:
         address: where the cluster is.
@@ -49,7 +49,7 @@ class TopicCreations:
         self._without_ids = False
 
     def read(self, topics: Collection[str]) -> Creations:
-        """Return what is known of these topics now; nothing where nobody answers."""
+        """Return the known creations of these topics; empty if neither answers."""
         now_ms = self._clock.now_ms()
         if not topics or (self._not_before_ms is not None and now_ms < self._not_before_ms):
             return {}
@@ -65,7 +65,7 @@ class TopicCreations:
             return {}
 
     def close(self) -> None:
-        """Let go of ZooKeeper. Idempotent."""
+        """Close the ZooKeeper session. Idempotent."""
         store, self._store = self._store, None
         if store is not None:
             store.close()

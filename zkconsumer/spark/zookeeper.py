@@ -1,4 +1,4 @@
-"""Opens the ZooKeeper of a query's cluster; only the driver does."""
+"""Open the ZooKeeper of a query's cluster, on the driver only."""
 
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.zk.kazoo_store import connect
@@ -6,7 +6,7 @@ from zkconsumer.zk.store import ZkStore
 
 
 def open_zookeeper(address: ClusterAddress) -> ZkStore:
-    """Connect to it, over a session that whoever asked for it closes.
+    """Connect to ZooKeeper over a session that the caller closes.
 
     Args:
         address: with a way to ZooKeeper.

@@ -191,6 +191,6 @@ class HadoopStorage:
 
 
 def _is(error: Py4JJavaError, name: str) -> bool:
-    """Whether the Java exception is of that class, in whatever package."""
+    """Return whether the Java exception is of that class, in whatever package."""
     class_name: str = error.java_exception.getClass().getName()
     return class_name.rsplit(".", 1)[-1] == name

@@ -1,4 +1,4 @@
-"""Find the offset runs of a data frame, without sorting or moving its rows.
+"""Find the offset runs of a data frame in its tasks, not by sorting all rows.
 
 Messages lie in the order of their offsets. While offsets and rows both go up by one, their
 difference stays the same; so each task turns thousands of neighbouring rows into one run by

@@ -102,7 +102,7 @@ class Coverage:
         return not (self.findings.keys() - EXCUSED)
 
     def of(self, kind: Kind) -> CoverageRanges:
-        """The finding of one kind, an empty one where there is nothing."""
+        """Return the finding of one kind, an empty one where there is nothing."""
         return self.findings.get(kind, CoverageRanges())
 
 
@@ -189,7 +189,7 @@ def cover(
 
 
 def _clip(run: Run, start: int | None, end: int | None) -> Run:
-    """The part of a run between two bounds; of no or negative count where there is none."""
+    """Return the part of a run between two bounds; of no or negative count where there is none."""
     return Run(
         run.from_offset if start is None else max(run.from_offset, start),
         run.until_offset if end is None else min(run.until_offset, end),
@@ -210,7 +210,7 @@ class _Excuses:
         self._ends = [run.until_offset for run, _ in self._runs]
 
     def split(self, missing: Run) -> Iterator[tuple[Run, Kind]]:
-        """A missing stretch in its parts: excused by what, or a gap."""
+        """Yield a missing stretch in its parts: excused by what, or a gap."""
         at = missing.from_offset
         for run, kind in self._runs[bisect_right(self._ends, at) :]:
             if run.from_offset >= missing.until_offset:

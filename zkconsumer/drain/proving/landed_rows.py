@@ -91,7 +91,7 @@ def _visible(path: str) -> bool:
 
 
 def is_of(path: str, batches: Collection[int]) -> bool:
-    """Whether a file's name says that one of these batches brought it.
+    """Return whether a file's name says that one of these batches brought it.
 
     Other programs' names look much the same, with fewer digits: ``part-00007-...``.
     """
@@ -105,7 +105,7 @@ def is_of_table(path: str) -> bool:
 
 
 def visible_files(storage: Storage) -> list[StoredFile]:
-    """All files that readers may see.
+    """Return all files that readers may see.
 
     Others are not even looked for: while a drain runs, folders come and go below ``_zkconsumer``,
     and one that goes while it is listed is an error.
@@ -119,7 +119,7 @@ def visible_files(storage: Storage) -> list[StoredFile]:
 
 
 def foreign_files(which: list[str]) -> list[str]:
-    """The sentence for files of a table that are nowhere where a drain writes."""
+    """Return the sentence for files of a table that are nowhere where a drain writes."""
     return _described("files are in the table that no drain landed", which)
 
 
@@ -130,7 +130,7 @@ def repeated_files(which: Iterable[str]) -> list[str]:
 
 
 def misplaced_files(which: list[str]) -> list[str]:
-    """The sentence for files that readers miss who filter by topic or date."""
+    """Return the sentence for files that readers miss who filter by topic or date."""
     return _described("files are in another partition of the table than their folders say", which)
 
 

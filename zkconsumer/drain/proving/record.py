@@ -106,7 +106,7 @@ def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRec
 def _entry(
     partitions: dict[TopicPartition, PartitionRecord], plan: BatchPlan, tp: TopicPartition, at: int
 ) -> PartitionRecord:
-    """The record of a partition that a batch goes on with at this offset."""
+    """Return the record of a partition that a batch goes on with at this offset."""
     entry = partitions.get(tp)
     if entry is None:
         entry = partitions[tp] = PartitionRecord(start=at, end=at)

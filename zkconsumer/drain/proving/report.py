@@ -42,7 +42,7 @@ _VERDICTS = {
 
 
 def as_text(proof: DrainProof) -> str:
-    """The whole report in lines of text, the verdict last."""
+    """Return the whole report in lines of text, the verdict last."""
     lines = [f"{proof.path}: {proof.format}, {proof.batches} batches", ""]
     lines += _table([_HEADS, *map(_row, proof.partitions)])
     lines.append("")
@@ -55,7 +55,7 @@ def as_text(proof: DrainProof) -> str:
 
 
 def as_json(proof: DrainProof) -> str:
-    """The same as JSON, with every stretch that was kept."""
+    """Return the same as JSON, with every stretch that was kept."""
     value: Json = {
         "path": proof.path,
         "format": proof.format,

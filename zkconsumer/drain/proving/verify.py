@@ -183,7 +183,7 @@ def _rows(
 
 
 def _files(seen: _Seen, record: VerificationRecord) -> LandedFiles:
-    """The files that a reader of the landing finds, dead letters aside."""
+    """Return the files that a reader of the landing finds, dead letters aside."""
     if seen.identity.format == "iceberg":
         return _iceberg_files(seen)
     stored = visible_files(seen.storage)
@@ -196,7 +196,7 @@ def _files(seen: _Seen, record: VerificationRecord) -> LandedFiles:
 
 
 def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
-    """The files of dead letters, held against those that the batches noted."""
+    """Return the files of dead letters, held against those that the batches noted."""
     below = f"{layout.DEAD_LETTERS}/"
     noted = {path.removeprefix(below): file for path, file in record.dead_letters.items()}
     stored = seen.storage.files(layout.DEAD_LETTERS)
@@ -205,7 +205,7 @@ def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
 
 
 def _iceberg_files(seen: _Seen) -> LandedFiles:
-    """The files that the table names, and what contradicts the record in its snapshots."""
+    """Return the files that the table names, and what contradicts the record in its snapshots."""
     from zkconsumer.drain.local.iceberg_table import IcebergTable, offsets_of  # noqa: PLC0415 - optional
 
     name = TableName.of_target(seen.identity.target)

@@ -51,7 +51,7 @@ class KafkaUtils:
         valueDecoder: Decoder = utf8_decoder,  # noqa: N803 - Spark's name
         messageHandler: MessageHandler | None = None,  # noqa: N803 - Spark's name
     ) -> KafkaRDD:
-        """Messages of these ranges.
+        """Return an RDD of these ranges' messages.
 
         Args:
             sc: Spark's context.
@@ -83,7 +83,7 @@ class KafkaUtils:
         valueDecoder: Decoder = utf8_decoder,  # noqa: N803 - Spark's name
         messageHandler: MessageHandler | None = None,  # noqa: N803 - Spark's name
     ) -> "KafkaDStream":
-        """A stream whose every batch is the messages that came since the last one.
+        """Return a stream; each batch holds the messages since the last one.
 
         Args:
             ssc: Spark's streaming context.

@@ -1,4 +1,4 @@
-"""Which offsets each batch of a direct stream has. Pure.
+"""Compute the offset ranges of a direct stream's batches. Pure.
 
 A time keeps its ranges, so that a batch which is made again has the same messages.
 Source: Spark 2.4 ``DirectKafkaInputDStream`` (``currentOffsets``, ``clamp``).
@@ -16,7 +16,7 @@ REMEMBERED = 1_000
 
 
 class BatchRanges:
-    """Where a stream stands. It can be pickled: a checkpoint holds it.
+    """Ranges of a stream's batches; picklable for checkpoints.
 
     Args:
         offsets: where the first batch starts, by partition.
@@ -34,7 +34,7 @@ class BatchRanges:
         return dict(self._offsets)
 
     def of(self, time: datetime) -> tuple[OffsetRange, ...] | None:
-        """The ranges of a batch that was made; None where there was none at that time."""
+        """Return the ranges of a batch that was made; None where there was none at that time."""
         return self._kept.get(_instant_ms(time))
 
     def next(self, latest: Mapping[TopicPartition, int]) -> tuple[OffsetRange, ...]:
@@ -48,7 +48,7 @@ class BatchRanges:
         return tuple(ranges)
 
     def keep(self, time: datetime, ranges: Sequence[OffsetRange]) -> None:
-        """A batch was made: the next one starts behind it."""
+        """Record a batch: the next one starts after it."""
         self._kept[_instant_ms(time)] = tuple(ranges)
         for one in ranges:
             tp = TopicPartition(one.topic, one.partition)
@@ -60,7 +60,7 @@ class BatchRanges:
 def given_offsets(
     topics: Sequence[str], from_offsets: Mapping[TopicAndPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Where a stream starts that is told so.
+    """Return the start offsets that the program gives.
 
     Source: Spark 2.4 ``KafkaUtilsPythonHelper.createDirectStream``, which refuses the same.
 

@@ -1,4 +1,4 @@
-"""An RDD of fixed ranges: how they are planned on the driver, and read in the tasks.
+"""Plan an RDD of fixed ranges on the driver, and read them in tasks.
 
 Source: Spark 2.4 ``KafkaRDD``, ``KafkaCluster``.
 """
@@ -58,12 +58,12 @@ class KafkaRDD(PipelinedRDD[Any, Any]):
         ]
 
     def offsetRanges(self) -> list[OffsetRange]:  # noqa: N802 - Spark's name
-        """The ranges, in the order of the RDD's partitions."""
+        """Return the ranges, in the order of the RDD's partitions."""
         return list(self._ranges)
 
 
 def cluster_of(params: LegacyParams) -> ClusterReader:
-    """What asks the cluster of these parameters.
+    """Create a cluster reader from these parameters.
 
     Raises:
         ConfigError: they lack what it takes to reach the brokers.
@@ -84,7 +84,7 @@ def planned(
     ranges: Sequence[OffsetRange],
     leaders: Mapping[TopicAndPartition, Broker],
 ) -> list[ZkInputPartition]:
-    """What each task reads, once it is sure that the logs hold it.
+    """Plan the tasks, after checking that the logs hold the ranges.
 
     Raises:
         ConfigError: a range is none, or the log does not hold it from end to end.
@@ -126,7 +126,7 @@ def planned(
 def reading(
     key_decoder: Decoder, value_decoder: Decoder, handler: MessageHandler | None
 ) -> Callable[[ZkInputPartition], Iterator[Any]]:
-    """What a task makes of its range: pairs, or what the handler makes of each message."""
+    """Return a task's function: it yields pairs, or the handler's results."""
 
     def read(partition: ZkInputPartition) -> Iterator[Any]:
         topic, number = partition.topic_partition

@@ -33,7 +33,7 @@ _streams: "dict[str, DirectStream]" = {}
 
 
 class DirectStream:
-    """Where a stream stands, and what it makes of it. Thread: Spark's, one batch after the other.
+    """Creates the RDD of each batch. Thread: Spark's, one batch after the other.
 
     Args:
         stream_id: tells it from others.
@@ -56,7 +56,7 @@ class DirectStream:
         return _restored, (self._id, self._params.without_secrets(), self._ranges, self._read)
 
     def batch(self, time: datetime, base: RDD[Any]) -> KafkaRDD:
-        """The RDD of a time: new messages, or what that time had before.
+        """Return the RDD of a time: new messages, or the same ranges as before.
 
         Raises:
             ConfigError: it came out of a checkpoint, without what it takes to reach the brokers.
@@ -73,7 +73,7 @@ class DirectStream:
         return KafkaRDD(base.ctx, partitions, self._read)
 
     def ranges_of(self, time: datetime) -> list[OffsetRange]:
-        """The ranges of a batch that was made."""
+        """Return the ranges of a batch that was made."""
         return list(self._ranges.of(time) or ())
 
 
@@ -91,7 +91,7 @@ class _BatchRDD(RDD[Any]):
         self._ranges = ranges
 
     def offsetRanges(self) -> list[OffsetRange]:  # noqa: N802 - Spark's name
-        """The ranges, in the order of the RDD's partitions."""
+        """Return the ranges, in the order of the RDD's partitions."""
         return list(self._ranges)
 
 
@@ -116,7 +116,7 @@ class KafkaDStream(TransformedDStream[Any]):
         _java(self._ssc).PythonDStream.callForeachRDD(self._jdstream, function)
 
     def transform(self, func: Callable[..., RDD[Any]]) -> TransformedDStream[Any]:
-        """A stream of what ``func(rdd)`` or ``func(time, rdd)`` makes of every batch."""
+        """Return a stream of what ``func(rdd)`` or ``func(time, rdd)`` makes of every batch."""
         return TransformedDStream(self, _ranged(self._stream, func))
 
 
@@ -162,7 +162,7 @@ def _batch_seconds(ssc: StreamingContext) -> float:
 
 
 def _clock(ssc: StreamingContext) -> DStream[Any]:
-    """A stream of empty batches: it gives the times, and can be checkpointed."""
+    """Return a stream of empty batches: it gives the times, and can be checkpointed."""
     empty: RDD[Any] = ssc.sparkContext.parallelize([], 1)
     streaming = _java(ssc).org.apache.spark.streaming
     jrdd, java_context = empty._jrdd, ssc._jssc.ssc()  # noqa: SLF001 - as every DStream does
@@ -172,5 +172,5 @@ def _clock(ssc: StreamingContext) -> DStream[Any]:
 
 
 def _java(ssc: StreamingContext) -> Any:
-    """The way to Spark's own classes."""
+    """Return the way to Spark's own classes."""
     return ssc._jvm  # noqa: SLF001 - as every DStream does

@@ -22,7 +22,7 @@ _POLL_TIMEOUT_MS = 120_000
 
 
 def utf8_decoder(data: bytes | None) -> str | None:
-    """A key or value as text; what is no UTF-8 fails the task, as it always did."""
+    """Return a key or value as text; what is no UTF-8 fails the task, as it always did."""
     return None if data is None else data.decode("utf-8")
 
 
@@ -110,7 +110,7 @@ class KafkaMessageAndMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegacyParams:
-    """What ``kafkaParams`` come to.
+    """Settings parsed from ``kafkaParams``.
 
     Attributes:
         address: where the cluster is.
@@ -125,7 +125,7 @@ class LegacyParams:
     lacks_security: bool = False
 
     def without_secrets(self) -> "LegacyParams":
-        """The same without what it takes to reach brokers that want TLS or SASL."""
+        """Return the same without what it takes to reach brokers that want TLS or SASL."""
         if self.address.broker_security == PLAINTEXT:
             return self
         address = replace(self.address, broker_security=PLAINTEXT)

@@ -1,4 +1,4 @@
-"""What runs in a task of a writing query, and what the driver hears of it."""
+"""Run a task of a writing query, and report its counts to the driver."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCoun
 
 
 def in_words(tallies: Iterable[WrittenCounts]) -> str:
-    """What tasks wrote: rows in all, and by topic."""
+    """Describe the rows written, in all and by topic."""
     by_topic: dict[str, int] = {}
     for tally in tallies:
         for tp, part in tally.partitions.items():

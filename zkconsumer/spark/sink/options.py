@@ -144,5 +144,5 @@ def _number(given: Mapping[str, str], names: Sequence[str], default: int, *, low
 
 
 def _first(given: Mapping[str, str], names: Sequence[str], default: str) -> tuple[str, str]:
-    """The first of these options that is given, with its value."""
+    """Return the first of these options that is given, with its value."""
     return next(((name, given[name]) for name in names if name in given), (names[0], default))

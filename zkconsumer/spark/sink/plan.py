@@ -1,4 +1,4 @@
-"""What the driver makes out before any task of a writing query starts."""
+"""Plan a writing query on the driver, before any task starts."""
 
 import logging
 from collections.abc import Mapping

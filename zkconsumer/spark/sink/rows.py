@@ -77,7 +77,7 @@ def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
 
 
 def rows_of(batch: pa.RecordBatch, columns: SinkColumns) -> Iterator[Row]:
-    """The rows of a batch; texts become UTF-8."""
+    """Return the rows of a batch; texts become UTF-8."""
     count = batch.num_rows
     none = [None] * count
     topics = none if columns.topic is None else batch.column(columns.topic).to_pylist()

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType) -> "ZkStreamWriter":
-    """The writer of a streaming query; runs on the driver, before any task.
+    """Return the writer of a streaming query; runs on the driver, before any task.
 
     Raises:
         ConfigError: an option, a column or the topic is wrong.

@@ -1,4 +1,4 @@
-"""What one task of a writing query does: its rows out, each acknowledged, in bounded memory.
+"""Write one task's rows, each acknowledged, in bounded memory.
 
 Rows of one partition of a topic keep their order. A task that fails fails as a whole: Spark runs it
 again and then writes all its rows again, so that rows may be there twice, but none is lost.
@@ -27,7 +27,7 @@ FLUSH_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkPlan:
-    """All that a task needs to know; the driver makes it.
+    """Settings of a writing task, made on the driver.
 
     Attributes:
         brokers: whom to ask for leaders.
@@ -48,12 +48,12 @@ class SinkPlan:
 
 @dataclass(slots=True)
 class PartitionTally:
-    """What a task wrote to one partition.
+    """Rows that a task wrote to one partition.
 
     Attributes:
         count: how many rows.
         first_offset: the first one's offset.
-        next_offset: behind the last one; other producers' records may lie in between.
+        next_offset: one past the last; other producers' records may lie in between.
     """
 
     count: int = 0
@@ -70,7 +70,7 @@ class PartitionTally:
 
 @dataclass(slots=True)
 class WrittenCounts:
-    """What a task wrote, by partition."""
+    """Rows that a task wrote, by partition."""
 
     partitions: dict[TopicPartition, PartitionTally] = field(default_factory=dict)
 

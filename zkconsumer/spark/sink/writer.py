@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class TaskResult(WriterCommitMessage):
-    """What a task tells the driver: where its rows are."""
+    """Result of a writing task for the driver: the rows by partition."""
 
     tally: WrittenCounts
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> "ZkWriter":
-    """The writer of a batch query; runs on the driver, before any task.
+    """Return the writer of a batch query; runs on the driver, before any task.
 
     Raises:
         ConfigError: an option, a column, the topic or the mode is wrong.
@@ -45,7 +45,7 @@ def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> TaskResult:
 
 
 def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
-    """What tasks wrote, in words; None stands for one that failed."""
+    """Describe the rows written; None stands for a failed task."""
     return in_words(one.tally for one in messages if isinstance(one, TaskResult))
 
 
