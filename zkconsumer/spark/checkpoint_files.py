@@ -83,7 +83,7 @@ class SparkCheckpointFiles:
 
     @contextmanager
     def _door(self) -> Iterator[None]:
-        """Turn exceptions of Java and the gateway into the project's."""
+        """Turn exceptions of Java and the gateway into ``ConfigError``."""
         try:
             yield
         except Py4JJavaError as error:

@@ -124,7 +124,7 @@ class SourceOptions:
         return self._ranges
 
     def for_batch(self) -> "SourceOptions":
-        """The options of a batch query: from the earliest offset to the latest, if not told else.
+        """Return the options of a batch query: by default from the earliest offset to the latest.
 
         Raises:
             ConfigError: an option makes no sense in a batch query.

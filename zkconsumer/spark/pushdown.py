@@ -108,5 +108,5 @@ def _within(inner: ds.Filter, column: Column, *, negated: bool) -> Condition | N
 
 
 def is_number(value: object) -> TypeGuard[int]:
-    """Whether a literal is a whole number (and no truth value, which Python takes for one)."""
+    """Return whether a literal is an integer (and no boolean)."""
     return isinstance(value, int) and not isinstance(value, bool)

@@ -54,7 +54,7 @@ class ZkBatchReader(DataSourceReader):
 
 
 def batch_reader(options: SourceOptions, schema: StructType) -> ZkBatchReader:
-    """The reader that Spark takes where this runs: it refuses one with filters if they are off.
+    """Create the reader that Spark accepts: it refuses one with filters if they are off.
 
     Raises:
         ConfigError: see ``ZkBatchReader``.
@@ -67,7 +67,7 @@ def batch_reader(options: SourceOptions, schema: StructType) -> ZkBatchReader:
 
 
 def read_task(partition: InputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The messages of one task's range; none of the partition that Spark makes out of no tasks.
+    """Yield the messages of a task's range; none for Spark's placeholder of no tasks.
 
     Raises:
         TypeError: it is neither of the two: what it stands for must not go unread.

@@ -70,7 +70,7 @@ _MAY_BE_NULL: Final = frozenset({"key", "value", "timestamp", "headers"})
 
 
 def spark_schema(include_headers: bool = False) -> StructType:  # noqa: FBT001, FBT002 - Spark's option
-    """All columns of Spark's Kafka source, ``headers`` with ``includeHeaders``; all nullable."""
+    """Return all columns of Spark's Kafka source, ``headers`` with ``includeHeaders``; nullable."""
     names = [name for name in _TYPES if include_headers or name != "headers"]
     return StructType([StructField(name, _TYPES[name]) for name in names])
 

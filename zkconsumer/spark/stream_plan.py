@@ -222,7 +222,7 @@ class StreamPlan:
             self._wait(max(0, IDLE_PAUSE_MS - (self._clock.now_ms() - since_ms)))
 
     def _is_first(self, start: StreamOffsets) -> bool:
-        """Whether nothing was read before ``start``: an empty first batch ends where it began.
+        """Return whether no batch read anything before ``start``: an empty first one ends there.
 
         A first batch that is run again by another driver may end where that one would begin.
         """

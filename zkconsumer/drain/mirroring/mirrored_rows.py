@@ -70,7 +70,7 @@ def write_rows(messages: "DataFrame", target: MirrorDestination) -> None:
 def read_rows(
     session: "SparkSession", target: MirrorDestination, starts: Positions, ends: Positions
 ) -> "DataFrame":
-    """The drain's own messages between two offsets of the target, as they were in the source.
+    """Read the drain's own messages between two offsets of the target, as in the source.
 
     Args:
         session: to read with.

@@ -107,7 +107,7 @@ class Coverage:
 
 
 def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
-    """Offsets in the order they lie in, as runs: a new one wherever the next isn't one more."""
+    """Yield ordered offsets as runs: a new one wherever the next isn't one more."""
     start = end = None
     for offset in offsets:
         if offset == end and start is not None:

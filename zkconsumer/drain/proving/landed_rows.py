@@ -100,7 +100,7 @@ def is_of(path: str, batches: Collection[int]) -> bool:
 
 
 def is_of_table(path: str) -> bool:
-    """Whether a file's path says of which topic and date it is, as those of a table's files do."""
+    """Return whether a file's path has topic and date, as those of a table's files do."""
     return _OF_TABLE.fullmatch(path) is not None
 
 
@@ -124,7 +124,7 @@ def foreign_files(which: list[str]) -> list[str]:
 
 
 def repeated_files(which: Iterable[str]) -> list[str]:
-    """The sentence for files that a table names twice: their rows are read as often, here once."""
+    """Return the sentence for files that a table names twice; they are read once here."""
     repeated = [path for path, times in Counter(which).items() if times > 1]
     return _described("files are named more than once by the table", repeated)
 

@@ -44,7 +44,7 @@ class ZkStreamWriter(DataSourceStreamArrowWriter):
         return write_task(self._plan, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """All rows are acknowledged already: only say so."""
+        """Log the rows written: all are acknowledged already."""
         log.info("batch %d: wrote %s", batchId, written_by(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803

@@ -64,7 +64,7 @@ class ZkWriter(DataSourceArrowWriter):
         return write_task(self._plan, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """All rows are acknowledged already: only say so."""
+        """Log the rows written: all are acknowledged already."""
         log.info("wrote %s", written_by(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
