@@ -21,7 +21,7 @@ _SLICE_ROWS: Final = 4_096
 _SLICE_BYTES: Final = 1 << 20
 
 
-class DecodedRows(NamedTuple):
+class SplitRows(NamedTuple):
     """Some rows, parted.
 
     Attributes:
@@ -53,7 +53,7 @@ class RowDecoder:
                 self._decoding.catch_up()
             return self._columns()
 
-    def decode(self, rows: pa.RecordBatch) -> Iterator[DecodedRows]:
+    def decode(self, rows: pa.RecordBatch) -> Iterator[SplitRows]:
         """Decode rows, a bounded number at a time.
 
         Args:
@@ -69,7 +69,7 @@ class RowDecoder:
                 decoded = self._decoded(rows.slice(start, count))
             yield decoded
 
-    def _decoded(self, rows: pa.RecordBatch) -> DecodedRows:
+    def _decoded(self, rows: pa.RecordBatch) -> SplitRows:
         values = rows.column("value").to_pylist()
         headers = _value_headers(rows.column("headers"))
         if self._decoding is None:
@@ -87,13 +87,13 @@ class RowDecoder:
             columns.append(found.column)
         landed = pa.RecordBatch.from_arrays(columns, schema=self._columns())
         if not found.rejects:
-            return DecodedRows(landed, _NONE)
+            return SplitRows(landed, _NONE)
         reasons = pa.array([found.rejects.get(at) for at in range(len(rows))], pa.string())
         dead = pa.RecordBatch.from_arrays(
             [*bare.columns, rows.column("headers"), *ids, reasons], schema=_DEAD
         )
         is_dead = pc.is_valid(reasons)
-        return DecodedRows(landed.filter(pc.invert(is_dead)), dead.filter(is_dead))
+        return SplitRows(landed.filter(pc.invert(is_dead)), dead.filter(is_dead))
 
     def _columns(self) -> pa.Schema:
         fields = [*SCHEMA, *_ID_FIELDS]
