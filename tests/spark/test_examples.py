@@ -71,9 +71,10 @@ def here(cluster: Sandbox) -> Iterator[Cluster]:
 
 
 def test_every_program_is_described() -> None:
-    """The page names each, and there is no other; what polls has a page of its own."""
+    """The page names each, and there is no other; polls and decoding have pages of their own."""
+    elsewhere = ("poll_", "decoded_")
     assert {name for name in PAGE.split("`") if name.endswith(".py")} == {
-        file.name for file in EXAMPLES.glob("*.py") if not file.name.startswith("poll_")
+        file.name for file in EXAMPLES.glob("*.py") if not file.name.startswith(elsewhere)
     }
 
 
