@@ -6,107 +6,8 @@ Printed by ``make generated`` from the table in ``config_keys``; a test fails wh
 from typing import Literal, TypedDict
 
 
-class ConsumerSettings(TypedDict, total=False):
-    """Settings of a consumer of ZooKeeper groups, by their keys with underscores.
-
-    None counts as not given. A function that passes settings on takes
-    ``**settings: Unpack[ConsumerSettings]``.
-
-    Example:
-        >>> settings: ConsumerSettings = {"group_id": "billing", "client_id": "b1"}
-        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181", **settings)
-    """
-
-    zookeeper_connect: str | None
-    """Where ZooKeeper listens. The chroot must exist: brokers create it, consumers don't.
-
-    Required. Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted.
-    """
-
-    group_id: str | None
-    """The consumer group. The original lets an empty group id pass, and then works in the nodes
-    `/consumers//...`, which ZooKeeper refuses with an error that does not name the cause; here it
-    is refused at once, and so are `.` and `..`.
-
-    Required. Allowed: letters, digits, dot, underscore and dash, at least one of them.
-    """
-
-    zookeeper_session_timeout_ms: int | None
-    """The session time-out to ask ZooKeeper for; the server may grant another. A member that
-    vanishes keeps its partitions for so long.
-
-    Default: 6000. Allowed: an integer of at least 1.
-    """
-
-    zookeeper_connection_timeout_ms: int | None
-    """How long to wait for the first connection to ZooKeeper, and later for the answer to each
-    batch of requests.
-
-    Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1.
-    """
-
-    zookeeper_sync_time_ms: int | None
-    """Only the default of `rebalance.backoff.ms`.
-
-    Default: 2000. Allowed: an integer of at least 0.
-    """
-
-    zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
-    """How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5,
-    as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
-
-    Default: 'none'. Allowed: none or digest or sasl.
-    """
-
-    zookeeper_auth_username: str | None
-    """The name for it.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_auth_password: str | None
-    """The password for it; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_set_acl: bool | None
-    """Whether what is created is for whoever has our name to change, and for all to read; else
-    anybody may change it. `/consumers` itself stays open to all, since every group writes below it.
-    All members of a group need the same name then.
-
-    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false.
-    """
-
-    zookeeper_ssl_client_enable: bool | None
-    """Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
-
-    Default: False. Allowed: true or false.
-    """
-
-    zookeeper_ssl_truststore_location: str | None
-    """The authorities that ZooKeeper's certificate must come from: a PEM file.
-
-    Default: the machine's. Allowed: text.
-    """
-
-    zookeeper_ssl_keystore_location: str | None
-    """Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_ssl_keystore_password: str | None
-    """What that key is encrypted with; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
-    """Empty: the certificate need not be for the host that is called.
-
-    Default: 'HTTPS'. Allowed: HTTPS or .
-    """
+class SharedSettings(TypedDict, total=False):
+    """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` take alike."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
     """What the brokers' port speaks.
@@ -228,6 +129,151 @@ class ConsumerSettings(TypedDict, total=False):
     Default: none. Allowed: text.
     """
 
+    fetch_max_decompressed_bytes: int | None
+    """How large what one fetch brings of one partition may become when it is decompressed.
+
+    Default: 134217728. Allowed: an integer of at least 1.
+    """
+
+    ssl_truststore_location: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_truststore_type: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_truststore_password: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_keystore_location: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_keystore_type: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_keystore_password: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_key_password: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    ssl_endpoint_identification_algorithm: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+    sasl_jaas_config: str | None
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """
+
+
+class ConsumerSettings(SharedSettings, total=False):
+    """Settings of a consumer of ZooKeeper groups, by their keys with underscores.
+
+    None counts as not given. A function that passes settings on takes
+    ``**settings: Unpack[ConsumerSettings]``.
+
+    Example:
+        >>> settings: ConsumerSettings = {"group_id": "billing", "client_id": "b1"}
+        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181", **settings)
+    """
+
+    zookeeper_connect: str | None
+    """Where ZooKeeper listens. The chroot must exist: brokers create it, consumers don't.
+
+    Required. Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted.
+    """
+
+    group_id: str | None
+    """The consumer group. The original lets an empty group id pass, and then works in the nodes
+    `/consumers//...`, which ZooKeeper refuses with an error that does not name the cause; here it
+    is refused at once, and so are `.` and `..`.
+
+    Required. Allowed: letters, digits, dot, underscore and dash, at least one of them.
+    """
+
+    zookeeper_session_timeout_ms: int | None
+    """The session time-out to ask ZooKeeper for; the server may grant another. A member that
+    vanishes keeps its partitions for so long.
+
+    Default: 6000. Allowed: an integer of at least 1.
+    """
+
+    zookeeper_connection_timeout_ms: int | None
+    """How long to wait for the first connection to ZooKeeper, and later for the answer to each
+    batch of requests.
+
+    Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1.
+    """
+
+    zookeeper_sync_time_ms: int | None
+    """Only the default of `rebalance.backoff.ms`.
+
+    Default: 2000. Allowed: an integer of at least 0.
+    """
+
+    zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
+    """How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5,
+    as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
+
+    Default: 'none'. Allowed: none or digest or sasl.
+    """
+
+    zookeeper_auth_username: str | None
+    """The name for it.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_auth_password: str | None
+    """The password for it; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_set_acl: bool | None
+    """Whether what is created is for whoever has our name to change, and for all to read; else
+    anybody may change it. `/consumers` itself stays open to all, since every group writes below it.
+    All members of a group need the same name then.
+
+    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false.
+    """
+
+    zookeeper_ssl_client_enable: bool | None
+    """Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
+
+    Default: False. Allowed: true or false.
+    """
+
+    zookeeper_ssl_truststore_location: str | None
+    """The authorities that ZooKeeper's certificate must come from: a PEM file.
+
+    Default: the machine's. Allowed: text.
+    """
+
+    zookeeper_ssl_keystore_location: str | None
+    """Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_ssl_keystore_password: str | None
+    """What that key is encrypted with; never shown or logged.
+
+    Default: none. Allowed: text.
+    """
+
+    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
+    """Empty: the certificate need not be for the host that is called.
+
+    Default: 'HTTPS'. Allowed: HTTPS or .
+    """
+
     consumer_id: str | None
     """Replaces the generated part (`host-ms-hex`) of the member's id. For tests: two live members
     of one group must not share it.
@@ -288,12 +334,6 @@ class ConsumerSettings(TypedDict, total=False):
 
     Default: 104857600, or `fetch.message.max.bytes` where that is larger. Allowed: an integer of at
     least 1.
-    """
-
-    fetch_max_decompressed_bytes: int | None
-    """How large what one fetch brings of one partition may become when it is decompressed.
-
-    Default: 134217728. Allowed: an integer of at least 1.
     """
 
     num_consumer_fetchers: int | None
@@ -498,40 +538,4 @@ class ConsumerSettings(TypedDict, total=False):
 
     mirror_consumer_numthreads: int | None
     """Has no effect here. Named in the original, but never read there either.
-    """
-
-    ssl_truststore_location: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_truststore_type: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_truststore_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_keystore_location: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_keystore_type: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_keystore_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_key_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_endpoint_identification_algorithm: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    sasl_jaas_config: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
     """

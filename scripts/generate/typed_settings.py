@@ -21,7 +21,13 @@ Printed by ``make generated`` from the table in ``config_keys``; a test fails wh
 from typing import Literal, TypedDict
 
 
-class ConsumerSettings(TypedDict, total=False):
+class SharedSettings(TypedDict, total=False):
+    """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` take alike."""
+'''
+
+_CONSUMER_CLASS = '''
+
+class ConsumerSettings(SharedSettings, total=False):
     """Settings of a consumer of ZooKeeper groups, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -42,12 +48,13 @@ test fails when it is stale.
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from ssl import SSLContext
-from typing import Literal, TypedDict
+from typing import Literal
 
+from zkconsumer.config_typed import SharedSettings
 from zkconsumer.consumer.settings.objects import AnyDeserializer, CommitCallback, TokenProvider
 
 
-class KafkaConsumerSettings(TypedDict, total=False):
+class KafkaConsumerSettings(SharedSettings, total=False):
     """Settings of a ``KafkaConsumer``, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -63,13 +70,33 @@ _JAVA = "A setting of Java clients, in PEM form or as a path; see docs/security.
 _WIDTH = 100
 
 
+_Entry = tuple[str, str, list[str]]
+"""A keyword argument, its type, and the paragraphs that explain it."""
+
+
 def consumer_settings() -> str:
     """Return the source of ``zkconsumer.config_typed``."""
-    return _CONSUMER_HEAD + _entries([*map(_of_key, ZOOKEEPER_KEYS), *map(_of_java, JAVA_KEYS)])
+    shared = _shared()
+    own = (entry for entry in _consumer_entries() if entry not in shared)
+    return _CONSUMER_HEAD + _entries(shared) + _CONSUMER_CLASS + _entries(own)
 
 
 def poll_settings() -> str:
     """Return the source of ``zkconsumer.consumer.settings.typed``."""
+    shared = _shared()
+    return _POLL_HEAD + _entries(entry for entry in _poll_entries() if entry not in shared)
+
+
+def _shared() -> list[_Entry]:
+    polls = _poll_entries()
+    return [entry for entry in _consumer_entries() if entry in polls]
+
+
+def _consumer_entries() -> list[_Entry]:
+    return [*map(_of_key, ZOOKEEPER_KEYS), *map(_of_java, JAVA_KEYS)]
+
+
+def _poll_entries() -> list[_Entry]:
     entries = {entry[0]: entry for entry in map(_of_poll_key, POLL_KEYS)}
     for key, setting in OBJECTS.items():
         name = key.replace(".", "_")
@@ -80,11 +107,7 @@ def poll_settings() -> str:
     for key in JAVA_KEYS:
         entry = _of_java(key)
         entries.setdefault(entry[0], entry)
-    return _POLL_HEAD + _entries(entries.values())
-
-
-_Entry = tuple[str, str, list[str]]
-"""A keyword argument, its type, and the paragraphs that explain it."""
+    return list(entries.values())
 
 
 def _of_key(spec: ConfigKey) -> _Entry:

@@ -7,12 +7,13 @@ test fails when it is stale.
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from ssl import SSLContext
-from typing import Literal, TypedDict
+from typing import Literal
 
+from zkconsumer.config_typed import SharedSettings
 from zkconsumer.consumer.settings.objects import AnyDeserializer, CommitCallback, TokenProvider
 
 
-class KafkaConsumerSettings(TypedDict, total=False):
+class KafkaConsumerSettings(SharedSettings, total=False):
     """Settings of a ``KafkaConsumer``, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -199,12 +200,6 @@ class KafkaConsumerSettings(TypedDict, total=False):
     at least 1.
     """
 
-    fetch_max_decompressed_bytes: int | None
-    """How large what one fetch brings of one partition may become when it is decompressed.
-
-    Default: 134217728. Allowed: an integer of at least 1.
-    """
-
     enable_incremental_fetch_sessions: bool | None
     """Whether brokers that can (from 1.1 on) are told only what changed since the last fetch
     (KIP-227).
@@ -295,126 +290,6 @@ class KafkaConsumerSettings(TypedDict, total=False):
     """... and how long each of them is.
 
     Default: 30000. Allowed: an integer of at least 1.
-    """
-
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
-    """What the brokers' port speaks.
-
-    Default: 'PLAINTEXT'. Allowed: PLAINTEXT or SSL or SASL_PLAINTEXT or SASL_SSL.
-    """
-
-    ssl_cafile: str | None
-    """A PEM file with the authorities that signed the brokers' certificates; without it those that
-    the machine trusts.
-
-    Default: none. Allowed: text.
-    """
-
-    ssl_certfile: str | None
-    """A PEM file with our own certificate, where brokers want one.
-
-    Default: none. Allowed: text.
-    """
-
-    ssl_keyfile: str | None
-    """A PEM file with its private key, unless that is in `ssl.certfile`.
-
-    Default: none. Allowed: text.
-    """
-
-    ssl_password: str | None
-    """The password of the private key; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    ssl_check_hostname: bool | None
-    """Whether a broker's certificate must bear the name by which it is reached.
-
-    Default: True. Allowed: true or false.
-    """
-
-    ssl_ciphers: str | None
-    """The ciphers allowed, as a list of OpenSSL's.
-
-    Default: none. Allowed: text.
-    """
-
-    ssl_crlfile: str | None
-    """A PEM file with revoked certificates.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_mechanism: (
-        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
-    )
-    """How to say who we are, with the protocols that begin with SASL.
-
-    Default: none. Allowed: PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512 or OAUTHBEARER or GSSAPI.
-    """
-
-    sasl_plain_username: str | None
-    """The user's name, for each of these mechanisms.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_plain_password: str | None
-    """The user's password; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_oauthbearer_token_endpoint_url: str | None
-    """Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and without a
-    provider of tokens.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_oauthbearer_client_credentials_client_id: str | None
-    """Who we are there.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_oauthbearer_client_credentials_client_secret: str | None
-    """What proves it; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_oauthbearer_scope: str | None
-    """What the tokens are for; without it the endpoint decides.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_kerberos_service_name: str | None
-    """With `GSSAPI`: the first part of the brokers' principal.
-
-    Default: 'kafka'. Allowed: text.
-    """
-
-    sasl_kerberos_domain_name: str | None
-    """With `GSSAPI`: the host in the brokers' principal; without it the one that each broker
-    advertises.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_kerberos_keytab: str | None
-    """With `GSSAPI`: the file with our key; without it the tickets of `kinit`.
-
-    Default: none. Allowed: text.
-    """
-
-    sasl_kerberos_principal: str | None
-    """With `GSSAPI`: who we are; without it the first one of the keytab, or whoever the tickets are
-    of.
-
-    Default: none. Allowed: text.
     """
 
     api_version: object
@@ -875,40 +750,4 @@ class KafkaConsumerSettings(TypedDict, total=False):
     """With `zookeeper_connect` only.
 
     Has no effect here. Named in the original, but never read there either.
-    """
-
-    ssl_truststore_location: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_truststore_type: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_truststore_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_keystore_location: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_keystore_type: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_keystore_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_key_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    ssl_endpoint_identification_algorithm: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
-
-    sasl_jaas_config: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
     """
