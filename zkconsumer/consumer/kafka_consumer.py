@@ -290,7 +290,7 @@ class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
         return deliver(parts, run, dict)
 
     def wakeup(self) -> None:
-        """End the poll under way, or the next, with ``Woken``. Thread: any, and signal handlers.
+        """End the poll under way, or the next, with ``Woken``.
 
         Thread: any, and any signal handler.
         """

@@ -285,7 +285,7 @@ class OffsetCalls:
 
     @public_call
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Return our present identity in the group. Thread: any, even while another one polls.
+        """Return our present identity in the group.
 
         A transactional producer hands it on with the offsets that it commits for us, and the
         coordinator refuses them if others have our partitions by then (KIP-447).
@@ -354,7 +354,7 @@ class OffsetCalls:
 
     @public_call
     def resume(self, *partitions: TopicPartition) -> None:
-        """Undo ``pause``. Thread: any, even while another one polls.
+        """Undo ``pause``.
 
         Args:
             *partitions: assigned ones.
@@ -371,7 +371,7 @@ class OffsetCalls:
 
     @public_call
     def paused(self) -> set[TopicPartition]:
-        """Return the paused partitions. Thread: any, even while another one polls.
+        """Return the paused partitions.
 
         Returns:
             A set of one's own.
