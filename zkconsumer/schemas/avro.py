@@ -17,7 +17,7 @@ from fastavro._read_py import schemaless_reader as recursive_reader
 
 from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.avro_payload import PayloadCheck, SchemaWidths
-from zkconsumer.schemas.avro_resolution import Defaults, LogicalTypes, type_of
+from zkconsumer.schemas.avro_resolution import DefaultValues, LogicalTypes, type_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
     MAX_DEPTH,
@@ -112,7 +112,7 @@ def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tu
         walk.type, walk.convert = walk.of(parsed, 0)
         bare, _ = _parsed([_without(schema, _LOGICAL) for schema in schemas])
         if has_defaults:
-            Defaults(names).put_into(bare)
+            DefaultValues(names).put_into(bare)
     except (SchemaError, TypeConflict) as error:
         raise SchemaError(f"the schema can't be a column: {error}") from None
     except Exception as error:

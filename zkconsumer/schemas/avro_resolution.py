@@ -15,7 +15,7 @@ _NUMBERS: Final = {"int": int, "long": int, "float": float, "double": float}
 _RECORDS: Final = ("record", "error")
 
 
-class Defaults:
+class DefaultValues:
     """Makes values, as fastavro gives them, of the defaults that fields of a schema have in JSON.
 
     Args:
