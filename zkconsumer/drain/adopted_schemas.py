@@ -6,19 +6,15 @@ one path agree on the order.
 """
 
 from collections.abc import Sequence
-from typing import Final
 from uuid import UUID
 
 from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, damaged, to_bytes
 from zkconsumer.drain.storage import Storage
-from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
-
-MAX_SCHEMAS: Final = 1_000
-"""With the messages of Protobuf's counted each; values of what comes later are dead letters."""
 
 
 class AdoptedSchemas:

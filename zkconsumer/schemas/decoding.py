@@ -21,6 +21,8 @@ from zkconsumer.schemas.recent import Recent
 from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
+MAX_SCHEMAS: Final = 1_000
+"""That a catalog takes in, with Protobuf's messages counted each: later ones make rejects."""
 _SHOWN_CHARS: Final = 300
 _MOST_REMEMBERED: Final = 1_000
 _REMEMBERED_CHARS: Final = 16 << 20

@@ -1,15 +1,11 @@
 """Schemas kept for as long as a process lives: for decoding that leaves nothing behind."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from zkconsumer.errors import SchemaError
-from zkconsumer.schemas.decoding import AdoptedSchema
+from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
-
-_MOST: Final = 1_000
 
 
 class OneSchema:
@@ -49,6 +45,5 @@ class MemoryCatalog:
 
     def adopt(self, new: AdoptedSchema) -> None:
         """See ``SchemaCatalog``."""
-        if len(self._adopted) >= _MOST:
-            raise SchemaError(f"there are values of more than {_MOST} schemas")
-        self._adopted.append(new)
+        if len(self._adopted) < MAX_SCHEMAS:
+            self._adopted.append(new)
