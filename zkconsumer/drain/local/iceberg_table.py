@@ -1,15 +1,13 @@
 """Create, write and read the Iceberg table of a drain, through pyiceberg.
 
-A batch is one commit. Its summary says which drain and batch it is and which offsets it has, and a
-property of the table, set by the same commit, which batch was the last: snapshots expire,
-properties stay. So a batch that is in the table is not put there again.
+A batch is one commit, which says what it is (``iceberg_commits``). So a batch that is in the table
+is not put there again.
 
 Source: the Iceberg table specification, version 2.
 """
 
-import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,16 +16,14 @@ from typing import Any, TypeVar
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
-from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.footers import FileFooter
 from zkconsumer.drain.local.table_columns import PLACE, with_place
 from zkconsumer.drain.manifest import LandedFile, Manifest
-from zkconsumer.drain.proving.table_commits import Offsets, TableCommit
+from zkconsumer.drain.proving.table_commits import TableCommit
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName
 from zkconsumer.errors import ConfigError, DrainError, ZkConsumerError
-from zkconsumer.model import OffsetRange
 from zkconsumer.scope import wait_ms
 
 if find_spec("pyiceberg") is None:
@@ -45,7 +41,6 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Snapshot, ancestors_of
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     BinaryType,
@@ -59,13 +54,21 @@ from pyiceberg.types import (
 
 from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
 from zkconsumer.drain.local.iceberg_columns import lacking, leaf_numbers, numbered
+from zkconsumer.drain.local.iceberg_commits import (
+    BATCH,
+    DRAIN,
+    commits_of,
+    is_whole,
+    last_batch,
+    snapshots_of,
+    summary_of,
+)
 from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of, spec_of
 
 R = TypeVar("R")
 
 OWN_CATALOG = "catalog.db"
 """The SQLite file of the drain's own catalog, at its path."""
-DRAIN, BATCH, OFFSETS = "zkconsumer.drain", "zkconsumer.batch", "zkconsumer.offsets"
 _TYPES = {
     "key": BinaryType(),
     "value": BinaryType(),
@@ -188,7 +191,7 @@ class IcebergTable:
         def append() -> None:
             # Another commit may have been of this very batch, so it is looked at each time.
             table = self._ready(drain, manifest.number)
-            if _last_batch(table, drain) >= manifest.number:
+            if last_batch(table.metadata, drain) >= manifest.number:
                 return
             self._refuse_loss(table, drain, manifest.number)
             if not entries:
@@ -214,12 +217,12 @@ class IcebergTable:
             self._refuse_foreign(table, drain)
             files = tuple(self._files(table))
             misplaced = tuple(self._misplaced(table, files))
-        snapshots = list(ancestors_of(table.current_snapshot(), table.metadata))
+        snapshots = snapshots_of(table.metadata)
         return TableState(
             files=tuple(file.file_path for file in files),
             misplaced=misplaced,
-            commits=tuple(_commits(snapshots, drain)),
-            is_whole=_is_whole(snapshots),
+            commits=tuple(commits_of(snapshots, drain)),
+            is_whole=is_whole(snapshots),
         )
 
     def below(self, uri: str) -> str | None:
@@ -273,8 +276,7 @@ class IcebergTable:
                 "of the drain's files: give it one again (it need not be the current one), or "
                 "drain to another table"
             )
-        more = lacking(columns or pa.schema([]), table.schema())
-        if len(more):
+        if columns is not None and len(more := lacking(columns, table.schema())):
             with table.update_schema() as update:
                 update.union_by_name(more)
         return table
@@ -306,7 +308,7 @@ class IcebergTable:
             raise DrainError(f"{self._what} is not this drain's: --table names another one")
 
     def _refuse_loss(self, table: Table, drain: str, number: int) -> None:
-        last = _last_batch(table, drain)
+        last = last_batch(table.metadata, drain)
         if last < number - 1:
             raise DrainError(self._lost(number, f"ends with batch {last}" if last else "has none"))
 
@@ -333,12 +335,11 @@ class IcebergTable:
         properties = {**table.metadata.properties, _RETRIES: "0"}
         changes = {"properties": properties, "default_spec_id": spec.spec_id}
         table.metadata = table.metadata.model_copy(update=changes)
-        number = str(manifest.number)
         ranges = (part.offsets for part in manifest.parts)
-        summary = {DRAIN: drain, BATCH: number, OFFSETS: json.dumps(_offsets(ranges))}
+        summary = summary_of(drain, manifest.number, ranges)
         ids = leaf_numbers(table.schema())
         with table.transaction() as transaction:
-            transaction.set_properties({BATCH: number})
+            transaction.set_properties({BATCH: summary[BATCH]})
             with transaction.update_snapshot(summary).fast_append() as append:
                 for file, footer in files:
                     append.append_data_file(self._data_file(file, footer, ids, spec))
@@ -409,70 +410,3 @@ def location_of(uri: str) -> str:
     if uri.startswith("file:") and not uri.startswith("file://"):
         return f"file://{uri.removeprefix('file:')}".rstrip("/")
     return uri.rstrip("/")
-
-
-def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
-    """Format ranges as the table's snapshots have them."""
-    return frozenset(
-        (
-            one.topic_partition.topic,
-            one.topic_partition.partition,
-            one.from_offset,
-            one.until_offset,
-        )
-        for one in ranges
-    )
-
-
-def _offsets(ranges: Iterable[OffsetRange]) -> dict[str, JsonValue]:
-    """Format offsets: ``{"weblog": {"0": [100, 200]}}``."""
-    found: dict[str, Any] = {}
-    for topic, partition, begin, end in sorted(offsets_of(ranges)):
-        found.setdefault(topic, {})[str(partition)] = [begin, end]
-    return found
-
-
-def _last_batch(table: Table, drain: str) -> int:
-    """Return the number of the newest visible batch; 0 if there is none.
-
-    It is the newest that leads to the current snapshot: a table that was rolled back has others.
-    Where the snapshots of all its batches have expired, a property tells.
-    """
-    snapshots = list(ancestors_of(table.current_snapshot(), table.metadata))
-    there = [commit.number for commit in _commits(snapshots, drain)]
-    if there or _is_whole(snapshots):
-        return max(there, default=0)
-    said = table.properties.get(BATCH, "")
-    return int(said) if said.isdigit() else 0
-
-
-def _is_whole(snapshots: Sequence[Snapshot]) -> bool:
-    """Return whether no ancestor of the current snapshot has expired.
-
-    Not by their parents: what expires one may take its name from its child.
-    """
-    return not snapshots or snapshots[-1].sequence_number == 1
-
-
-def _said(snapshot: Snapshot, name: str) -> str | None:
-    summary = snapshot.summary
-    return None if summary is None else summary.additional_properties.get(name)
-
-
-def _commits(snapshots: Iterable[Snapshot], drain: str) -> Iterator[TableCommit]:
-    for snapshot in snapshots:
-        number = _said(snapshot, BATCH)
-        if _said(snapshot, DRAIN) == drain and number is not None and number.isdigit():
-            yield TableCommit(int(number), _parsed(_said(snapshot, OFFSETS) or "{}"))
-
-
-def _parsed(text: str) -> Offsets:
-    """Parse what ``_offsets`` wrote; empty if it is anything else."""
-    try:
-        return frozenset(
-            (topic, int(partition), int(begin), int(end))
-            for topic, partitions in json.loads(text).items()
-            for partition, (begin, end) in partitions.items()
-        )
-    except (ValueError, TypeError, AttributeError):
-        return frozenset()

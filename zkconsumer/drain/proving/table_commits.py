@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from zkconsumer.model import OffsetRange
+
 Offsets = frozenset[tuple[str, int, int, int]]
 """Ranges: topic, partition, the first offset and the one behind the last."""
 
@@ -14,6 +16,19 @@ class TableCommit(NamedTuple):
 
     number: int
     offsets: Offsets
+
+
+def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
+    """Return ranges as the table's snapshots have them."""
+    return frozenset(
+        (
+            part.topic_partition.topic,
+            part.topic_partition.partition,
+            part.from_offset,
+            part.until_offset,
+        )
+        for part in ranges
+    )
 
 
 def compare_commits(

@@ -30,7 +30,7 @@ from zkconsumer.drain.proving.landed_rows import (
 )
 from zkconsumer.drain.proving.proof import ClusterCheck, DrainProof, PartitionCoverage
 from zkconsumer.drain.proving.record import PartitionRecord, VerificationRecord, read_record
-from zkconsumer.drain.proving.table_commits import compare_commits
+from zkconsumer.drain.proving.table_commits import compare_commits, offsets_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import DrainError
@@ -206,7 +206,7 @@ def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
 
 def _iceberg_files(seen: _Seen) -> LandedFiles:
     """Return the files that the table names, and what contradicts the record in its snapshots."""
-    from zkconsumer.drain.local.iceberg_table import IcebergTable, offsets_of  # noqa: PLC0415 - optional
+    from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415 - optional
 
     name = TableName.of_target(seen.identity.target)
     table = IcebergTable(name, seen.storage, seen.target_options)
