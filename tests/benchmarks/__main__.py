@@ -95,16 +95,13 @@ def measure(options: argparse.Namespace) -> Results:
 
 def report(results: Results, into: Path) -> None:
     """Print the tables, and write them and the chart."""
-    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
+    parts = []
     if results.runs:
         parts.append(table.overview(results.runs, results.labels))
         parts.append(table.throughput(results.runs, results.skipped, results.labels))
     if results.latency:
         parts.append(table.latency(results.latency, results.labels))
-    text = "\n\n".join(parts) + "\n"
-    sys.stdout.write(text)
-    into.mkdir(parents=True, exist_ok=True)
-    (into / "results.md").write_text(text, "utf-8")
+    results.report(parts, into / "results.md")
     (into / "benchmarks.svg").write_text(chart.draw(results, _CHARTED), "utf-8")
 
 

@@ -1,6 +1,6 @@
 """What the reports of all benchmarks have in common, as Markdown."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tests.benchmarks.figures import Row, Run, ratio, rows
 
@@ -64,3 +64,8 @@ def ratios_to(
         for baseline in baselines
     )
     return ["" if one is None else f"{one.median:.2f}" for one in found]
+
+
+def row_of(cells: Iterable[str]) -> str:
+    """A row of a table."""
+    return "| " + " | ".join(cells) + " |"

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,14 @@ class Results:
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+    def report(self, tables: Sequence[str], path: Path) -> None:
+        """Print the machine and the tables, and write them to a file of Markdown."""
+        machine = ", ".join(f"{key}: {value}" for key, value in self.machine.items())
+        text = "\n\n".join([machine, *tables]) + "\n"
+        sys.stdout.write(text)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Self:

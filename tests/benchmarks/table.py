@@ -6,7 +6,7 @@ from tests.benchmarks import goals
 from tests.benchmarks.contestants import catalog
 from tests.benchmarks.figures import Row, Run, ratio, rows
 from tests.benchmarks.latency import LatencyRun, medians_of
-from tests.benchmarks.markdown import glance, ratios_to, table_of_topic
+from tests.benchmarks.markdown import glance, ratios_to, row_of, table_of_topic
 
 _BASELINES = {
     catalog.SCALA: "x Scala",
@@ -68,7 +68,7 @@ def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) 
         f"{row.peak_kb / 1024:.0f}",
         first,
     )
-    return "| " + " | ".join(cells) + " |"
+    return row_of(cells)
 
 
 def latency(runs: Sequence[LatencyRun], labels: Mapping[str, str]) -> str:

@@ -34,12 +34,8 @@ def main(argv: Sequence[str]) -> None:
     """Measure and report."""
     options = _parser().parse_args(argv)
     results = Results.load(options.load) if options.load is not None else measure(options)
-    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
-    parts.append(report.tables(results.runs, results.skipped, results.labels))
-    text = "\n\n".join(parts) + "\n"
-    sys.stdout.write(text)
-    options.into.mkdir(parents=True, exist_ok=True)
-    (options.into / "drain.md").write_text(text, "utf-8")
+    tables = report.tables(results.runs, results.skipped, results.labels)
+    results.report([tables], options.into / "drain.md")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ from tests.benchmarks.bounds import DrainGoal, drain_goals, drain_peak_mb
 from tests.benchmarks.drain.landings import ICEBERG, LOCAL
 from tests.benchmarks.drain.session import PROVEN
 from tests.benchmarks.figures import Ratio, Run, cpu_rate, ratio, rows
+from tests.benchmarks.markdown import row_of
 
 _HEAD = (
     "| what | k rows a CPU s | k rows a s | CPU s | s | largest process MB | disturbed |",
@@ -40,7 +41,7 @@ def _line(runs: Sequence[Run], what: str, name: str, labels: Mapping[str, str]) 
         f"{max(run.result.peak_kb for run in mine) / 1024:.0f}",
         f"{sum(run.disturbed for run in mine)} of {len(mine)}",
     )
-    return "| " + " | ".join(cells) + " |"
+    return row_of(cells)
 
 
 def _goals(runs: Sequence[Run], what: str) -> list[str]:

@@ -27,13 +27,11 @@ def main(argv: Sequence[str]) -> None:
     """Measure and report."""
     options = _parser().parse_args(argv)
     results = Results.load(options.load) if options.load is not None else measure(options)
-    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
-    parts.append(report.overview(results.runs, results.labels))
-    parts.append(report.tables(results.runs, results.skipped, results.labels))
-    text = "\n\n".join(parts) + "\n"
-    sys.stdout.write(text)
-    options.into.mkdir(parents=True, exist_ok=True)
-    (options.into / "poll.md").write_text(text, "utf-8")
+    parts = [
+        report.overview(results.runs, results.labels),
+        report.tables(results.runs, results.skipped, results.labels),
+    ]
+    results.report(parts, options.into / "poll.md")
 
 
 def _parser() -> argparse.ArgumentParser:

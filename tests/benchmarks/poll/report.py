@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tests.benchmarks.bounds import bounds
 from tests.benchmarks.figures import Row, Run, rows
-from tests.benchmarks.markdown import glance, ratios_to, table_of_topic
+from tests.benchmarks.markdown import glance, ratios_to, row_of, table_of_topic
 from tests.benchmarks.poll import catalog
 
 _BASELINES = {
@@ -54,7 +54,7 @@ def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) 
         _whole(row.first_record_ms),
         f"{row.disturbed} of {row.rounds}",
     )
-    return "| " + " | ".join(cells) + " |"
+    return row_of(cells)
 
 
 def _whole(value: float | None) -> str:

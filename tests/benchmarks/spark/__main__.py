@@ -30,14 +30,10 @@ def main(argv: Sequence[str]) -> None:
     """Measure and report."""
     options = _parser().parse_args(argv)
     results = Results.load(options.load) if options.load is not None else measure(options)
-    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
-    parts.append(report.tables(results.runs, results.skipped, results.labels))
+    parts = [report.tables(results.runs, results.skipped, results.labels)]
     if options.planning:
         parts.append(planning.measure(options.planning))
-    text = "\n\n".join(parts) + "\n"
-    sys.stdout.write(text)
-    options.into.mkdir(parents=True, exist_ok=True)
-    (options.into / "spark.md").write_text(text, "utf-8")
+    results.report(parts, options.into / "spark.md")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.benchmarks.bounds import spark_goals
 from tests.benchmarks.figures import Row, Run, ratio, rows
+from tests.benchmarks.markdown import row_of
 from tests.benchmarks.spark.sources import JVM
 
 _HEAD = (
@@ -40,7 +41,7 @@ def _line(runs: Sequence[Run], what: str, row: Row, labels: Mapping[str, str]) -
         f"{row.broker_cpu_seconds:.2f}",
         f"{row.disturbed} of {row.rounds}",
     )
-    return "| " + " | ".join(cells) + " |"
+    return row_of(cells)
 
 
 def _goals(runs: Sequence[Run], what: str) -> list[str]:
