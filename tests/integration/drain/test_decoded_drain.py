@@ -17,6 +17,7 @@ from pyiceberg.catalog import load_catalog
 
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.drain_kills import command
+from tests.support.killed_drains import killed_drains
 from tests.support.registry_server import RegistryServer, registry_server
 from tests.support.schemas import USER, avro_bytes, avro_value
 from tests.support.traffic import write
@@ -313,19 +314,9 @@ def test_kills_at_any_step_lose_and_double_no_dead_letter(
         "max_offsets_per_batch": 20,
         "decode": {"format": "avro", "registry": registry.url},
     }
-    program = [sys.executable, "-m", "tests.support.killed_drain", str(tmp_path)]
-    done = subprocess.run(
-        [*program, json.dumps(settings), str(random.randint(1, EVERY)), str(EVERY)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr
-    runs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert runs[-1]["step"] == "the end", done.stdout + done.stderr
-    assert {(one["again"], one["verdict"]) for one in runs} == {(0, 0)}, done.stdout + done.stderr
-    for path in (Path(one["path"]) for one in runs):
+    first = random.randint(1, EVERY)
+    runs = killed_drains(tmp_path, settings, first=first, every=EVERY, timeout_s=_SECONDS)
+    for path in (Path(run["path"]) for run in runs):
         see_users(path, table_rows(path) if file_format == "iceberg" else rows_in(path))
 
 

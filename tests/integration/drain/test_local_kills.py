@@ -9,8 +9,6 @@ import base64
 import json
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from pyarrow import fs
 from pyiceberg.catalog import load_catalog
 
 from tests.support.clusters import fresh_name
+from tests.support.killed_drains import killed_drains
 from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import write
 from zkconsumer.model import TopicPartition
@@ -128,20 +127,8 @@ def see_every_kill_survived(
         "max_offsets_per_batch": 20,
         "target_options": catalog_of(path, folder) if file_format == "iceberg" else {},
     }
-    program = [sys.executable, "-m", "tests.support.killed_drain", str(folder)]
-    done = subprocess.run(
-        [*program, json.dumps(settings), str(first), str(every)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr
-    runs = [json.loads(line) for line in done.stdout.splitlines()]
-    reported = "\n".join(map(str, runs)) + done.stderr
-    assert runs[-1]["step"] == "the end", reported
-    assert {(run["again"], run["verdict"]) for run in runs} == {(0, 0)}, reported
-    assert len(runs) > 1, reported
+    runs = killed_drains(folder, settings, first=first, every=every, timeout_s=_SECONDS)
+    assert len(runs) > 1, runs
     if every == 1:
         see_each_step_was_deadly(runs)
     for number, run in zip(range(first, 1_000, every), runs, strict=False):
