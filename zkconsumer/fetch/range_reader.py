@@ -54,7 +54,7 @@ _Yielded = Iterator[RangePart | LostRange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Way:
+class _ReaderContext:
     """Hold what all ranges of one reader share.
 
     Attributes:
@@ -95,7 +95,9 @@ class RangeReader:
         clock: Clock | None = None,
         pause: Callable[[int], None] = wait_ms,
     ) -> None:
-        self._way = Way(client=client, settings=settings, clock=clock or SystemClock(), pause=pause)
+        self._context = _ReaderContext(
+            client=client, settings=settings, clock=clock or SystemClock(), pause=pause
+        )
 
     def read(
         self, wanted: OffsetRange, *, leader: Broker | None = None
@@ -120,7 +122,7 @@ class RangeReader:
             AuthenticationFailed: broker and client don't authenticate each other.
             UnsupportedVersion: a broker shares no protocol version with the client.
         """
-        reading = _RangeReading(wanted, self._way, leader)
+        reading = _RangeReading(wanted, self._context, leader)
         with contextlib.closing(reading):
             while not reading.is_done:
                 for part in reading.turn():
@@ -136,9 +138,9 @@ class _PooledConnections:
         is_reused: the current one is from the pool, and has had no response yet.
     """
 
-    def __init__(self, way: Way) -> None:
-        self._pool = way.client.connections
-        self._timeout_ms = way.settings.timeout_ms
+    def __init__(self, context: _ReaderContext) -> None:
+        self._pool = context.client.connections
+        self._timeout_ms = context.settings.timeout_ms
         self._taken: list[NegotiatedConnection] = []
         self.is_reused = False
 
@@ -174,19 +176,19 @@ class _NoFinder:
 class _RangeReading:
     """Read one range."""
 
-    def __init__(self, wanted: OffsetRange, way: Way, leader: Broker | None) -> None:
+    def __init__(self, wanted: OffsetRange, context: _ReaderContext, leader: Broker | None) -> None:
         self._wanted = wanted
-        self._way = way
-        self._bounds = RangeBounds(wanted, way.settings)
-        self._losses = RangeLosses(wanted, way.settings)
-        self._tries = Tries(wanted.topic_partition, way.settings, way.clock, way.pause)
-        self._connections = _PooledConnections(way)
-        self._fetching = way.settings.of_engine()
+        self._context = context
+        self._bounds = RangeBounds(wanted, context.settings)
+        self._losses = RangeLosses(wanted, context.settings)
+        self._tries = Tries(wanted.topic_partition, context.settings, context.clock, context.pause)
+        self._connections = _PooledConnections(context)
+        self._fetching = context.settings.of_engine()
         # Brokers' waits take real time, whatever clock counts the tries.
         self._clock = SystemClock()
         self._shared = SharedFetchState(self._fetching, self._clock, self._follow)
         self._resolver = PositionResolver(
-            self._shared, way.client, _NoFinder(), self._fetching, self._clock
+            self._shared, context.client, _NoFinder(), self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
         # Brokers' throttle times hold for the next connection to them as well.
@@ -284,14 +286,14 @@ class _RangeReading:
             # A range always has something to request: this must not repeat without end either.
             yield from self._failed("there is nothing to ask for")
         elif rest.duration_ms:
-            self._way.pause(rest.duration_ms)
+            self._context.pause(rest.duration_ms)
 
     def _unpack(self, packed: PackedSet) -> _Yielded:
         """Unpack the next piece of a set."""
         state = self._state
         source, suspect_offset = packed.requested.broker, state.suspect_offset
         unpacked = unpack_piece(
-            packed, self._offset, self._fetching, self._way.settings.unpacked_bytes
+            packed, self._offset, self._fetching, self._context.settings.unpacked_bytes
         )
         arrived = (packed.requested, packed.response, unpacked)
         self._shared.change(lambda states, now_ms: states.arrived((arrived,), now_ms))
@@ -317,7 +319,7 @@ class _RangeReading:
         if self._line is not None:
             self._line.ask_early()
         end = min(chunk.end.offset, self._wanted.until_offset)
-        yield from parts_of(chunk.records, end, self._way.settings.part_bytes)
+        yield from parts_of(chunk.records, end, self._context.settings.part_bytes)
 
     def _take(self, states: PartitionStates, _: int) -> None:
         state = self._state
@@ -348,7 +350,7 @@ class _RangeReading:
             return
         if state.source is None or state.needed_bytes:
             return
-        now_ms = self._way.clock.now_ms()
+        now_ms = self._context.clock.now_ms()
         next_offset = self._losses.pass_gap(offset, self._log_end(), now_ms)
         if next_offset > offset:
             self._go_to(next_offset)
@@ -360,7 +362,7 @@ class _RangeReading:
         end = readable_end(
             high_watermark=state.high_watermark,
             last_stable_offset=state.last_stable,
-            isolation=self._way.settings.isolation,
+            isolation=self._context.settings.isolation,
         )
         return state.high_watermark if end is None else end
 
@@ -400,7 +402,7 @@ class _RangeReading:
         if start <= offset <= end:
             yield from self._failed("Fetch: the offset is out of range, and it is not")
             return
-        lost = self._losses.on_edges(offset, start, end, self._way.clock.now_ms())
+        lost = self._losses.on_edges(offset, start, end, self._context.clock.now_ms())
         yield from self._give_up_absent(lost)
 
     def _on_failure(self, error: ZkConsumerError) -> _Yielded:
@@ -431,8 +433,8 @@ class _RangeReading:
     def _find_leader(self) -> _Yielded:
         tp, unknown = self._wanted.topic_partition, self._tries.look()
         try:
-            timeout_ms = self._way.settings.timeout_ms
-            view = self._way.client.view({tp.topic}, timeout_ms=timeout_ms)
+            timeout_ms = self._context.settings.timeout_ms
+            view = self._context.client.view({tp.topic}, timeout_ms=timeout_ms)
         except LocalProtocolError:
             raise
         except (TransportError, ProtocolError) as error:
