@@ -21,8 +21,8 @@ from zkconsumer.schemas.avro_resolution import DefaultValues, LogicalTypes, type
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
     MAX_DEPTH,
-    MAX_FIELDS,
     TIMESTAMP,
+    FieldBounds,
     TypeConflict,
     struct_of,
 )
@@ -172,7 +172,7 @@ class _Walk:
         self.schema = schema
         self._widths = SchemaWidths(names)
         self._open: set[str] = set()
-        self._fields = 0
+        self._bounds = FieldBounds()
         self.is_recursive = False
         self.type: pa.DataType = JSON_TEXT
         self.convert: Converter = None
@@ -180,11 +180,7 @@ class _Walk:
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         """The type of a schema's values, and what makes it of fastavro's."""
-        self._fields += 1
-        if self._fields > MAX_FIELDS or depth > MAX_DEPTH:
-            raise SchemaError(
-                f"it has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} deep"
-            )
+        self._bounds.enter(depth)
         match schema:
             case list():
                 return self._union(schema, depth)

@@ -9,6 +9,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from zkconsumer.errors import SchemaError
+
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 JSON_TEXT: Final = pa.large_string()
 """For what has no type of its own: JSON as text. In files it is a string as any other; here it is
@@ -20,6 +22,25 @@ _NOT_IN_TABLES: Final = frozenset(" ,;{}()\n\t=")
 
 class TypeConflict(Exception):
     """Raised where two types can't share a column; its text says which field, and why."""
+
+
+class FieldBounds:
+    """Bounds the fields of one schema while it is walked."""
+
+    def __init__(self) -> None:
+        self._fields = 0
+
+    def enter(self, depth: int) -> None:
+        """Count a field at a depth.
+
+        Raises:
+            SchemaError: the schema has too many, or is nested too deep.
+        """
+        self._fields += 1
+        if self._fields > MAX_FIELDS or depth > MAX_DEPTH:
+            raise SchemaError(
+                f"it has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} deep"
+            )
 
 
 def usable_name(name: str) -> bool:

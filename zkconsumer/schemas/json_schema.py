@@ -16,8 +16,7 @@ from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.bounds import CellBudget, counter_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
-    MAX_DEPTH,
-    MAX_FIELDS,
+    FieldBounds,
     TypeConflict,
     struct_of,
     usable_name,
@@ -46,7 +45,7 @@ class JsonDecoder:
             raise SchemaError("the schema is no JSON Schema: it is not an object")
         try:
             self.type, self._convert = _Walk(schema).of(schema, 0)
-        except (TypeConflict, RecursionError) as error:
+        except (SchemaError, TypeConflict, RecursionError) as error:
             raise SchemaError(f"the schema can't be a column: {error}") from None
         self._count = counter_of(self.type, _field)
 
@@ -76,15 +75,11 @@ class _Walk:
     def __init__(self, root: object) -> None:
         self._root = root
         self._open: set[str] = set()
-        self._fields = 0
+        self._bounds = FieldBounds()
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         """The type of a schema's values, and what checks and makes it."""
-        self._fields += 1
-        if self._fields > MAX_FIELDS or depth > MAX_DEPTH:
-            raise SchemaError(
-                f"the schema has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} deep"
-            )
+        self._bounds.enter(depth)
         if not isinstance(schema, dict):
             return JSON_TEXT, json_text
         reference = schema.get("$ref")

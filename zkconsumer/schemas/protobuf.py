@@ -16,9 +16,8 @@ from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.bounds import CellBudget, counter_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
-    MAX_DEPTH,
-    MAX_FIELDS,
     TIMESTAMP,
+    FieldBounds,
     TypeConflict,
     struct_of,
 )
@@ -154,15 +153,11 @@ class _Walk:
 
     def __init__(self) -> None:
         self._open: set[str] = set()
-        self._fields = 0
+        self._bounds = FieldBounds()
 
     def message(self, descriptor: Any, depth: int) -> tuple[pa.DataType, Reader]:
         """The type of a message, and what reads it."""
-        self._fields += 1
-        if self._fields > MAX_FIELDS or depth > MAX_DEPTH:
-            raise SchemaError(
-                f"it has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} deep"
-            )
+        self._bounds.enter(depth)
         name = descriptor.full_name
         if name == "google.protobuf.Timestamp":
             return TIMESTAMP, _micros
@@ -200,7 +195,7 @@ class _Walk:
     def _single(self, field: Any, depth: int) -> tuple[pa.DataType, Reader]:
         if field.message_type is not None:
             return self.message(field.message_type, depth + 1)
-        self._fields += 1
+        self._bounds.enter(depth)
         if field.enum_type is not None:
             names = {value.number: value.name for value in field.enum_type.values}
             return pa.string(), lambda number: names.get(number, str(number))
