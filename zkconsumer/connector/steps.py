@@ -156,14 +156,19 @@ class RebalanceSteps:
             self._others.claims.forget(leaving)
         if self._settings.automatic is None or not finished:
             return
-        for _ in range(_HAND_OVER_TRIES if step.round else 1):
+        for tries_left in reversed(range(_HAND_OVER_TRIES if step.round else 1)):
             try:
                 self._others.committer.commit(claims, self._settings.automatic, retry=True)
             except OffsetCommitFailed as error:
-                log.warning("before handing over: %s", error)
+                if tries_left == 0:
+                    log.warning(
+                        "%s, before handing over: %s: what was read behind the committed offsets "
+                        "comes again",
+                        self._settings.consumer_id,
+                        error,
+                    )
             else:
                 return
-        log.warning("%s: these messages will come again", self._settings.consumer_id)
 
     def _claim(self, step: ev.Claim) -> ev.StepResult:
         result = self._others.registry.claim(step.wanted)
