@@ -56,10 +56,16 @@ unit: $(STAMP) native
 # Where no test needs a server: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
 
-sandbox-tests: $(STAMP)
+# A Java that starts servers, or Spark, in half the processor time: JVMs are a third of these lanes.
+JAVA := $(CURDIR)/build/java
+$(JAVA)/.%: $(STAMP)
+	$(PY) -m tests.support.class_archives $(JAVA) $* >/dev/null
+	touch $@
+
+sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-chromium
 	scripts/need-kerberos $(PY)
-	$(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
+	JAVA_HOME=$(JAVA) $(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
 	$(PY) -m pytest -q $(NO_SERVERS) -m "alone and not spark"
 
 # On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
@@ -67,7 +73,8 @@ sandbox-tests: $(STAMP)
 spark-tests: $(STAMP)
 	scripts/need-java $(PY)
 	scripts/need-kerberos $(PY)
-	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
+	$(MAKE) --no-print-directory $(JAVA)/.spark
+	JAVA_HOME=$(JAVA) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
 		-m 'spark and not versions' tests/spark
 
 # Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.

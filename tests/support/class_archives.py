@@ -1,0 +1,96 @@
+"""Make a Java that starts servers, their tools and Spark from archives of their loaded classes.
+
+``python -m tests.support.class_archives FOLDER kafka|spark`` makes ``FOLDER/bin/java`` for
+``JAVA_HOME``: half of what such a start costs is loading thousands of classes, and tests start
+hundreds. Each program is run once to its orderly end, when the JVM writes down what it has loaded.
+A Java that can't (before 13, or without an archive of its own) starts all as ever.
+"""
+
+import argparse
+import os
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.java import find_java
+
+RECORDING: Final = "ZKCONSUMER_ARCHIVE_CLASSES"
+_KAFKAS: Final = ("0.8.2.2", "3.9.1")
+_TIMEOUT_S: Final = 120
+
+_WRAPPER: Final = """\
+#!/bin/sh
+# Made by tests/support/class_archives.py: one archive for each main class on each class path.
+main= path= before=
+for argument in "$@"; do
+    case $before in -cp | -classpath) path=$argument ;; esac
+    case $argument in kafka.* | org.apache.*) main=$argument; break ;; esac
+    before=$argument
+done
+[ -n "$main" ] || exec {java} "$@"
+set -- -XX:SharedArchiveFile={folder}/$main-$(echo "$path" | cksum | tr ' ' -).jsa "$@"
+[ -f "${{1#*=}}" ] && exec {java} "$@"
+archive=${{1#*=}}
+shift
+[ -n "${{{recording}:-}}" ] || exec {java} "$@"
+exec {java} -XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit=$archive "$@"
+"""
+
+
+def make_wrapper(folder: Path, java: Path) -> None:
+    """Write ``folder/bin/java``, which starts ``java`` with the archive that ``folder`` has."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    text = _WRAPPER.format(
+        java=shlex.quote(str(java)), folder=shlex.quote(str(folder)), recording=RECORDING
+    )
+    program.write_text(text, "utf-8")
+    program.chmod(0o755)
+
+
+def record_kafka(version: str) -> None:
+    """Run a broker and its ZooKeeper, and end both in order."""
+    with Sandbox(kafka=version) as sandbox:
+        sandbox.create_topic("archived")
+        sandbox.stop_broker(0)
+        sandbox.stop_zookeeper()
+
+
+def record_spark() -> None:
+    """Run a query through Python workers to a file of Parquet, and await the end of its JVM."""
+    # Not every lane has it.
+    from tests.spark.conftest import SETTINGS  # noqa: PLC0415
+    from zkconsumer.spark.session import build_session  # noqa: PLC0415
+
+    session = build_session("archived", master="local[2]", settings=SETTINGS)
+    with TemporaryDirectory() as folder:
+        rows = session.range(10).mapInArrow(lambda batches: batches, "id long")
+        rows.groupBy("id").count().write.parquet(f"{folder}/rows")
+    gateway = session.sparkContext._gateway
+    assert gateway is not None
+    session.stop()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=_TIMEOUT_S)
+
+
+def main() -> None:
+    """Make the program and one kind of archives."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("kind", choices=("kafka", "spark"))
+    arguments = parser.parse_args()
+    folder = arguments.folder.absolute()
+    make_wrapper(folder, find_java(os.environ))
+    os.environ |= {"JAVA_HOME": str(folder), RECORDING: "yes"}
+    if arguments.kind == "spark":
+        record_spark()
+    else:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(record_kafka, _KAFKAS))
+
+
+if __name__ == "__main__":
+    main()
