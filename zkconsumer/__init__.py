@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from zkconsumer.config import ConsumerConfig
     from zkconsumer.config_typed import ConsumerSettings
     from zkconsumer.connector.connector import ZookeeperConsumerConnector
-    from zkconsumer.connector.listener import ConsumerRebalanceListener
     from zkconsumer.consumer.kafka_consumer import KafkaConsumer
     from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
+    from zkconsumer.membership.zookeeper.threads.listener_calls import ConsumerRebalanceListener
     from zkconsumer.observe import MemberName, Observer
     from zkconsumer.records.consumer_record import ConsumerRecord
     from zkconsumer.records.transactions import IsolationLevel

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.group import events as ev
+from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.model import TopicPartition
 
 GroupRequest = ev.SendJoin | ev.SendSync | ev.SendHeartbeat | ev.SendLeave

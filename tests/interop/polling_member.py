@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tests.interop.mixed_group import MixedGroup
 from tests.support.recorded import declare
 from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
-from zkconsumer.consumer.zookeeper.member import ZookeeperMember
+from zkconsumer.membership.zookeeper.polled.member import ZookeeperMember
 from zkconsumer.scope import ThreadScope
 from zkconsumer.zk.kazoo_store import KazooStore
 

@@ -16,7 +16,7 @@ from tests.support.poll_callers import A, B
 from tests.support.poll_fakes import FakeParts
 from zkconsumer.consumer import kafka_consumer
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
-from zkconsumer.consumer.membership import RevocationKind
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.support.rebalance_script import Script
 from tests.support.rebalance_world import NewCore, run_world
-from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RESTING, RebalanceState
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
+from zkconsumer.membership.zookeeper.core.states import RESTING, RebalanceState
 
 Actions = tuple[ev.Action, ...]
 

@@ -5,7 +5,6 @@ from typing import Any, Protocol, TypeVar
 
 from tests.simulation.kernel import SimClock, Task
 from tests.simulation.ledger import Ledger, Reading
-from zkconsumer.connector.reply import Reply
 from zkconsumer.errors import (
     ConsumerClosed,
     ConsumerTimeout,
@@ -13,6 +12,7 @@ from zkconsumer.errors import (
     RebalanceFailed,
     ZkConsumerError,
 )
+from zkconsumer.membership.zookeeper.threads.reply import Reply
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.queues import StreamQueue

@@ -4,16 +4,17 @@ Each is a small mutation that somebody might make by mistake.
 """
 
 from tests.simulation.product import Product, Swap
-from zkconsumer.connector import member, steps
-from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.control import ControlThread
-from zkconsumer.connector.group_reader import GroupReader
-from zkconsumer.connector.messages import Message
-from zkconsumer.connector.plan import RebalancePlan
-from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RebalanceState
-from zkconsumer.connector.steps import RebalanceSteps
 from zkconsumer.connector.subscription import StreamSubscription
+from zkconsumer.membership.zookeeper import assembly as member
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.plan import RebalancePlan
+from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
+from zkconsumer.membership.zookeeper.core.states import RebalanceState
+from zkconsumer.membership.zookeeper.threads import steps
+from zkconsumer.membership.zookeeper.threads.control import ControlThread
+from zkconsumer.membership.zookeeper.threads.group_reader import GroupReader
+from zkconsumer.membership.zookeeper.threads.messages import Message
+from zkconsumer.membership.zookeeper.threads.steps import RebalanceSteps
 from zkconsumer.zk.registry import GroupWatches
 
 Actions = tuple[ev.Action, ...]

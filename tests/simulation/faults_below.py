@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.product import Product, Swap
-from zkconsumer.connector import commits, member
-from zkconsumer.connector.ownership import OwnedClaims
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.membership.zookeeper import assembly as member
+from zkconsumer.membership.zookeeper.threads import commits
+from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.offsets import zookeeper
 from zkconsumer.offsets.fenced import FencedCommit

@@ -15,18 +15,18 @@ from tests.simulation.plans import MemberPlan
 from tests.simulation.product import Product
 from tests.simulation.store import SimStore
 from zkconsumer.assignment.filters import Whitelist
-from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
-from zkconsumer.connector.messages import (
+from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
+from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings, RebalanceState
+from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     CommitAheadRequest,
     CommitRequest,
     JoinRequest,
     WithdrawRequest,
 )
-from zkconsumer.connector.rebalance_state import RebalanceSettings, RebalanceState
-from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
-from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
-from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import MemberName, Observation
 from zkconsumer.offsets.topic_checked import TopicChecked

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zkconsumer.connector import session_events
+from zkconsumer.membership.zookeeper.threads import session_events
 from zkconsumer.offsets import fenced
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.streams.budget import ByteBudget

@@ -16,27 +16,27 @@ from tests.support.manual_clock import ManualClock
 from tests.support.noting import Noting
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
-from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.assembly import ConnectorComponents, Streaming
 from zkconsumer.connector.measuring.measuring import Measuring
-from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
-from zkconsumer.connector.messages import (
+from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
+from zkconsumer.errors import ConsumerTimeout
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     CommitAheadRequest,
     CommitRequest,
     JoinRequest,
     WithdrawRequest,
 )
-from zkconsumer.connector.offset_wiring import OffsetSide
-from zkconsumer.connector.rebalance_state import RebalanceSettings
-from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
-from zkconsumer.errors import ConsumerTimeout
-from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.manager import FetchManager
-from zkconsumer.forking import ForkGuard
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import MemberName, Observation
 from zkconsumer.offsets.topic_checked import TopicChecked
+from zkconsumer.offsets.wiring import OffsetSide
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget

@@ -16,10 +16,10 @@ from tests.support.group_answers import join_response, refusal
 from tests.support.offsets_double import OffsetsDouble
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.consumer.coordination.terms import from_wire, read_sticky_data, to_wire
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, UnsupportedVersion
-from zkconsumer.group import events as ev
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.terms import from_wire, read_sticky_data, to_wire
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response

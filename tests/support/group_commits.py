@@ -2,7 +2,7 @@
 
 import threading
 
-from zkconsumer.consumer.membership import Offsets
+from zkconsumer.membership.protocol import Offsets
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 ONE = TopicPartition("t", 0)

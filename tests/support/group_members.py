@@ -6,11 +6,14 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.waiting import wait_until
-from zkconsumer.consumer.coordination.coordinator_connection import CoordinatorFinder, Dialer
-from zkconsumer.consumer.coordination.member import GroupMember
-from zkconsumer.consumer.coordination.terms import GroupTerms
-from zkconsumer.consumer.membership import RevocationKind
-from zkconsumer.group.states import GroupSettings
+from zkconsumer.membership.coordinator.core.states import GroupSettings
+from zkconsumer.membership.coordinator.core.terms import GroupTerms
+from zkconsumer.membership.coordinator.polled.member import GroupMember
+from zkconsumer.membership.coordinator.threads.coordinator_connection import (
+    CoordinatorFinder,
+    Dialer,
+)
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
 

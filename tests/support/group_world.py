@@ -12,9 +12,13 @@ from tests.support.quick_random import QuickRandom
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.group import events as ev
-from zkconsumer.group.membership import MembershipCore
-from zkconsumer.group.states import TRANSITIONS, GroupSettings, MembershipState
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.membership import MembershipCore
+from zkconsumer.membership.coordinator.core.states import (
+    TRANSITIONS,
+    GroupSettings,
+    MembershipState,
+)
 from zkconsumer.model import TopicPartition
 
 SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from zkconsumer.group import events as ev
-from zkconsumer.group.membership import MembershipCore
-from zkconsumer.group.states import GroupSettings
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.membership import MembershipCore
+from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.model import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)

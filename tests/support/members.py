@@ -16,8 +16,8 @@ from zkconsumer import (
     ZookeeperConsumerConnector,
 )
 from zkconsumer.clock import SystemClock
-from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListener
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope

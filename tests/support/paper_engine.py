@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from zkconsumer.consumer.membership import Partitions
 from zkconsumer.fetch.core.starts import AtOffset, LogEdge, PositionView, Reset, Start
 from zkconsumer.fetch.polled.engine import EngineStats
+from zkconsumer.membership.protocol import Partitions
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 

@@ -15,14 +15,6 @@ from zkconsumer.consumer.committed_lookup import CommittedResult
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
-from zkconsumer.consumer.membership import (
-    CommitDone,
-    Membership,
-    Offsets,
-    Partitions,
-    RevocationKind,
-)
-from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
@@ -32,6 +24,14 @@ from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.no_group import NoGroup
+from zkconsumer.membership.protocol import (
+    CommitDone,
+    Membership,
+    Offsets,
+    Partitions,
+    RevocationKind,
+)
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import ThreadScope
 

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from tests.support.group_members import MemberInTest
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.consumer.coordination.coordinator_connection import Connection
-from zkconsumer.group.states import GroupSettings
+from zkconsumer.membership.coordinator.core.states import GroupSettings
+from zkconsumer.membership.coordinator.threads.coordinator_connection import Connection
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RebalanceSettings, RebalanceState
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings, RebalanceState
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 ME = "g_b"

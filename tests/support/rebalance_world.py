@@ -12,9 +12,9 @@ from random import Random
 
 from tests.support.rebalance_zk import Member, Ownership, TinyZk
 from zkconsumer.assignment.strategy import GroupAssignment, assign
-from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RebalanceSettings, RebalanceState
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings, RebalanceState
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 STEPS = (

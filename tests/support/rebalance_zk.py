@@ -4,8 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 Ownership = dict[TopicPartition, ConsumerThreadId]

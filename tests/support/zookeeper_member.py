@@ -10,9 +10,9 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.membership import Partitions, RevocationKind
 from zkconsumer.consumer.wakeup import Wakeup
-from zkconsumer.consumer.zookeeper import open_zookeeper_group
+from zkconsumer.membership.protocol import Partitions, RevocationKind
+from zkconsumer.membership.zookeeper.polled import open_zookeeper_group
 from zkconsumer.model import TopicPartition
 from zkconsumer.zk.store import ZkStore
 

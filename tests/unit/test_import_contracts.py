@@ -34,7 +34,7 @@ PLANTS = [
     ("cores", "zkconsumer.web.throttling", "socket"),
     ("cores", "zkconsumer.records.newcomer", "threading"),
     ("cores", "zkconsumer.assignment.range", "zkconsumer.clock"),
-    ("cores", "zkconsumer.connector.plan", "zkconsumer.net.tcp"),
+    ("cores", "zkconsumer.membership.zookeeper.core.plan", "zkconsumer.net.tcp"),
     ("kazoo", NEW, "kazoo"),
     ("kazoo", "zkconsumer.zk.registry", "kazoo"),
     *(("codecs", NEW, name) for name in ("snappy", "lz4", "zstandard", "cramjam", "isal")),
@@ -47,7 +47,7 @@ PLANTS = [
     ("pyspark", NEW, "pyspark"),
     ("pyspark", "zkconsumer.drain.runner", "py4j"),
     ("no-groups-in-spark", "zkconsumer.spark.task", "zkconsumer.connector.connector"),
-    ("no-groups-in-spark", "zkconsumer.drain.runner", "zkconsumer.connector.plan"),
+    ("no-groups-in-spark", "zkconsumer.drain.runner", "zkconsumer.membership.zookeeper.core.plan"),
     *(
         ("connections", NEW, f"zkconsumer.net.{name}")
         for name in ("connection", "sasl", "version_search")

@@ -1,1 +1,1 @@
-"""The ZooKeeper high-level consumer: its rebalance, its control thread, its public class."""
+"""The ZooKeeper high-level consumer: the public class, its streams, its numbers."""

@@ -12,19 +12,19 @@ from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.config_zookeeper import ZookeeperSecurity
-from zkconsumer.connector.control import ControlThread
 from zkconsumer.connector.fetch_wiring import wire_fetching
-from zkconsumer.connector.listener import ListenerCalls
-from zkconsumer.connector.logging_observer import LoggingObserver
 from zkconsumer.connector.measuring.measuring import Measuring
-from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
-from zkconsumer.connector.messages import Message, ThreadDied
-from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
-from zkconsumer.connector.rebalance_state import RebalanceSettings
-from zkconsumer.connector.session_events import listen
 from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.control import ControlThread
+from zkconsumer.membership.zookeeper.threads.listener_calls import ListenerCalls
+from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
+from zkconsumer.membership.zookeeper.threads.messages import Message, ThreadDied
+from zkconsumer.membership.zookeeper.threads.session_events import listen
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import Created, MemberName, Observation, Observer
+from zkconsumer.offsets.wiring import OffsetSide, wire_offsets
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.delivery import Delivery

@@ -16,17 +16,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.config_spec import shown
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
-from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.connector.measuring.mbeans import MBean, mbeans
 from zkconsumer.connector.measuring.numbers import ConnectorNumbers
-from zkconsumer.connector.messages import (
-    CloseRequest,
-    CommitAheadRequest,
-    CommitRequest,
-    JoinRequest,
-    Message,
-    WithdrawRequest,
-)
 from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.connector.subscription import (
     FilterSubscription,
@@ -39,6 +30,15 @@ from zkconsumer.connector.subscription import (
 )
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListener
+from zkconsumer.membership.zookeeper.threads.messages import (
+    CloseRequest,
+    CommitAheadRequest,
+    CommitRequest,
+    JoinRequest,
+    Message,
+    WithdrawRequest,
+)
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security_of import security_of
 from zkconsumer.observe import Observer

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.brokers import LiveBrokers
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
@@ -16,6 +15,7 @@ from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.observe import Observation
 from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.registered_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
 

@@ -14,12 +14,8 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.committed_lookup import CommittedLookup
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.coordination.member import GroupMember
-from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
-from zkconsumer.consumer.membership import Membership
-from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
@@ -29,6 +25,10 @@ from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.coordinator.core.terms import GroupTerms
+from zkconsumer.membership.coordinator.polled.member import GroupMember
+from zkconsumer.membership.no_group import NoGroup
+from zkconsumer.membership.protocol import Membership
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security_of import security_of
@@ -37,7 +37,7 @@ from zkconsumer.net.transport import Connector
 from zkconsumer.scope import ThreadScope
 
 if TYPE_CHECKING:
-    from zkconsumer.consumer.zookeeper import ZookeeperGroup
+    from zkconsumer.membership.zookeeper.polled import ZookeeperGroup
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ def assemble(
     brokers: Sequence[Broker] = config.bootstrap_brokers()
     if config.zookeeper_connect is not None:
         # The connector and kazoo take a third of the import time; few consumers need them.
-        from zkconsumer.consumer.zookeeper import open_zookeeper_group  # noqa: PLC0415
+        from zkconsumer.membership.zookeeper.polled import open_zookeeper_group  # noqa: PLC0415
 
         zookeeper = open_zookeeper_group(config, clock=clock, security=security)
         brokers = zookeeper.brokers

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
-from zkconsumer.consumer.membership import Offsets
 from zkconsumer.errors import RebalanceInProgress
+from zkconsumer.membership.protocol import Offsets
 
 log = logging.getLogger(__name__)
 

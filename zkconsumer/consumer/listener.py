@@ -8,8 +8,8 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from zkconsumer.connector.listener import ConsumerRebalanceListener
 from zkconsumer.errors import IllegalArgumentError
+from zkconsumer.membership.zookeeper.threads.listener_calls import ConsumerRebalanceListener
 from zkconsumer.model import TopicPartition
 
 __all__ = ["ConsumerRebalanceListener", "ListenerInvoker", "PollListener"]

@@ -7,11 +7,11 @@ from typing import Literal, overload
 from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of, timeout_of
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.commit_future import CommitFuture
-from zkconsumer.consumer.membership import CommitDone, Offsets
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import deadline_of
 from zkconsumer.errors import IllegalArgumentError, IllegalState, NotAssigned, RequestTimedOut
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy
+from zkconsumer.membership.protocol import CommitDone, Offsets
 from zkconsumer.model import (
     ConsumerGroupMetadata,
     MemberState,

@@ -14,7 +14,6 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.fetch_buffer import FetchBuffer
 from zkconsumer.consumer.listener import ListenerInvoker
-from zkconsumer.consumer.membership import Membership, Offsets, Partitions, RevocationKind
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.consumer.walk import Walk
@@ -27,6 +26,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.core.starts import AtOffset, PositionView, Start
 from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.membership.protocol import Membership, Offsets, Partitions, RevocationKind
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")

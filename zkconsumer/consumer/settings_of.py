@@ -3,7 +3,7 @@
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, ResetPolicy
-from zkconsumer.group.states import GroupSettings
+from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.records.transactions import IsolationLevel
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.connector.rebalance_events import RebalanceCause
 from zkconsumer.errors import ConfigError
+from zkconsumer.membership.zookeeper.core.events import RebalanceCause
 from zkconsumer.observe import (
     CommitFailed,
     Committed,

@@ -12,7 +12,7 @@ from tests.support.real_members import REAL, RealMember
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import CommitFailed
-from zkconsumer.group.states import GroupSettings
+from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.sandbox import Sandbox
 

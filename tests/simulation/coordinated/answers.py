@@ -3,7 +3,7 @@
 from tests.fakes.fake_group import FakeGroupCoordinator, GroupRequest
 from tests.support.group_world import SendCommit
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.group import events as ev
+from zkconsumer.membership.coordinator.core import events as ev
 
 
 def judge(group: FakeGroupCoordinator, request: SendCommit, instance_id: str | None) -> ErrorCode:

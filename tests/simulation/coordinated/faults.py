@@ -7,14 +7,14 @@ from tests.simulation.product import Swap
 from zkconsumer.assignment.coordinated import cooperative, sticky
 from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView
-from zkconsumer.group import error_table
-from zkconsumer.group import events as ev
-from zkconsumer.group.error_table import TABLE, Handling, MembershipRequest
-from zkconsumer.group.heartbeat import Heartbeat
-from zkconsumer.group.identity import MemberIdentity
-from zkconsumer.group.membership import MembershipCore
-from zkconsumer.group.ownership import Ownership, Partitions
-from zkconsumer.group.steps import PendingStep, Steps
+from zkconsumer.membership.coordinator.core import error_table
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.error_table import TABLE, Handling, MembershipRequest
+from zkconsumer.membership.coordinator.core.heartbeat import Heartbeat
+from zkconsumer.membership.coordinator.core.identity import MemberIdentity
+from zkconsumer.membership.coordinator.core.membership import MembershipCore
+from zkconsumer.membership.coordinator.core.ownership import Ownership, Partitions
+from zkconsumer.membership.coordinator.core.steps import PendingStep, Steps
 
 
 def _at_once(_: CoordinatedView, target: Shares) -> Shares:

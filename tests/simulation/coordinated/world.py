@@ -14,8 +14,8 @@ from tests.simulation.coordinated.style import GroupStyle
 from tests.simulation.ledger import Violation
 from tests.support.group_world import SESSION_MS, Client, GroupWorld, SendCommit
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.group import events as ev
-from zkconsumer.group.states import MembershipState
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.states import MembershipState
 from zkconsumer.model import TopicPartition
 
 Offsets = tuple[tuple[TopicPartition, int], ...]

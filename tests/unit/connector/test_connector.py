@@ -15,8 +15,8 @@ from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
-from zkconsumer.connector.rebalance_state import RebalanceState
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
+from zkconsumer.membership.zookeeper.core.states import RebalanceState
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.scope import ThreadScope

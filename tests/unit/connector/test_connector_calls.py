@@ -13,9 +13,9 @@ from tests.support.listening import NotedListener
 from tests.support.memory_connector import MemoryConnector
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
-from zkconsumer.connector.messages import CommitRequest, Message
-from zkconsumer.connector.reply import Reply
 from zkconsumer.errors import ConsumerClosed, RebalanceFailed
+from zkconsumer.membership.zookeeper.threads.messages import CommitRequest, Message
+from zkconsumer.membership.zookeeper.threads.reply import Reply
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.delivery import Delivery
 

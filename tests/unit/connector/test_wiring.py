@@ -14,19 +14,25 @@ from tests.support.chunks import ListSink
 from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector import assembly, fetch_wiring, offset_wiring
+from zkconsumer.connector import assembly, fetch_wiring
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.fetch_wiring import wire_fetching
-from zkconsumer.connector.member import MemberRuntime, MemberSettings, MemberWorld, build_member
-from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.membership.zookeeper.assembly import (
+    MemberRuntime,
+    MemberSettings,
+    MemberWorld,
+    build_member,
+)
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import SILENT
+from zkconsumer.offsets import wiring as offset_wiring
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.delivery import Delivery

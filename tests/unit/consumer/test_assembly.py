@@ -10,12 +10,12 @@ from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.coordination.member import GroupMember
-from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
+from zkconsumer.membership.coordinator.polled.member import GroupMember
+from zkconsumer.membership.no_group import NoGroup
 from zkconsumer.net.security_of import security_of
 from zkconsumer.net.tls import context_for
 from zkconsumer.records.transactions import IsolationLevel

@@ -4,15 +4,15 @@ from dataclasses import fields, replace
 
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.fetch_wiring import _fetch_settings
-from zkconsumer.connector.member import MemberSettings
-from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters
 from zkconsumer.fetch.polled.engine import EngineStats
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.group.states import GroupSettings
+from zkconsumer.membership.coordinator.core.states import GroupSettings
+from zkconsumer.membership.zookeeper.assembly import MemberSettings
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
 from zkconsumer.offsets.migration.in_kafka import INTERACTIVE
 from zkconsumer.streams.delivery import Delivery
 

@@ -11,12 +11,12 @@ from zkconsumer import (
     OffsetAndMetadata,
     TopicPartition,
 )
-from zkconsumer.consumer.membership import RevocationKind
 from zkconsumer.errors import (
     CommitFailed,
     ConfigError,
     OffsetCommitFailed,
 )
+from zkconsumer.membership.protocol import RevocationKind
 
 # --- rebalances ----------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.support.control_bench import Group
 from tests.support.manual_clock import ManualClock
-from zkconsumer.connector.rebalance_events import RebalanceCause
 from zkconsumer.errors import ConfigError
+from zkconsumer.membership.zookeeper.core.events import RebalanceCause
 from zkconsumer.metrics.spans import SpanObserver, tracing_observers
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (

@@ -12,7 +12,6 @@ from tests.support.loops import until_waiting
 from tests.support.manual_clock import ManualClock
 from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
-from zkconsumer.connector.commits import delivered_offset
 from zkconsumer.errors import (
     ConsumerForked,
     ConsumerTimeout,
@@ -21,6 +20,7 @@ from zkconsumer.errors import (
     StreamInUse,
 )
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
+from zkconsumer.membership.zookeeper.threads.commits import delivered_offset
 from zkconsumer.streams.chunk_queue import ChunkQueue, Item
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate

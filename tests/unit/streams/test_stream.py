@@ -9,7 +9,6 @@ from tests.support.manual_clock import ManualClock
 from tests.support.queues import new_queue
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
-from zkconsumer.connector.commits import consumed_offset, delivered_offset
 from zkconsumer.errors import (
     ConsumerTimeout,
     MessageTooLarge,
@@ -17,6 +16,7 @@ from zkconsumer.errors import (
     RebalanceFailed,
 )
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.membership.zookeeper.threads.commits import consumed_offset, delivered_offset
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set

@@ -1,0 +1,56 @@
+"""Every code of the documents, request by request."""
+
+import pytest
+
+from zkconsumer.error_codes import ErrorCode as E
+from zkconsumer.membership.coordinator.core.error_table import (
+    TABLE,
+    Handling,
+    MembershipRequest,
+    explain,
+    handling,
+)
+
+
+@pytest.mark.parametrize("request_", list(MembershipRequest))
+def test_no_error_is_fine_everywhere(request_: MembershipRequest) -> None:
+    """And needs no row."""
+    assert handling(request_, 0) is Handling.FINE
+    assert 0 not in TABLE[request_]
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "expected"),
+    [
+        (MembershipRequest.JOIN, E.COORDINATOR_LOAD_IN_PROGRESS, Handling.RETRY),
+        (MembershipRequest.JOIN, E.UNKNOWN_MEMBER_ID, Handling.RESET_MEMBER),
+        (MembershipRequest.JOIN, E.NOT_COORDINATOR, Handling.RELOCATE),
+        (MembershipRequest.JOIN, E.COORDINATOR_NOT_AVAILABLE, Handling.RELOCATE),
+        (MembershipRequest.JOIN, E.FENCED_INSTANCE_ID, Handling.FENCED),
+        (MembershipRequest.JOIN, E.MEMBER_ID_REQUIRED, Handling.TAKE_ID),
+        (MembershipRequest.JOIN, E.INCONSISTENT_GROUP_PROTOCOL, Handling.FATAL),
+        (MembershipRequest.JOIN, E.GROUP_MAX_SIZE_REACHED, Handling.FATAL),
+        (MembershipRequest.SYNC, E.REBALANCE_IN_PROGRESS, Handling.REJOIN),
+        (MembershipRequest.SYNC, E.ILLEGAL_GENERATION, Handling.RESET_GENERATION),
+        (MembershipRequest.SYNC, E.UNKNOWN_MEMBER_ID, Handling.RESET_MEMBER),
+        (MembershipRequest.HEARTBEAT, E.REBALANCE_IN_PROGRESS, Handling.REJOIN),
+        (MembershipRequest.HEARTBEAT, E.NOT_COORDINATOR, Handling.RELOCATE),
+        (MembershipRequest.HEARTBEAT, E.FENCED_INSTANCE_ID, Handling.FENCED),
+        (MembershipRequest.COMMIT, E.OFFSET_METADATA_TOO_LARGE, Handling.FINE),
+        (MembershipRequest.COMMIT, E.ILLEGAL_GENERATION, Handling.RESET_GENERATION),
+        (MembershipRequest.FIND, E.COORDINATOR_NOT_AVAILABLE, Handling.RETRY),
+        (MembershipRequest.FIND, E.GROUP_AUTHORIZATION_FAILED, Handling.FATAL),
+        (MembershipRequest.SYNC, E.UNKNOWN, Handling.FATAL),
+        (MembershipRequest.COMMIT, 9999, Handling.FINE),
+    ],
+)
+def test_codes_of_the_documents(request_: MembershipRequest, code: int, expected: Handling) -> None:
+    """As Kafka's handlers do."""
+    assert handling(request_, code) is expected
+
+
+def test_an_explanation_names_request_code_and_way_out() -> None:
+    """Also of a code that came later."""
+    text = explain(MembershipRequest.JOIN, E.INVALID_SESSION_TIMEOUT)
+    assert text.startswith("JoinGroup was refused with INVALID_SESSION_TIMEOUT (26): session.")
+    assert "error code 9999" in explain(MembershipRequest.SYNC, 9999)

@@ -1,0 +1,169 @@
+"""Actions of the core as requests, and answers as its events."""
+
+import pytest
+
+from tests.support.group_members import tps
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import DecodeError
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core import requests
+from zkconsumer.membership.coordinator.core.states import GroupSettings
+from zkconsumer.membership.coordinator.core.terms import (
+    GroupTerms,
+    cooperative_data,
+    sticky_data,
+    to_wire,
+)
+from zkconsumer.wire.codec import encode_request
+from zkconsumer.wire.consumer_protocol import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from zkconsumer.wire.messages.join_group import (
+    JOIN_GROUP,
+    JoinGroupMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from zkconsumer.wire.messages.sync_group import SYNC_GROUP, SyncGroupResponse
+
+SETTINGS = GroupSettings(strategies=tuple(ASSIGNORS))
+TERMS = GroupTerms(group_id="g", settings=SETTINGS, rack_id="r1")
+JOIN = ev.SendJoin(
+    round=3,
+    member_id="m",
+    topics=frozenset({"u", "t"}),
+    owned=tps("t", 1, 0),
+    remembered=tps("t", 0, 1, 2),
+    generation=4,
+    cause=ev.JoinReason.TOPICS,
+)
+
+
+def join_request() -> JoinGroupRequest:
+    """What the core's action becomes."""
+    return requests.join_request(TERMS, JOIN, session_timeout_ms=10, rebalance_timeout_ms=20)
+
+
+def result(protocol: str, *members: JoinGroupMember) -> JoinGroupResponse:
+    """A leader's."""
+    return JoinGroupResponse(
+        error_code=0,
+        generation_id=5,
+        protocol_name=protocol,
+        leader="m",
+        member_id="m",
+        members=members,
+    )
+
+
+def member(member_id: str, subscription: ConsumerSubscription, *, version: int) -> JoinGroupMember:
+    """One that wrote its subscription in that version."""
+    metadata = encode_subscription(subscription, version=version)
+    return JoinGroupMember(member_id=member_id, metadata=metadata)
+
+
+def test_join_carries_a_claim_for_each_strategy() -> None:
+    """In the order of preference; the sticky ones in their own data as well."""
+    request = join_request()
+    assert [one.name for one in request.protocols] == list(ASSIGNORS)
+    read = {one.name: decode_subscription(one.metadata)[1] for one in request.protocols}
+    for one in read.values():
+        assert one.topics == ("t", "u")
+        assert one.owned_partitions == to_wire(JOIN.owned)
+        assert (one.generation_id, one.rack_id) == (4, "r1")
+    assert read["range"].user_data is None
+    assert read["sticky"].user_data == sticky_data(JOIN.remembered, 4)
+    assert read["cooperative-sticky"].user_data == cooperative_data(4)
+    assert request.reason == "cached metadata has changed"
+
+
+@pytest.mark.parametrize("version", range(JOIN_GROUP.last + 1))
+def test_join_goes_out_in_every_version(version: int) -> None:
+    """What a version lacks only helps."""
+    assert encode_request(join_request(), version=version, correlation_id=1, client_id="c")
+
+
+@pytest.mark.parametrize("version", range(SYNC_GROUP.last + 1))
+def test_sync_goes_out_in_every_version(version: int) -> None:
+    """With shares of all, in any order."""
+    action = ev.SendSync(
+        round=3,
+        member_id="m",
+        generation=5,
+        protocol="range",
+        shares={"m": tuple(tps("t", 1, 0)), "n": ()},
+    )
+    request = requests.sync_request(TERMS, action)
+    assert encode_request(request, version=version, correlation_id=1, client_id="c")
+    share = encode_assignment(ConsumerAssignment(assigned_partitions=to_wire(tps("t", 0, 1))))
+    assert request.assignments[0].assignment == share
+
+
+def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
+    """``sticky`` from its own data, the others from the subscription."""
+    reported = ConsumerSubscription(
+        topics=("t",),
+        user_data=sticky_data(tps("t", 3), 2),
+        owned_partitions=to_wire(tps("t", 1)),
+        generation_id=4,
+    )
+    for protocol, owned, generation in (
+        ("range", tps("t", 1), 4),
+        ("sticky", tps("t", 3), 2),
+        ("cooperative-sticky", tps("t", 1), 4),
+    ):
+        read, unreadable = requests.join_completed(
+            JOIN, result(protocol, member("m", reported, version=2))
+        )
+        assert unreadable == {}
+        assert read.members == (ev.JoinedMember("m", frozenset({"t"}), owned, generation),)
+
+
+def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> None:
+    """Subscriptions before version 2 have no place for it."""
+    reported = ConsumerSubscription(
+        topics=("t",), user_data=cooperative_data(6), owned_partitions=to_wire(tps("t", 1))
+    )
+    read, _ = requests.join_completed(
+        JOIN, result("cooperative-sticky", member("m", reported, version=1))
+    )
+    assert read.members[0].generation == 6
+
+
+def test_a_member_that_cannot_be_read_gets_nothing() -> None:
+    """The rest of the group is not to wait for it."""
+    good = member("m", ConsumerSubscription(topics=("t",)), version=0)
+    bad = JoinGroupMember(member_id="n", metadata=b"\x00\x00\x00\x00\x00\x09")
+    read, unreadable = requests.join_completed(JOIN, result("range", good, bad))
+    assert list(unreadable) == ["n"]
+    assign = ev.Assign(1, "range", read.members)
+    assert requests.topics_of(assign) == frozenset({"t"})
+    assert requests.shares_of(assign, {"t": (0, 1)}) == {
+        "m": tuple(sorted(tps("t", 0, 1))),
+        "n": (),
+    }
+
+
+def test_a_share_that_cannot_be_read() -> None:
+    """It is no share at all."""
+    sync = ev.SendSync(round=3, member_id="m", generation=5, protocol="range", shares={})
+    response = SyncGroupResponse(error_code=0, assignment=b"\x00\x00\xff")
+    with pytest.raises(DecodeError):
+        requests.sync_completed(sync, response)
+    assert requests.sync_completed(sync, SyncGroupResponse(error_code=0, assignment=b"")) == (
+        ev.SyncCompleted(3, 0)
+    )
+    refused = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, assignment=b"\x01")
+    assert requests.sync_completed(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_names_of_strategies() -> None:
+    """The message names what there is."""
+    assert requests.strategies_problem(["range", "sticky"]) is None
+    assert "names no strategy" in (requests.strategies_problem([]) or "")
+    assert "fastest is none of range" in (requests.strategies_problem(["fastest"]) or "")

@@ -1,0 +1,46 @@
+"""When automatic commits are due."""
+
+from zkconsumer.membership.zookeeper.core.autocommit import CommitTimer
+
+
+def test_the_first_is_due_after_one_interval() -> None:
+    """Not at once, and not before."""
+    timer = CommitTimer(enabled=True, interval_ms=100, now_ms=1_000)
+    assert timer.due_ms == 1_100
+    assert not timer.take(1_099)
+    assert timer.take(1_100)
+
+
+def test_the_rate_is_fixed() -> None:
+    """A commit that ran late does not shift the next one."""
+    timer = CommitTimer(enabled=True, interval_ms=100, now_ms=1_000)
+    assert timer.take(1_130)
+    assert timer.due_ms == 1_200
+
+
+def test_one_taking_is_one_commit() -> None:
+    """Asked again at the same time: not due."""
+    timer = CommitTimer(enabled=True, interval_ms=100, now_ms=0)
+    assert (timer.take(100), timer.take(100)) == (True, False)
+
+
+def test_missed_ones_are_not_made_up_for() -> None:
+    """After a long pause one commit is due, and the next in step with the rate."""
+    timer = CommitTimer(enabled=True, interval_ms=100, now_ms=0)
+    assert timer.take(1_050)
+    assert timer.due_ms == 1_100
+    assert not timer.take(1_099)
+
+
+def test_a_disabled_timer_is_never_due() -> None:
+    """``auto.commit.enable=false``."""
+    timer = CommitTimer(enabled=False, interval_ms=100, now_ms=0)
+    assert timer.due_ms is None
+    assert not timer.take(10**12)
+
+
+def test_an_interval_of_nothing_is_a_millisecond() -> None:
+    """0 neither divides by zero nor stands still."""
+    timer = CommitTimer(enabled=True, interval_ms=0, now_ms=0)
+    assert timer.take(5)
+    assert timer.due_ms == 6

@@ -1,0 +1,236 @@
+"""The rebalance of one member, driven by hand: rounds, their order, what triggers them."""
+
+from tests.support.rebalance_script import ME, Script, losing_one, mine, tps
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.plan import own_share
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+# --- a first round -------------------------------------------------------------------------------
+
+
+def test_joining_needs_a_session() -> None:
+    """Whichever comes first: nothing before both are there, then the registration."""
+    script = Script()
+    assert script.send(ev.Join()) == []
+    assert isinstance(script.send(ev.SessionStarted(1))[0], ev.Register)
+    script = Script()
+    assert script.send(ev.SessionStarted(1)) == []
+    assert isinstance(script.send(ev.Join())[0], ev.Register)
+
+
+def test_a_first_round_registers_reads_claims_loads_and_starts() -> None:
+    """In that order: offsets only after the claim; nothing to stop, commit or release."""
+    script = Script()
+    script.send(ev.SessionStarted(1))
+    script.send(ev.Join())
+    script.run_on()
+    assert script.kinds() == ["Register", "ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
+    start, settled = script.message[-2:]
+    assert isinstance(start, ev.Start)
+    assert (start.owned, start.offsets) == (mine(0, 1), dict.fromkeys(tps(0, 1), 10))
+    assert settled == ev.Settled(mine(0, 1), ev.RebalanceCause.JOINED, changed=True)
+    assert (script.core.claimed, script.core.started) == (mine(0, 1), mine(0, 1))
+    assert script.core.next_deadline_ms() is None
+
+
+def test_a_member_without_a_share_settles_with_nothing() -> None:
+    """More members than partitions: nothing is claimed."""
+    script = Script()
+    script.members = ("g_a", "g_aa", ME)
+    script.send(ev.SessionStarted(1))
+    script.send(ev.Join())
+    script.run_on()
+    assert script.kinds() == ["Register", "ReadGroup", "Start", "Settled"]
+    start = script.message[-2]
+    assert isinstance(start, ev.Start)
+    assert (start.owned, len(start.assignment)) == ({}, 2), "it hears who owns what"
+    assert script.message[-1] == ev.Settled({}, ev.RebalanceCause.JOINED, changed=False)
+
+
+def test_joining_twice_is_joining_once() -> None:
+    """The second one changes nothing."""
+    script = Script().joined()
+    assert script.send(ev.Join()) == []
+
+
+# --- later rounds --------------------------------------------------------------------------------
+
+
+def test_a_round_that_changes_nothing_only_reads() -> None:
+    """It checks that every claimed node is still ours."""
+    script = Script().joined()
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
+    assert script.open(ev.ReadGroup).check == tps(0, 1)
+    script.run_on()
+    assert script.kinds() == ["ReadGroup", "Settled"]
+    assert script.message[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
+
+
+def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
+    """Only that; the other partition is not touched."""
+    script = losing_one()
+    script.run_on()
+    assert [type(one) for one in script.message] == [
+        ev.ReadGroup,
+        ev.Revoke,
+        ev.Commit,
+        ev.Release,
+        ev.Start,
+        ev.Settled,
+    ]
+    _, revoke, commit, release, start, settled = script.message
+    assert isinstance(start, ev.Start)
+    assert not start.owned
+    assert isinstance(revoke, ev.Revoke)
+    assert revoke.partitions == tps(0)
+    assert isinstance(commit, ev.Commit)
+    assert commit.partitions == tps(0)
+    assert isinstance(release, ev.Release)
+    assert release.owned == mine(0)
+    assert isinstance(settled, ev.Settled)
+    assert settled.owned == mine(1)
+
+
+def test_new_partitions_are_claimed_after_what_goes_was_released() -> None:
+    """A change both ways: nothing is claimed while something is still held for others."""
+    script = losing_one()
+    script.partition_count = 4  # ours are now 2 and 3
+    script.run_on()
+    assert script.kinds() == [
+        *("ReadGroup", "Revoke", "Commit", "Release"),
+        *("Claim", "LoadOffsets", "Start", "Settled"),
+    ]
+    assert script.core.started == mine(2, 3)
+
+
+def test_a_lost_partition_is_stopped_but_neither_committed_nor_released() -> None:
+    """Its node is another's now: the offset is theirs to write. It is still ours by assignment."""
+    script = Script().joined()
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
+    script.read(held=tps(1))
+    assert script.open(ev.Revoke).partitions == tps(0)
+    script.done(ev.Revoke)
+    assert script.open(ev.Claim).wanted == mine(0)
+    assert (script.core.started, script.core.claimed) == (mine(1), mine(1))
+    script.run_on()
+    assert script.core.started == mine(0, 1)
+    assert "Commit" not in script.kinds()
+    assert "Release" not in script.kinds()
+
+
+def test_a_lost_and_a_given_up_partition_are_kept_apart() -> None:
+    """Both stop at once; only the one that is still ours is committed and released."""
+    script = Script()
+    script.partition_count = 4
+    script.joined()
+    script.members = ("g_a", ME)  # ours are now 2 and 3
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
+    script.read(held=tps(1, 2, 3))
+    assert sorted(script.open(ev.Revoke).partitions) == list(tps(0, 1))
+    script.done(ev.Revoke)
+    assert script.open(ev.Commit).partitions == tps(1)
+    script.done(ev.Commit)
+    assert script.open(ev.Release).owned == mine(1)
+    script.run_on()
+    assert script.core.started == mine(2, 3)
+
+
+# --- triggers ------------------------------------------------------------------------------------
+
+
+def test_triggers_during_a_round_mean_one_more_round() -> None:
+    """However many they are; the round in progress goes on to its end."""
+    script = losing_one()
+    for cause in (ev.RebalanceCause.MEMBERS, ev.RebalanceCause.TOPICS, ev.RebalanceCause.MEMBERS):
+        assert script.send(ev.RebalanceTriggered(cause)) == []
+    script.run_on()
+    assert script.kinds().count("ReadGroup") == 2
+    assert script.kinds()[-2:] == ["ReadGroup", "Settled"]
+
+
+def test_a_trigger_during_the_last_step_is_not_forgotten() -> None:
+    """The group may have changed behind the reading."""
+    script = Script()
+    script.send(ev.SessionStarted(1))
+    script.send(ev.Join())
+    script.until(ev.Start)
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.TOPICS))
+    actions = script.done(ev.Start)
+    assert [type(one) for one in actions] == [ev.Settled, ev.ReadGroup]
+
+
+def test_a_trigger_outside_is_nothing() -> None:
+    """Late watches of a group that was left."""
+    script = Script()
+    assert script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS)) == []
+
+
+def test_a_reconnect_within_the_session_reads_again() -> None:
+    """Watches may have been lost on the way."""
+    script = Script().joined()
+    assert isinstance(script.send(ev.SessionStarted(1))[0], ev.ReadGroup)
+    script.run_on()
+    assert script.message[-1] == ev.Settled(
+        mine(0, 1), ev.RebalanceCause.RECONNECTED, changed=False
+    )
+
+
+# --- brokers -------------------------------------------------------------------------------------
+
+
+def test_without_brokers_nothing_is_touched() -> None:
+    """It counts as a success, as in the original: the caller is not kept waiting."""
+    script = Script()
+    script.broker_count = 0
+    script.send(ev.SessionStarted(1))
+    script.send(ev.Join())
+    script.run_on()
+    assert script.kinds() == ["Register", "ReadGroup", "Settled"]
+
+
+def test_brokers_that_come_start_a_round() -> None:
+    """Where there were none."""
+    script = Script()
+    script.broker_count = 0
+    script.joined()
+    script.broker_count = 1
+    assert isinstance(
+        script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))[0], ev.ReadGroup
+    )
+    script.run_on()
+    assert script.core.started == mine(0, 1)
+
+
+def test_brokers_that_come_and_go_later_are_the_fetchers_affair() -> None:
+    """No round where there were brokers before."""
+    script = Script().joined()
+    assert script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS)) == []
+
+
+def test_a_broker_that_comes_while_a_reading_without_brokers_is_on_its_way_is_not_missed() -> None:
+    """The watch fires once: forgetting it would leave the member idle."""
+    script = Script().joined()
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
+    script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))
+    script.broker_count = 0
+    actions = script.read()
+    assert [type(one) for one in actions] == [ev.Settled, ev.ReadGroup]
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+def test_a_share_is_a_line_in_order() -> None:
+    """Topics and partitions sorted, partitions as numbers."""
+    thread = ConsumerThreadId(ME, 0)
+    owned = {TopicPartition(t, p): thread for t, p in [("b", 4), ("a", 10), ("a", 9), ("a", 0)]}
+    assert own_share(owned) == "a [0, 9, 10], b [4]"
+    assert own_share({}) == "nothing"
+
+
+def test_repr_tells_where_a_member_stands() -> None:
+    """It is the log of the core."""
+    text = repr(losing_one().core)
+    assert "READING" in text
+    assert "members changed" in text
+    assert "claimed=2" in text

@@ -1,0 +1,127 @@
+"""Members that come, go and fall behind at random, each with a program that reads and commits.
+
+Logs are numbers: to read is to note an offset and to go on to the next. What is held against them
+is what users count on: nothing is passed over; and nothing is read twice unless somebody was told
+that he had lost it.
+"""
+
+import random
+
+import pytest
+
+from tests.support.control_bench import GROUP, Group
+from tests.support.waiting import wait_until
+from tests.support.zookeeper_member import TIMEOUT_MS, PolledMember, in_memory
+from zkconsumer.errors import CommitFailed, RebalanceFailed
+from zkconsumer.membership.protocol import Partitions, RevocationKind
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+PARTITIONS = 6
+STEPS = 60
+
+
+class Program(PolledMember):
+    """Reads a few offsets of each partition a poll, and commits them at the next, or when told."""
+
+    def __init__(self, group: Group, read: list[tuple[TopicPartition, int]], **settings: object):
+        self.read = read
+        self.positions: dict[TopicPartition, int] = {}
+        super().__init__(group, **settings)
+
+    def take_over(self, added: Partitions, owned: Partitions) -> None:
+        """Go on where the group stands."""
+        super().take_over(added, owned)
+        found = self.membership.committed(added, timeout_ms=TIMEOUT_MS)
+        for tp, it in found.items():
+            self.positions[tp] = 0 if it is None else it.offset
+
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
+        """Commit what was read, where it may still be."""
+        if why is RevocationKind.REVOKED:
+            self.commit(partitions)
+        for tp in partitions:
+            del self.positions[tp]
+        super().give_up(partitions, why)
+
+    def commit(self, partitions: Partitions) -> None:
+        """Commit where it stands."""
+        offsets = {tp: OffsetAndMetadata(self.positions[tp]) for tp in partitions}
+        try:
+            self.membership.commit(offsets, timeout_ms=TIMEOUT_MS)
+        except CommitFailed:
+            assert "lost" in str(self.received) or not partitions <= self.membership.deliverable()
+
+    def turn(self) -> None:
+        """One round of its loop."""
+        try:
+            self.membership.poll()
+        except RebalanceFailed:
+            return
+        for tp in self.membership.deliverable():
+            self.read += [(tp, self.positions[tp] + step) for step in range(3)]
+            self.positions[tp] += 3
+        self.commit(frozenset(self.positions))
+
+
+def final_offsets(group: Group) -> dict[TopicPartition, int]:
+    """Where the group stands."""
+    return {
+        TopicPartition("t", number): int(group.offset(number) or 0) for number in range(PARTITIONS)
+    }
+
+
+def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPartition, int]], str]:
+    """Let programs come and go; gives what all of them read, and what they heard."""
+    chance = random.Random(seed)
+    read: list[tuple[TopicPartition, int]] = []
+    settings = {"rebalance_backoff_ms": 40, "rebalance_max_retries": 5 if rough else 500}
+    programs: list[Program] = []
+    gone: list[Program] = []
+    for _ in range(STEPS):
+        dice = chance.random()
+        if (dice < 0.1 and len(programs) < 4) or not programs:
+            programs.append(Program(group, read, **settings))
+            programs[-1].membership.subscribe(frozenset("t"), open_ended=False)
+        elif dice < 0.16 and len(programs) > 1:
+            gone.append(programs.pop(chance.randrange(len(programs))))
+            gone[-1].membership.close(TIMEOUT_MS)
+        elif dice < 0.22 and rough:
+            group.server.expire(chance.choice(programs).store.session_id)
+        for one in programs:
+            # One that is at work for a while does not poll.
+            if chance.random() < 0.8:
+                one.turn()
+
+    def owned() -> int:
+        for one in programs:
+            one.turn()
+        return sum(len(one.membership.deliverable()) for one in programs) == PARTITIONS
+
+    wait_until(owned, what="all partitions to be read in the end")
+    for one in programs:
+        one.membership.close(TIMEOUT_MS)
+    return read, str([one.received for one in (*programs, *gone)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_an_orderly_group_every_offset_is_read_once(seed: int) -> None:
+    """Members that come and go hand over to the offset, whoever is at work just then."""
+    group = in_memory()
+    group.set_topic("t", PARTITIONS)
+    read, received = churn(group, seed, rough=False)
+    assert "lost" not in received
+    assert len(read) == len(set(read))
+    assert sorted(read) == [
+        (tp, offset) for tp, end in final_offsets(group).items() for offset in range(end)
+    ]
+    assert group.ids() == [], GROUP
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_a_rough_one_nothing_is_passed_over(seed: int) -> None:
+    """Sessions end, and nobody waits long for those at work: some offsets are read again."""
+    group = in_memory()
+    group.set_topic("t", PARTITIONS)
+    read, _ = churn(group, seed, rough=True)
+    for tp, end in final_offsets(group).items():
+        assert {offset for one, offset in read if one == tp} >= set(range(end))

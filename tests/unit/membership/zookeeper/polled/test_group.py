@@ -1,0 +1,83 @@
+"""How a ZooKeeper group is opened for a poll API."""
+
+import pytest
+
+from tests.fakes.memory_zk import MemoryZkStore
+from tests.support.control_bench import Group
+from tests.support.zookeeper_member import in_memory
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.membership.zookeeper.polled import open_zookeeper_group
+from zkconsumer.model import Broker
+from zkconsumer.zk.store import ZkStore
+
+
+class Door:
+    """Opens sessions with a group's server, and remembers them."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self.opened: list[MemoryZkStore] = []
+
+    def __call__(
+        self,
+        where: str,
+        /,
+        *,
+        session_timeout_ms: int,
+        connection_timeout_ms: int,
+        security: ZookeeperSecurity,
+    ) -> ZkStore:
+        """Connect."""
+        assert security == OPEN
+        assert (where, session_timeout_ms, connection_timeout_ms) == ("zk:1", 700, 800)
+        self.opened.append(self._group.server.connect())
+        return self.opened[-1]
+
+
+def config(**settings: object) -> PollConfig:
+    """For a ZooKeeper group."""
+    return PollConfig(
+        {
+            "zookeeper.connect": "zk:1",
+            "group.id": "g",
+            "zookeeper.session.timeout.ms": 700,
+            "zookeeper.connection.timeout.ms": 800,
+            **settings,
+        }
+    )
+
+
+def test_the_brokers_are_those_of_zookeeper() -> None:
+    """No setting names them; and nothing is written as long as nobody joins."""
+    group = in_memory()
+    door = Door(group)
+    opened = open_zookeeper_group(config(), connect=door)
+    assert list(opened.brokers) == [Broker(0, "h", 9092)]
+    assert group.ids() == []
+    opened.close()
+    assert not door.opened[0].connected
+
+
+def test_without_brokers_there_is_nothing_to_poll_from() -> None:
+    """The session does not stay behind."""
+    group = in_memory()
+    group.admin.delete_many(["/brokers/ids/0"])
+    door = Door(group)
+    with pytest.raises(
+        RegistryError, match=r"No broker is registered in zk:1: .* all of its brokers are down"
+    ):
+        open_zookeeper_group(config(), connect=door)
+    group.write("/brokers/ids/7", b'{"host":null,"port":-1,"endpoints":["SSL://h:9093"]}')
+    with pytest.raises(RegistryError, match="no PLAINTEXT listener"):
+        open_zookeeper_group(config(), connect=door)
+    assert [one.connected for one in door.opened] == [False, False]
+
+
+def test_a_wrong_setting_is_told_before_anything_is_opened() -> None:
+    """Whatever the server."""
+    door = Door(in_memory())
+    with pytest.raises(ConfigError, match="delivery is a setting of streams"):
+        open_zookeeper_group(config(delivery="scala"), connect=door)
+    assert door.opened == []

@@ -1,0 +1,32 @@
+"""How long a caller may be away."""
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
+
+
+def on_snapshot(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:
+    """When to look next, and whether to leave now."""
+    return watch.due_ms, watch.take(clock.now_ms())
+
+
+def test_only_a_joined_member_falls_silent_and_once() -> None:
+    """Each poll gives it the whole time anew."""
+    clock = ManualClock()
+    watch = PollWatch(100, clock)
+    clock.advance(1_000)
+    assert on_snapshot(watch, clock) == (None, False)
+    watch.polled()
+    watch.watch(joined=True)
+    clock.advance(99)
+    assert not watch.take(clock.now_ms())
+    watch.polled()
+    clock.advance(99)
+    assert not watch.take(clock.now_ms())
+    assert watch.due_ms == clock.now_ms() + 1
+    clock.advance(1)
+    assert watch.take(clock.now_ms())
+    assert watch.fell_silent
+    assert on_snapshot(watch, clock) == (None, False)
+    watch.watch(joined=True)
+    watch.watch(joined=False)
+    assert not watch.take(clock.now_ms())

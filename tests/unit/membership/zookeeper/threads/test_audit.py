@@ -1,0 +1,373 @@
+"""Audits: a member at rest looks around, and mends what nobody told it of."""
+
+import logging
+
+import pytest
+
+from tests.support.chunks import chunk_of, ignore
+from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
+from tests.support.listening import NotedListener
+from zkconsumer.errors import ConsumerTimeout, OffsetCommitFailed, PartitionFailed
+from zkconsumer.membership.zookeeper.core.states import RebalanceState
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import OrphansSeen, PartitionsLost, RebalanceFinished, RebalanceStarted
+
+AUDIT_MS = 10_000
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+OWNER_0 = "/consumers/g/owners/t/0"
+
+
+def audited(group: Group, name: str = "a", *, auto_commit: bool = True) -> ControlledMember:
+    """A member of topic t that audits every ten seconds."""
+    return group.joined(name, auto_commit=auto_commit, audit_interval_ms=AUDIT_MS)
+
+
+def take_over(group: Group) -> None:
+    """Replace the owner node of partition 0 by a stranger's, behind everybody's back."""
+    group.admin.delete_many([OWNER_0])
+    hold(group, 0)
+
+
+def next_error(member: ControlledMember) -> Exception:
+    """What its stream raises next."""
+    with pytest.raises((PartitionFailed, ConsumerTimeout)) as caught:
+        next(member.stream())
+    return caught.value
+
+
+def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
+    """Whether its core is in this state."""
+    return member.core.state is state
+
+
+# --- owner nodes ---------------------------------------------------------------------------------
+
+
+def test_a_deleted_owner_node_is_made_again_at_the_next_audit() -> None:
+    """Not before: nobody tells. The other partition is not touched."""
+    group = Group()
+    member = audited(group)
+    claims = member.owned()
+    group.admin.delete_many([OWNER_0])
+    group.pass_time(AUDIT_MS - 1)
+    assert group.owners() == {1: "g_a-0"}
+    group.pass_time(1)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert member.owned()[T1] is claims[T1]
+    assert member.owned()[T0] is not claims[T0]
+    assert not claims[T0].active
+    (lost,) = member.observed.of(PartitionsLost)
+    assert tuple(lost.partitions) == (T0,)
+
+
+def test_what_was_queued_of_a_disowned_partition_comes_under_the_new_claim() -> None:
+    """Nothing is lost: fetching goes on where the caller stood, the message in hand included."""
+    group = Group()
+    member = audited(group)
+    member.deliver(T0, range(10))
+    assert member.consume(4)[-1] == (0, 3)
+    group.admin.delete_many([OWNER_0])
+    group.pass_time(AUDIT_MS)
+    assert member.starts()[T0] == 3
+    assert drained(member.stream()) == []
+    member.deliver(T0, range(3, 10))
+    assert drained(member.stream()) == [(0, one) for one in range(3, 10)]
+
+
+def test_without_automatic_commits_it_is_read_again_from_the_commit() -> None:
+    """It was out of our hands: what the caller dropped then has to come again."""
+    group = Group()
+    member = audited(group, auto_commit=False)
+    member.deliver(T0, range(10))
+    member.consume(4)
+    member.commit()
+    group.settle()
+    member.consume(4)
+    group.admin.delete_many([OWNER_0])
+    group.pass_time(AUDIT_MS)
+    assert member.starts()[T0] == 4
+    assert group.offset(0) == "4"
+
+
+def test_a_partition_that_another_session_took_stops_at_the_audit() -> None:
+    """At once, without a commit and without the listener; the rest is read on."""
+    group, listener = Group(), NotedListener()
+    member = audited(group)
+    member.listener.listener = listener
+    claims = member.owned()
+    member.deliver(T0, range(10))
+    member.consume(4)
+    member.deliver(T1, [0, 1])
+    take_over(group)
+    group.pass_time(AUDIT_MS)
+    assert not claims[T0].active
+    assert drained(member.stream()) == [(1, 0), (1, 1)]
+    assert member.owned() == {T1: claims[T1]}
+    assert (group.offset(0), listener.released) == (None, [])
+    assert group.owners() == {0: "g_x-0", 1: "g_a-0"}
+
+
+@pytest.mark.parametrize("when", ["before the audit", "after it"])
+def test_commits_of_a_partition_that_another_session_took_are_refused(when: str) -> None:
+    """By the offset store before anybody noticed, and by name after."""
+    group = Group()
+    member = audited(group, auto_commit=False)
+    member.deliver(T0, range(10))
+    member.consume(4)
+    take_over(group)
+    if when == "after it":
+        group.pass_time(AUDIT_MS)
+    request = member.commit({T0: 4})
+    group.settle()
+    with pytest.raises(OffsetCommitFailed, match="t-0"):
+        request.reply.wait(0)
+    assert group.offset(0) is None
+
+
+def test_a_partition_that_another_session_took_comes_back_when_it_lets_go() -> None:
+    """At once, by the watch; from where that one left it."""
+    group = Group()
+    member = audited(group)
+    member.deliver(T0, range(10))
+    member.consume(4)
+    take_over(group)
+    group.pass_time(AUDIT_MS)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
+    group.write("/consumers/g/offsets/t/0", b"8")
+    group.admin.delete_many([OWNER_0])
+    group.settle()
+    assert stands_in(member, RebalanceState.OWNING)
+    assert member.starts()[T0] == 8
+
+
+def test_a_partition_that_another_session_took_stops_also_without_brokers() -> None:
+    """What is queued is not delivered beside its new owner."""
+    group = Group()
+    member = audited(group)
+    claim = member.owned()[T0]
+    group.admin.delete_many(["/brokers/ids/0"])
+    take_over(group)
+    group.pass_time(AUDIT_MS)
+    assert not claim.active
+
+
+def test_without_an_interval_there_is_no_audit() -> None:
+    """Zero turns it off; the next rebalance still notices."""
+    group = Group()
+    member = group.joined("a")
+    assert member.core.next_deadline_ms() is None
+    group.admin.delete_many([OWNER_0])
+    group.pass_time(100 * AUDIT_MS)
+    assert group.owners() == {1: "g_a-0"}
+    group.joined("b", {})
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+def test_an_audit_that_finds_nothing_changes_nothing() -> None:
+    """No node is written, no claim replaced; the round says so."""
+    group = Group()
+    member = audited(group)
+    claims = member.owned()
+    writes = member.store.requests["multi"], member.store.requests["write"]
+    before = len(member.observed.events)
+    group.pass_time(AUDIT_MS)
+    assert (member.store.requests["multi"], member.store.requests["write"]) == writes
+    assert member.owned() == claims
+    events = member.observed.events[before:]
+    assert [one.cause for one in events if isinstance(one, RebalanceStarted)] == ["an audit"]
+    finished = [one for one in events if isinstance(one, RebalanceFinished)]
+    assert [one.changed for one in finished] == [False]
+
+
+def test_audits_go_on_and_on() -> None:
+    """One an interval, also behind one that failed for want of ZooKeeper."""
+    group = Group()
+    member = audited(group)
+    group.pass_time(AUDIT_MS)
+    group.server.disconnect(member.store.session_id)
+    group.pass_time(AUDIT_MS)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
+    group.admin.delete_many([OWNER_0])
+    group.server.reconnect(member.store.session_id)
+    group.settle()
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    group.admin.delete_many([OWNER_0])
+    group.pass_time(AUDIT_MS)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+def test_all_of_a_group_audit_without_disturbing_each_other() -> None:
+    """Each mends its own."""
+    group = Group(partitions=3)
+    members = [audited(group, name) for name in ("a", "b", "c")]
+    for number in range(3):
+        group.admin.delete_many([f"/consumers/g/owners/t/{number}"])
+    group.pass_time(AUDIT_MS)
+    assert group.owners() == {0: "g_a-0", 1: "g_b-0", 2: "g_c-0"}
+    assert [len(member.observed.of(PartitionsLost)) for member in members] == [1, 1, 1]
+
+
+# --- what falls to us, and what does not ---------------------------------------------------------
+
+
+def test_an_orphan_that_falls_to_us_is_taken() -> None:
+    """Its topic grew while the news of it got lost."""
+    group = Group(delivery="queued")
+    member = group.member("a", audit_interval_ms=AUDIT_MS)
+    request = member.join({"t": 1})
+    group.settle()
+    group.server.deliver_all()
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    group.set_topic("t", 3)
+    group.pass_time(AUDIT_MS)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-0"}
+    orphans = [tuple(one.partitions) for one in member.observed.of(OrphansSeen)]
+    assert orphans == [(TopicPartition("t", 2),)]
+    group.pass_time(AUDIT_MS)
+    assert [tuple(one.partitions) for one in member.observed.of(OrphansSeen)] == [*orphans, ()]
+
+
+def test_an_orphan_that_falls_to_another_is_told_once_and_left_to_it() -> None:
+    """It says that a member is in trouble; and, once, that it is no longer."""
+    group = Group()
+    member = audited(group)
+    group.joined("b")  # does not audit
+    group.admin.delete_many(["/consumers/g/owners/t/1"])
+    for _ in range(3):
+        group.pass_time(AUDIT_MS)
+    assert group.owners() == {0: "g_a-0"}
+    assert [tuple(one.partitions) for one in member.observed.of(OrphansSeen)] == [(T1,)]
+    group.joined("c", {})
+    group.pass_time(AUDIT_MS)
+    assert [tuple(one.partitions) for one in member.observed.of(OrphansSeen)] == [(T1,), ()]
+
+
+# --- what stands still ---------------------------------------------------------------------------
+
+
+def test_an_unusable_offset_that_was_corrected_is_read_at_the_next_audit() -> None:
+    """The stream hears of it; the other partition is read meanwhile."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"garbage")
+    member = audited(group)
+    assert "/consumers/g/offsets/t/0" in str(next_error(member))
+    member.deliver(T1, [0])
+    assert drained(member.stream()) == [(1, 0)]
+    group.write("/consumers/g/offsets/t/0", b"42")
+    group.pass_time(AUDIT_MS)
+    assert member.starts()[T0] == 42
+    member.deliver(T0, [42])
+    assert drained(member.stream()) == [(0, 42)]
+
+
+def test_an_unusable_offset_that_was_deleted_is_none() -> None:
+    """The reset policy decides, since the operator said so."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"")
+    member = audited(group)
+    group.admin.delete_many(["/consumers/g/offsets/t/0"])
+    group.pass_time(AUDIT_MS)
+    assert member.starts() == {T0: None, T1: None}
+
+
+def test_an_unusable_offset_is_never_overwritten_by_an_earlier_claims() -> None:
+    """What the caller did not finish then would be skipped, and the operator's mistake hidden."""
+    group = Group(partitions=1)
+
+    def fail(_share: object) -> None:
+        raise ZeroDivisionError("a bug of the caller")
+
+    member = audited(group)
+    member.listener.listener = NotedListener(fail)
+    member.deliver(T0, range(10))
+    member.consume(8)
+    other = group.joined("0")
+    assert group.offset(0) is None
+    other.close()
+    group.write("/consumers/g/offsets/t/0", b"garbage")
+    group.settle()
+    assert group.owners() == {0: "g_a-0"}
+    for _ in range(2):
+        group.pass_time(AUDIT_MS)
+    member.close()
+    group.settle()
+    assert group.offset(0) == "garbage"
+
+
+def test_a_session_that_ended_leaves_nothing_to_write_over_an_unusable_offset() -> None:
+    """Neither at the audit nor at the end."""
+    group = Group(partitions=1)
+    member = audited(group)
+    member.deliver(T0, range(10))
+    member.consume(8)
+    group.write("/consumers/g/offsets/t/0", b"garbage")
+    group.server.expire(member.store.session_id)
+    group.settle()
+    group.pass_time(AUDIT_MS)
+    member.close()
+    group.settle()
+    assert group.offset(0) == "garbage"
+
+
+def test_a_damaged_place_is_tried_again_at_every_audit() -> None:
+    """From the offset that it stopped at; what was delivered before it is committed first."""
+    group, listener = Group(), NotedListener()
+    member = audited(group)
+    member.listener.listener = listener
+    for _ in range(2):
+        claim = member.owned()[T0]
+        start = claim.consumed_offset or 0
+        damaged = PartitionFailed(T0, 3, "damaged")
+        chunk = chunk_of(claim, range(start, 3), fetched_at=start, next_offset=3, error=damaged)
+        assert claim.sink.offer(chunk, ignore)
+        claim.halted = True
+        assert [offset for _, offset in member.consume(3 - start)] == list(range(start, 3))
+        assert next_error(member) is damaged
+        group.pass_time(AUDIT_MS)
+        assert not claim.active
+        assert member.starts()[T0] == 3
+        assert group.offset(0) == "3"
+    assert listener.released == []  # it never left
+
+
+# --- the registration ----------------------------------------------------------------------------
+
+
+def test_a_registration_that_vanished_unnoticed_is_found_by_the_audit(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The news of it got lost; nothing that is being read is touched, and nobody is alarmed."""
+    group = Group(delivery="queued")
+    member = group.member("a", audit_interval_ms=AUDIT_MS)
+    member.join({"t": 1})
+    group.settle()
+    group.server.deliver_all()
+    group.settle()
+    claims = member.owned()
+    group.admin.delete_many(["/consumers/g/ids/g_a"])
+    with caplog.at_level(logging.WARNING):
+        group.pass_time(AUDIT_MS)
+    assert group.ids() == ["g_a"]
+    assert member.owned() == claims
+    assert caplog.messages == []
+
+
+def test_a_registration_that_another_session_made_stops_the_audits() -> None:
+    """It backs off and tries again until that one goes."""
+    group = Group()
+    member = audited(group)
+    claims = member.owned()
+    group.server.disconnect(member.store.session_id)
+    group.admin.delete_many(["/consumers/g/ids/g_a"])
+    group.admin.create("/consumers/g/ids/g_a", b"x", ephemeral=True)
+    group.server.reconnect(member.store.session_id)
+    group.settle()
+    assert stands_in(member, RebalanceState.BACKING_OFF)
+    group.pass_time(BACKOFF_MS)
+    assert stands_in(member, RebalanceState.BACKING_OFF)
+    group.admin.delete_many(["/consumers/g/ids/g_a"])
+    group.settle()
+    assert stands_in(member, RebalanceState.OWNING)
+    assert member.owned() == claims

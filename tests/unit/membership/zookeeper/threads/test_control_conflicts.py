@@ -1,0 +1,205 @@
+"""Partitions and names in other hands, joins that fail, offsets that can not be used."""
+
+import pytest
+
+from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
+from zkconsumer.errors import PartitionFailed, RebalanceFailed
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.threads.messages import WithdrawRequest
+from zkconsumer.model import TopicPartition
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+
+
+def registration(member: ControlledMember) -> str:
+    """The path of a member's registration."""
+    return f"/consumers/g/ids/{member.consumer_id}"
+
+
+# --- conflicts -----------------------------------------------------------------------------------
+
+
+def test_a_partition_in_other_hands_is_waited_for_and_taken_at_once() -> None:
+    """Not at the next deadline: when its node vanishes. Nothing is claimed meanwhile."""
+    group = Group()
+    paths = hold(group, 1)
+    member = group.member("a")
+    request = member.join({"t": 1})
+    group.settle()
+    assert request.reply.wait(0) == (None, False)
+    assert group.owners() == {1: "g_x-0"}
+    group.admin.delete_many(paths)
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+def test_a_join_that_fails_leaves_nothing_behind() -> None:
+    """After all tries the caller hears why; registration and owner nodes are gone."""
+    group = Group()
+    hold(group, 1)
+    member = group.member("a")
+    request = member.join({"t": 1})
+    group.settle()
+    for _ in range(4):
+        assert group.ids() == ["g_a"]
+        group.pass_time(BACKOFF_MS)
+    with pytest.raises(RebalanceFailed, match=r"group g: .* after 4 tries: .*t-1 by g_x-0"):
+        request.reply.wait(0)
+    assert group.ids() == []
+    assert group.owners() == {1: "g_x-0"}
+    assert member.core.next_deadline_ms() is None
+
+
+def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
+    """The withdrawal of the first time does not hit the second."""
+    group = Group()
+    paths = hold(group, 1)
+    member = group.member("a", max_retries=1)
+    request = member.join({"t": 1})
+    group.settle()
+    group.clock.advance(BACKOFF_MS)
+    while not member.control.mailbox._queue.empty() or member.core.next_deadline_ms() is not None:
+        # The caller hears the failure in the middle of the turn, and is quick.
+        member.control._turn()
+        is_done = not request.reply._box._queue.empty()
+        if is_done:
+            break
+    member.control.mailbox.put(WithdrawRequest(request))
+    again = member.join({"t": 1})
+    group.admin.delete_many(paths)
+    group.settle()
+    assert again.reply.wait(0) == (None, True)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+def test_a_failure_after_joining_reaches_every_stream_and_tries_go_on() -> None:
+    """Never just a log line; the streams go on, and get their partitions when they are free."""
+    group = Group()
+    member = group.joined("a", {"t": 2})
+    group.set_topic("t", 3)
+    paths = hold(group, 2)
+    group.settle()
+    for _ in range(4):
+        group.pass_time(BACKOFF_MS)
+    for number in range(2):
+        with pytest.raises(RebalanceFailed, match="t-2 by g_x-0"):
+            next(member.stream("t", number))
+    group.admin.delete_many(paths)
+    group.settle()
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1"}
+    member.deliver(TopicPartition("t", 2), [1])
+    assert drained(member.stream("t", 1)) == [(2, 1)]
+
+
+def test_two_processes_with_the_same_name_do_not_share_a_registration() -> None:
+    """The second waits, claims nothing, and takes over when the first one is gone."""
+    group = Group()
+    first = group.joined("a")
+    second = group.member("a")
+    request = second.join({"t": 1})
+    group.settle()
+    first_session = group.admin.get_many([registration(first)])[0]
+    assert first_session is not None
+    assert first_session.ephemeral_owner == first.store.session_id
+    group.pass_time(BACKOFF_MS)
+    assert second.owned() == {}
+    assert request.reply.wait(0) == (None, False)
+    first.close()
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    assert set(second.owned()) == {T0, T1}
+
+
+def test_a_stranger_that_takes_a_partition_away_is_noticed() -> None:
+    """A Scala member with stale memory deletes blindly: no commit, and the partition comes back."""
+    group = Group()
+    member = group.joined("a")
+    member.deliver(T0, [0, 1])
+    member.consume(2)
+    old = member.owned()[T0]
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    group.joined("b", {})
+    new = member.owned()[T0]
+    assert new is not old
+    assert not old.active
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert group.offset(0) is None
+
+
+def test_a_partition_that_a_stranger_owns_now_is_stopped_and_not_committed() -> None:
+    """The node is there, but it is not ours: the offset is the stranger's to write."""
+    group = Group()
+    member = group.joined("a")
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    old = member.owned()[T0]
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    hold(group, 0)
+    group.joined("b", {})
+    assert not old.active
+    assert set(member.owned()) == {T1}
+    assert group.offset(0) is None
+    assert group.owners() == {0: "g_x-0", 1: "g_a-0"}
+
+
+def test_an_owner_that_left_before_it_could_be_watched_is_not_waited_for() -> None:
+    """A watch on what is not there would never fire; the same for a registration."""
+    group = Group()
+    member = group.member("a")
+    member.pump()
+    member.control._steps.await_owners((T0,))
+    assert member.control.mailbox.drain() == [ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE)]
+    member.control._steps.await_registration()
+    assert member.control.mailbox.drain() == [
+        ev.RebalanceTriggered(ev.RebalanceCause.REGISTRATION_GONE)
+    ]
+
+
+# --- offsets that can't be used ------------------------------------------------------------------
+
+
+def test_an_unusable_offset_stops_that_partition_only() -> None:
+    """Its stream raises an error that names it; nothing of it is fetched, and nothing written."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"garbage")
+    group.write("/consumers/g/offsets/t/1", b"7")
+    member = group.joined("a")
+    assert member.starts() == {T1: 7}
+    with pytest.raises(PartitionFailed, match="t-0 stopped") as raised:
+        next(member.stream())
+    assert raised.value.topic_partition == T0
+    member.deliver(T1, [7])
+    assert drained(member.stream()) == [(1, 7)]
+    member.close()
+    group.settle()
+    assert (group.offset(0), group.offset(1)) == ("garbage", "8")
+    assert group.owners() == {}
+
+
+def test_a_negative_offset_is_none() -> None:
+    """As the original asserts: tools leave -1; the reset policy decides."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"-1")
+    member = group.joined("a")
+    assert member.starts() == {T0: None, T1: None}
+
+
+def test_who_left_in_vain_joins_again_when_zookeeper_is_back() -> None:
+    """Until then what is left of the last time is in the way, and that is said."""
+    group = Group()
+    member = group.joined("a")
+    group.server.disconnect(member.store.session_id)
+    member.withdraw()
+    group.settle()
+    request = member.join({"t": 1})
+    group.settle()
+    with pytest.raises(RebalanceFailed, match=r"group g: .*still to be deleted: .*is back"):
+        request.reply.wait(0)
+    group.server.reconnect(member.store.session_id)
+    group.settle()
+    again = member.join({"t": 1})
+    group.settle()
+    assert again.reply.wait(0) == (None, True)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}

@@ -1,0 +1,61 @@
+"""The control thread after an error that nobody foresaw."""
+
+import pytest
+
+from tests.support.control_bench import Group
+from zkconsumer.errors import ConsumerClosed
+from zkconsumer.membership.zookeeper.threads.messages import CloseRequest, ControlTask, ThreadDied
+
+
+def test_a_member_that_dies_leaves_its_share_to_the_others() -> None:
+    """Its streams raise, and its session ends: registered and dead it would block the group."""
+    group = Group()
+    dying, other = group.joined("a"), group.joined("b")
+    group.members.remove(dying)
+    dying.control.mailbox.put(ThreadDied(ZeroDivisionError("a bug")))
+    with pytest.raises(ZeroDivisionError):
+        dying.control.run()
+    with pytest.raises(ConsumerClosed, match="a bug"):
+        next(dying.stream())
+    assert list(dying.stream()) == []
+    assert group.ids() == [other.consumer_id]
+    group.settle()
+    assert group.owners() == {0: f"{other.consumer_id}-0", 1: f"{other.consumer_id}-0"}
+
+
+def test_what_waits_while_a_caller_is_told_is_refused_where_the_member_dies() -> None:
+    """Else those who asked for a commit would wait for ever."""
+    group = Group()
+    member = group.joined("a")
+    group.members.remove(member)
+    control = member.control
+
+    def fail() -> None:
+        raise ZeroDivisionError("a bug")
+
+    def attend() -> None:
+        control._backlog.extend(control.mailbox.drain())
+        control.attend(lambda: False, group.clock.now_ms() + 60_000)
+
+    control.mailbox.put(ControlTask(attend, refuse=lambda _: None))
+    control.mailbox.put(ControlTask(fail, refuse=lambda _: None))
+    commit = member.commit()
+    with pytest.raises(ZeroDivisionError):
+        control.run()
+    with pytest.raises(ConsumerClosed, match="group g: shut down"):
+        commit.reply.wait(0)
+
+
+def test_a_thread_that_gets_the_number_of_one_that_ended_is_another_one() -> None:
+    """Systems give them again at once; as the member's own it would not wait for its answers."""
+    group = Group()
+    member = group.joined("a")
+    group.members.remove(member)
+    seen: list[bool] = []
+    member.control.mailbox.put(
+        ControlTask(lambda: seen.append(member.control.is_current), refuse=lambda _: None)
+    )
+    member.control.mailbox.put(CloseRequest())
+    member.control.run()
+    assert seen == [True]
+    assert not member.control.is_current

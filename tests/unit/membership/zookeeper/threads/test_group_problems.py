@@ -1,0 +1,136 @@
+"""What a rebalance found odd is said once, and counted."""
+
+import logging
+from collections.abc import Mapping
+
+import pytest
+
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.connector.subscription import (
+    FilterSubscription,
+    StaticSubscription,
+    StreamSubscription,
+)
+from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
+from zkconsumer.model import Broker
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.zk.registry import GroupSnapshot
+
+SUBSCRIBED: StreamSubscription = StaticSubscription({"t": (ChunkQueue(1),)})
+
+
+def report(
+    problems: GroupProblems,
+    *,
+    members: Mapping[str, str] | None = None,
+    unreadable_by_scala: Mapping[str, str] | None = None,
+    topics: Mapping[str, str] | None = None,
+    partitions: tuple[int, ...] = (0,),
+    broker_count: int = 1,
+) -> None:
+    """Report a reading with these oddities."""
+    snapshot = GroupSnapshot(
+        members={},
+        malformed_members=members or {},
+        unreadable_by_scala=unreadable_by_scala or {},
+        brokers=tuple(Broker(number, "h", 1) for number in range(broker_count)),
+        malformed_brokers={},
+        topics={"t": partitions},
+        malformed_topics=topics or {},
+        all_topics=("t",),
+    )
+    view = GroupView(members={}, partitions={"t": partitions})
+    problems.report(snapshot, SUBSCRIBED, view)
+
+
+def test_nothing_odd_is_nothing_said(caplog: pytest.LogCaptureFixture) -> None:
+    """A healthy group."""
+    with caplog.at_level(logging.WARNING):
+        report(GroupProblems("c"))
+    assert caplog.messages == []
+
+
+def test_an_oddity_is_said_when_it_appears_and_when_it_comes_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Not at every reading in between."""
+    problems = GroupProblems("c")
+    with caplog.at_level(logging.WARNING):
+        for members in ({"m": "not JSON"}, {"m": "not JSON"}, {}, {"m": "not JSON"}):
+            report(problems, members=members)
+    assert (
+        caplog.messages
+        == ["c: member m: its registration can't be read and gets no partitions: not JSON"] * 2
+    )
+    assert problems.skipped_count == 2
+
+
+def test_a_missing_topic_is_said_but_not_counted_as_skipped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is not garbage: it may come."""
+    problems = GroupProblems("c")
+    with caplog.at_level(logging.WARNING):
+        report(problems, partitions=())
+    assert caplog.messages == [
+        "c: topic t does not exist or has no partitions; it is read as soon as it has some"
+    ]
+    assert problems.skipped_count == 0
+
+
+def test_a_malformed_topic_is_not_called_missing(caplog: pytest.LogCaptureFixture) -> None:
+    """One line for it, with the reason."""
+    problems = GroupProblems("c")
+    with caplog.at_level(logging.WARNING):
+        report(problems, topics={"t": "no partitions in it"}, partitions=())
+    assert caplog.messages == [
+        "c: topic t: its node can't be read, so none of its partitions: no partitions in it"
+    ]
+    assert problems.skipped_count == 1
+
+
+def test_what_scala_fails_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """We can read it, but the Scala members of the group can't rebalance."""
+    with caplog.at_level(logging.WARNING):
+        report(GroupProblems("c"), unreadable_by_scala={"m": "a number that is no int"})
+    assert caplog.messages == [
+        "c: member m: Scala members of this group fail on its registration: a number that is no int"
+    ]
+
+
+def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    """Why nothing happens."""
+    with caplog.at_level(logging.WARNING):
+        report(GroupProblems("c"), broker_count=0)
+    assert caplog.messages == [
+        "c: no broker is registered in ZooKeeper: waiting for one; is the chroot of "
+        "zookeeper.connect that of the brokers?"
+    ]
+
+
+@pytest.mark.parametrize(("topics", "message"), [({}, True), ({"t": 1}, False)])
+def test_a_filter_that_matches_nothing_is_said(
+    caplog: pytest.LogCaptureFixture, topics: Mapping[str, int], message: bool
+) -> None:
+    """A misspelt topic of the console consumer looks like a silent one otherwise."""
+    snapshot = GroupSnapshot(
+        members={},
+        malformed_members={},
+        unreadable_by_scala={},
+        brokers=(Broker(0, "h", 1),),
+        malformed_brokers={},
+        topics={},
+        malformed_topics={},
+        all_topics=("t", "u"),
+    )
+    view = GroupView(members={"c": MemberSubscription(topics)}, partitions={})
+    problems = GroupProblems("c")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            problems.report(snapshot, FilterSubscription(Whitelist("x"), ()), view)
+    expected = (
+        "c: the white_list filter 'x' lets through none of the 2 topics; a new one that it lets "
+        "through will be read"
+    )
+    assert caplog.messages == [expected] * message

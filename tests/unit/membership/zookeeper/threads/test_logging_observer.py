@@ -1,0 +1,162 @@
+"""The structured log: every event as one line, and as a flat dict that is JSON."""
+
+import json
+import logging
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+
+from tests.support.chunks import chunk_of
+from tests.support.control_bench import Group
+from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.observe import (
+    CommitFailed,
+    Committed,
+    Created,
+    DeliveryPaused,
+    DeliveryResumed,
+    ErrorSeen,
+    Event,
+    Fetched,
+    Joined,
+    LeaderLost,
+    Left,
+    MemberName,
+    MessagePoisoned,
+    OrphansSeen,
+    PartitionsBlocked,
+    PartitionsClaimed,
+    PartitionsLost,
+    PartitionsReleased,
+    PositionReset,
+    RebalanceFinished,
+    RebalanceGivenUp,
+    RebalanceStarted,
+    RebalanceStep,
+    RebalanceTryFailed,
+    SessionChanged,
+)
+
+AUDIT_MS = 10_000
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+A0 = ConsumerThreadId("g_a", 0)
+MEMBER = MemberName("g", "g_a")
+
+
+EVERY_EVENT: list[Event] = [
+    Created(version="1.0", python="CPython 3.13.0", engine="pure", crc="zlib", why="no compiler"),
+    SessionChanged("LOST", 0x1234),
+    Joined(5),
+    Left(),
+    RebalanceStarted("members changed"),
+    RebalanceStep("Claim", 2, 7, None),
+    RebalanceStep("Claim", 2, 7, "refused"),
+    RebalanceFinished(cause="joined", duration_ms=9, changed=True, owned={T1: A0, T0: A0}),
+    RebalanceFinished(cause="joined", duration_ms=9, changed=False, owned={}),
+    RebalanceTryFailed(1, 200, 'it "failed"\nbadly'),
+    RebalanceGivenUp(4, "é"),
+    PartitionsClaimed({T0: A0}),
+    PartitionsReleased({T0: A0}),
+    PartitionsLost([T1, T0], "gone"),
+    PartitionsLost((T0,), "gone"),
+    PartitionsBlocked({T1: "why", T0: "because"}),
+    OrphansSeen([T0]),
+    OrphansSeen(()),
+    DeliveryPaused(4000),
+    DeliveryResumed(),
+    Fetched(broker_id=1, partitions=2, size_bytes=3, records=4, duration_ms=5),
+    LeaderLost(T0, "moved"),
+    PositionReset(T0, 7),
+    Committed(storage="zookeeper", offsets={T0: 5}, duration_ms=1),
+    Committed(
+        storage="kafka", offsets={TopicPartition("t", n): n for n in range(30)}, duration_ms=1
+    ),
+    CommitFailed("zookeeper", {T0: "no"}),
+    MessagePoisoned(T0, 1, None, "raise", "damaged"),
+    ErrorSeen("somewhere", ZeroDivisionError("x")),
+]
+NOT_LOGGED = (Fetched, LeaderLost, PositionReset, CommitFailed, MessagePoisoned, ErrorSeen)
+
+
+def test_there_is_an_example_of_every_event() -> None:
+    """So that what follows covers them all."""
+    assert {type(one) for one in EVERY_EVENT} == set(get_args(Event))
+
+
+@pytest.mark.parametrize("event", EVERY_EVENT, ids=lambda one: type(one).__name__)
+def test_the_structured_log_takes_every_event(
+    event: Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one line, and a flat dict that is JSON; or not at all, where others log it."""
+    with caplog.at_level(logging.DEBUG, logger="zkconsumer.events"):
+        LoggingObserver().observe(MEMBER, event)
+    if isinstance(event, NOT_LOGGED):
+        assert caplog.records == []
+        return
+    [record] = caplog.records
+    values = record.__dict__["zkconsumer"]
+    assert json.loads(json.dumps(values)) == values
+    assert all(isinstance(one, str | int | None) for one in values.values())
+    assert set(values) == {"event", "group_id", "consumer_id", *(f.name for f in fields(event))}
+    text = record.getMessage()
+    assert text.startswith(f"group g, member g_a: {values['event']}")
+    assert "\n" not in text
+
+
+def test_the_structured_log_cuts_what_is_long(caplog: pytest.LogCaptureFixture) -> None:
+    """A group may have thousands of partitions: the first ones, and how many there are."""
+    offsets = {TopicPartition("t", number): 5 for number in range(2_000)}
+    with caplog.at_level(logging.DEBUG, logger="zkconsumer.events"):
+        observer = LoggingObserver()
+        observer.observe(MEMBER, Committed(storage="zookeeper", offsets=offsets, duration_ms=1))
+        observer.observe(MEMBER, PartitionsLost(list(offsets), "gone"))
+    for text in caplog.messages:
+        assert "(2000 in all)" in text
+        assert len(text) < 1_000
+
+
+def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFixture) -> None:
+    """With what was decided and why, in order."""
+    group = Group()
+    member = group.member("a")
+    observation = member.listener._observation
+    observation._observers = (LoggingObserver(), *observation._observers)
+    with caplog.at_level(logging.DEBUG, logger="zkconsumer.events"):
+        member.join({"t": 1})
+        group.settle()
+        group.joined("0")
+    reported = [one.__dict__["zkconsumer"] for one in caplog.records]
+    assert [one["event"] for one in reported if one["event"] != "rebalance step"] == [
+        "rebalance started",
+        "partitions claimed",
+        "rebalance finished",
+        "joined",
+        "rebalance started",
+        "partitions released",
+        "rebalance finished",
+    ]
+    assert reported[-1]["owned"] == "t [1]"
+    assert chunk_of(member.owned()[T1]).claim.active
+
+
+@pytest.mark.parametrize(
+    ("event", "level"),
+    [
+        (RebalanceFinished(cause="audit", duration_ms=9, changed=False, owned={}), logging.DEBUG),
+        (RebalanceFinished(cause="joined", duration_ms=9, changed=True, owned={}), logging.INFO),
+        (OrphansSeen(()), logging.INFO),
+        (OrphansSeen((T0,)), logging.WARNING),
+        (SessionChanged("CONNECTED", 1), logging.INFO),
+        (SessionChanged("LOST", 1), logging.WARNING),
+    ],
+)
+def test_what_needs_nobody_is_not_said_aloud(
+    caplog: pytest.LogCaptureFixture, event: Event, level: int
+) -> None:
+    """A round that changed nothing is no news; a connection that is back is none to worry about."""
+    with caplog.at_level(logging.DEBUG, "zkconsumer.events"):
+        LoggingObserver().observe(MEMBER, event)
+    assert [one.levelno for one in caplog.records] == [level]

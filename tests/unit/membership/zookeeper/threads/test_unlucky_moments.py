@@ -1,0 +1,162 @@
+"""What a failed release, a withdrawal without ZooKeeper, and refused commits must not lead to."""
+
+from tests.support.control_bench import (
+    AUTO_COMMIT_MS,
+    BACKOFF_MS,
+    ControlledMember,
+    Group,
+    drained,
+    hold,
+)
+from tests.support.listening import NotedListener
+from zkconsumer.errors import RegistryError
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.observe import RebalanceGivenUp
+from zkconsumer.streams.delivery import Delivery
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+
+
+def fail(_reported: object) -> None:
+    """What a listener with a bug does."""
+    raise ZeroDivisionError("a bug of the caller")
+
+
+def listened(group: Group, *, auto_commit: bool = True) -> ControlledMember:
+    """Member a, which has read partition 0 to the end, with a listener that fails."""
+    member = group.member("a", auto_commit=auto_commit)
+    member.listener.listener = NotedListener(fail)
+    member.join({"t": 1})
+    group.settle()
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    return member
+
+
+def fail_next_release(member: ControlledMember) -> None:
+    """ZooKeeper hangs for a moment: nothing is released."""
+    release, failures = member.registry.release, [RegistryError("no answer within 6000 ms")]
+
+    def hang_once(owned: dict[TopicPartition, ConsumerThreadId]) -> None:
+        if failures:
+            raise failures.pop()
+        release(owned)
+
+    member.registry.release = hang_once  # type: ignore[method-assign, assignment]
+
+
+def test_what_a_listener_did_not_finish_is_not_committed_after_a_failed_release() -> None:
+    """The timer is due before the release is tried again."""
+    group = Group()
+    member = listened(group)
+    fail_next_release(member)
+    successor = group.member("0")
+    successor.join({"t": 1})
+    successor.pump()
+    group.clock.advance(AUTO_COMMIT_MS)
+    group.settle()
+    group.pass_time(2 * BACKOFF_MS)
+    assert group.offset(0) is None
+    assert successor.starts() == {T0: None}
+
+
+def test_what_a_listener_did_not_finish_comes_again_after_a_failed_release() -> None:
+    """With the caller's own commits: nobody committed it, so it is not passed over."""
+    group = Group()
+    member = listened(group, auto_commit=False)
+    fail_next_release(member)
+    other = group.member("0")
+    other.join({"t": 1})
+    other.pump()
+    member.pump()
+    other.close()
+    group.settle()
+    group.pass_time(2 * BACKOFF_MS)
+    assert member.starts()[T0] is None
+
+
+def test_a_member_that_withdraws_without_zookeeper_leaves_when_it_is_back() -> None:
+    """A dead registration keeps its share from the others."""
+    group = Group()
+    member = group.joined("a")
+    group.server.disconnect(member.store.session_id)
+    member.withdraw()
+    group.settle()
+    group.server.reconnect(member.store.session_id)
+    group.settle()
+    assert (group.ids(), group.owners()) == ([], {})
+
+
+def test_what_a_withdrawal_could_not_release_is_released_by_the_next_join() -> None:
+    """Of other topics: nobody else would ever get these."""
+    group = Group()
+    group.set_topic("u", 2)
+    member = group.joined("a")
+    group.server.disconnect(member.store.session_id)
+    member.withdraw()
+    group.settle()
+    group.server.reconnect(member.store.session_id)
+    member.join({"u": 1})
+    group.settle()
+    other = group.joined("b")
+    assert set(other.owned()) == {T0, T1}
+
+
+def test_a_join_given_up_late_does_not_withdraw_the_next_one() -> None:
+    """The caller's time is over, and it joins again, in the turn in which the core gives up."""
+    group = Group()
+    nodes = hold(group, 0)
+    member = group.member("a", max_retries=1)
+    member.join({"t": 1})
+    group.settle()
+    group.clock.advance(2 * BACKOFF_MS)
+    member.withdraw()
+    again = member.join({"t": 1})
+    member.control._feed(ev.DeadlineReached())  # the turn that was under way
+    group.admin.delete_many(nodes)
+    group.settle()
+    assert again.reply.wait(0) == (None, True)
+    assert group.ids() == [member.consumer_id]
+
+
+def test_refused_commits_do_not_put_off_giving_up() -> None:
+    """They wake the member up each time, but the tries in between count."""
+    group = Group()
+    member = group.joined("a")
+    member.deliver(T0, list(range(100)))
+    member.consume(2)
+    group.pass_time(AUTO_COMMIT_MS)
+    group.write("/consumers/g/offsets/t/0", b"5000")
+    group.set_topic("t", 3)
+    hold(group, 2)
+    for _ in range(40):
+        member.consume(1)
+        group.pass_time(AUTO_COMMIT_MS)
+    assert len(member.observed.of(RebalanceGivenUp)) == 1
+
+
+def test_a_commit_ahead_does_not_go_back_behind_what_the_caller_named() -> None:
+    """Only the caller may."""
+    group = Group()
+    member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
+    member.deliver(T0, [0, 1, 2])
+    member.consume(1)
+    member.commit({T0: 1000})
+    group.settle()
+    member.deliver(T0, [3, 4, 5])
+    member.consume(3)
+    assert group.offset(0) == "1000"
+
+
+def test_at_most_once_hands_over_nothing_that_others_have_committed_past() -> None:
+    """Whoever committed was handed it. What comes behind is delivered as ever."""
+    group = Group()
+    member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
+    group.write("/consumers/g/offsets/t/0", b"3")
+    member.deliver(T0, [0, 1])
+    assert drained(member.stream()) == []
+    member.deliver(T0, [3, 4])
+    assert drained(member.stream()) == [(0, 3), (0, 4)]
+    assert group.offset(0) == "5"

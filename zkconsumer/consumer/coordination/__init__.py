@@ -1,1 +1,0 @@
-"""Membership in a coordinator's group: threads, connections and commits."""

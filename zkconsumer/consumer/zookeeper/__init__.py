@@ -1,5 +1,0 @@
-"""A ZooKeeper group behind the poll API: the connector's member, with a caller that polls."""
-
-from zkconsumer.consumer.zookeeper.group import ZookeeperGroup, open_zookeeper_group
-
-__all__ = ["ZookeeperGroup", "open_zookeeper_group"]

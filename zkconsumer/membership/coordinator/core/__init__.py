@@ -1,0 +1,1 @@
+"""The decisions of a coordinator's member: events in, actions out. Pure."""

@@ -1,0 +1,152 @@
+"""One commit in progress: the offsets left, and the outcome of the others. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from zkconsumer.error_codes import ErrorCode, error_name, explained
+from zkconsumer.errors import (
+    CommitFailed,
+    GroupFailed,
+    OffsetCommitFailed,
+    OffsetCommitTimedOut,
+    RebalanceInProgress,
+    TopicAuthorizationFailed,
+    ZkConsumerError,
+)
+from zkconsumer.membership.coordinator.core.claims import TakeOvers
+from zkconsumer.membership.protocol import CommitDone
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+OVER = frozenset(
+    {
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.FENCED_INSTANCE_ID,
+    }
+)
+"""Error codes for a member that the group has removed."""
+
+_OF_GROUP = frozenset({ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.INVALID_GROUP_ID})
+
+
+class CommitJob:
+    """The job of one call of ``commit`` or ``commit_async``.
+
+    Attributes:
+        offsets: all its offsets.
+        take_overs: the take-overs of its partitions; None if they were not assigned by a group.
+        deadline_ms: until when it is retried.
+        done: called with the outcome; None: nobody awaits it.
+        number: its number in the queue, counted from the first job ever.
+        left: the offsets without a final result.
+        settled: whether none is left; then ``error`` is the error, or None.
+        ended: whether it and all jobs before it are settled.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        take_overs: TakeOvers | None,
+        deadline_ms: int,
+        done: CommitDone | None = None,
+    ) -> None:
+        self._group_id = group_id
+        self.offsets = dict(offsets)
+        self.take_overs = take_overs
+        self.deadline_ms = deadline_ms
+        self.done = done
+        self.ended = False
+        self.number = 0
+        self.left = dict(offsets)
+        self.error: ZkConsumerError | None = None
+        self._refused: dict[TopicPartition, int] = {}
+        self._reason = "it was not sent in time"
+        self._doubtful = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether its outcome is final."""
+        return self.error is not None or not self.left
+
+    def committed(self, tp: TopicPartition) -> None:
+        """Record that this partition's offset is stored."""
+        self.left.pop(tp, None)
+        self._finish()
+
+    def refused(self, tp: TopicPartition, code: int) -> None:
+        """Record that this partition's offset will not be stored."""
+        if self.left.pop(tp, None) is not None:
+            self._refused[tp] = code
+        self._finish()
+
+    def postponed(self, reason: str, *, doubtful: bool = False) -> None:
+        """Record that what is left will be retried.
+
+        Args:
+            reason: why it failed.
+            doubtful: whether it was sent without a response, so that it may be stored.
+        """
+        self._reason = reason
+        self._doubtful = self._doubtful or doubtful
+
+    def over(self, gone: Iterable[TopicPartition]) -> None:
+        """Fail: these partitions are no longer ours, so nothing more is sent."""
+        names = ", ".join(map(format, gone))
+        self.error = CommitFailed(
+            f"group {self._group_id}: not committed, since {names} is not this member's now: "
+            "others may have read on. Poll to learn which are yours"
+        )
+
+    def expire(self) -> None:
+        """Fail at the deadline."""
+        doubt = ", and it is not known whether it is stored" if self._doubtful else ""
+        failed = dict.fromkeys(self.left, f"no success in time: {self._reason}{doubt}")
+        failed |= {tp: error_name(code) for tp, code in self._refused.items()}
+        self.error = OffsetCommitTimedOut(self._group_id, failed)
+
+    def _finish(self) -> None:
+        if not self.left and self._refused and self.error is None:
+            self.error = self._outcome()
+
+    def _outcome(self) -> ZkConsumerError:
+        codes = {ErrorCode.of(code) for code in self._refused.values()}
+        group = f"group {self._group_id}"
+        if self.take_overs is None and codes & OVER:
+            return CommitFailed(
+                f"{group}: not committed, since the group has members: only those may commit. A "
+                "consumer that assigns partitions to itself needs a group.id of its own, or "
+                "subscribe() instead of assign()"
+            )
+        if over := codes & OVER:
+            why = ", ".join(sorted(code.text for code in over))
+            return CommitFailed(
+                f"{group}: the commit came too late ({why}): others may have the partitions now. "
+                "Poll to learn which are lost; to be in time, set a smaller max.poll.records or a "
+                "longer max.poll.interval.ms"
+            )
+        if ErrorCode.REBALANCE_IN_PROGRESS in codes:
+            return RebalanceInProgress(
+                f"{group}: not committed, the group rebalances: poll, then commit again what is "
+                "still yours"
+            )
+        if of_group := codes & _OF_GROUP:
+            code = of_group.pop()
+            return GroupFailed(
+                self._group_id, f"OffsetCommit was refused: {code.text}", code=int(code)
+            )
+        if (
+            codes == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+            and self._refused.keys() == self.offsets.keys()
+        ):
+            return TopicAuthorizationFailed({tp.topic for tp in self._refused})
+        return OffsetCommitFailed(
+            self._group_id,
+            {tp: explained(code) for tp, code in self._refused.items()},
+            code=_one_of(codes) if self._refused.keys() == self.offsets.keys() else None,
+        )
+
+
+def _one_of(codes: set[ErrorCode]) -> int | None:
+    """Return the code if there is only one."""
+    return int(next(iter(codes))) if len(codes) == 1 else None

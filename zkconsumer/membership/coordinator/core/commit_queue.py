@@ -1,0 +1,249 @@
+"""The queue of commits: one request at a time, in order; queued jobs share a request. Pure.
+
+Queued jobs are merged into one request with the latest position of each partition. The final
+offsets are those that one request per job would have stored, and no older one can overtake a newer.
+Jobs end in the order in which they were queued.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.error_codes import ErrorCode, explained
+from zkconsumer.errors import ZkConsumerError, without_frames
+from zkconsumer.membership.coordinator.core.claims import Claims
+from zkconsumer.membership.coordinator.core.commit_job import OVER, CommitJob
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
+from zkconsumer.offsets.coordinator_state import passes
+
+_OF_POSITION = frozenset(
+    {ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+)
+"""Error codes about the offset to store, not about the member."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitBatch:
+    """What one request commits.
+
+    Attributes:
+        offsets: the latest position of each partition.
+        jobs: the jobs whose rest it is.
+        signature: the identity under which it is sent.
+    """
+
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    jobs: tuple[CommitJob, ...]
+    signature: Signature
+
+
+class CommitQueue:
+    """The queued commits of one consumer.
+
+    Args:
+        backoff: the pauses between tries.
+    """
+
+    def __init__(self, backoff: Backoff) -> None:
+        self._backoff = backoff
+        self._jobs: deque[CommitJob] = deque()
+        self._in_flight: CommitBatch | None = None
+        self._sent: dict[TopicPartition, tuple[int, OffsetAndMetadata]] = {}
+        self._in_doubt: set[TopicPartition] = set()
+        self._count = 0
+        self._failures = 0
+        self._due_ms = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a commit is pending."""
+        return any(not job.settled for job in self._jobs)
+
+    def add(self, job: CommitJob) -> None:
+        """Append a job."""
+        self._count += 1
+        job.number = self._count
+        self._jobs.append(job)
+
+    def touches(self, partitions: frozenset[TopicPartition]) -> bool:
+        """Return whether a commit of one of these partitions is pending."""
+        return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.settled)
+
+    def next_due_ms(self) -> int | None:
+        """When there is something to do; None: only after the next event."""
+        if self._in_flight is not None:
+            return None
+        open_ = [job.deadline_ms for job in self._jobs if not job.settled]
+        return min(self._due_ms, *open_) if open_ else None
+
+    def check(self, signature: Signature, claims: Claims) -> None:
+        """Fail the jobs whose partitions are lost.
+
+        Args:
+            signature: the member's present identity.
+            claims: the member's present partitions.
+        """
+        for job in self._open():
+            sending = self._in_flight is not None and job in self._in_flight.jobs
+            if job.take_overs is None or sending:
+                continue
+            gone = claims.gone(job.left, job.take_overs)
+            if gone or signature.generation < 0:
+                job.over(gone or sorted(job.left))
+
+    def batch(self, signature: Signature, claims: Claims, now_ms: int) -> CommitBatch | None:
+        """Return the batch to send now, or None.
+
+        Args:
+            signature: the member's present identity.
+            claims: the member's present partitions.
+            now_ms: the time.
+        """
+        if self._in_flight is not None:
+            return None
+        self._expire(now_ms)
+        self.check(signature, claims)
+        jobs = self._next_jobs()
+        if not jobs or now_ms < self._due_ms:
+            return None
+        by_member = jobs[0].take_overs is not None
+        self._in_flight = CommitBatch(self._latest(jobs), jobs, signature if by_member else NOBODY)
+        return self._in_flight
+
+    def _latest(self, jobs: tuple[CommitJob, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the position to send of each partition.
+
+        If a later one was sent before, and its job ended in doubt, that one is sent again.
+        """
+        for job in jobs:
+            for tp, position in job.left.items():
+                sent = self._sent.get(tp)
+                if sent is None or sent[0] <= job.number:
+                    self._sent[tp] = job.number, position
+        return {tp: self._sent[tp][1] for job in jobs for tp in job.left}
+
+    def on_response(
+        self, codes: Mapping[TopicPartition, int], current: Signature, now_ms: int
+    ) -> None:
+        """Process the response to the batch in flight.
+
+        Args:
+            codes: the error code of each partition.
+            current: the member's present identity: in a newer generation, a refusal concerns
+                only the old one, and what is still ours is sent again.
+            now_ms: the time.
+        """
+        batch = self._take()
+        moved_on = -1 < batch.signature.generation < current.generation
+        failed = False
+        for tp in batch.offsets:
+            code = codes.get(tp, int(ErrorCode.UNKNOWN))
+            holders = [job for job in batch.jobs if tp in job.left]
+            if passes(code) or (moved_on and code in OVER):
+                failed = True
+                for job in holders:
+                    job.postponed(explained(code))
+            elif code == ErrorCode.NONE:
+                self._in_doubt.discard(tp)
+                for job in holders:
+                    job.committed(tp)
+            else:
+                self._sent.pop(tp)
+                # A bad position is no fault of the jobs before it; but if a later one may be
+                # stored, theirs must not be.
+                only_it = code in _OF_POSITION and tp not in self._in_doubt
+                for job in holders:
+                    if not only_it or job.left[tp] == batch.offsets[tp]:
+                        job.refused(tp, code)
+        self._pause(now_ms, failed=failed)
+
+    def unanswered(self, reason: str, now_ms: int, *, sent: bool) -> None:
+        """Postpone the batch in flight after a failure; ``sent``: the coordinator may have it."""
+        batch = self._take()
+        if sent:
+            self._in_doubt.update(batch.offsets)
+        for job in batch.jobs:
+            job.postponed(reason, doubtful=sent)
+        self._pause(now_ms, failed=True)
+
+    def impossible(self, error: ZkConsumerError) -> None:
+        """Fail the batch in flight, which can't be sent at all."""
+        for job in self._take().jobs:
+            job.error = without_frames(error)
+
+    def refuse(self, error: ZkConsumerError) -> None:
+        """Fail all jobs: nothing can be sent, and waiting does not help."""
+        for job in self._open():
+            job.error = without_frames(error)
+
+    def waits(self, reason: str, now_ms: int) -> None:
+        """Postpone all jobs: nothing can be sent at this time."""
+        for job in self._open():
+            job.postponed(reason)
+        self._pause(now_ms, failed=True)
+
+    def give_up(self, job: CommitJob) -> None:
+        """Fail a job that its caller no longer waits for."""
+        if job.settled:
+            return
+        if self._in_flight is not None and job in self._in_flight.jobs:
+            job.postponed("the coordinator has not answered yet", doubtful=True)
+        job.expire()
+
+    def found(self) -> None:
+        """Send without delay: a coordinator was found."""
+        self._failures = 0
+        self._due_ms = 0
+
+    def ended(self, now_ms: int) -> list[CommitJob]:
+        """Remove the settled jobs at the head and return them."""
+        if self._in_flight is None:
+            self._expire(now_ms)
+        done: list[CommitJob] = []
+        while self._jobs and self._jobs[0].settled:
+            job = self._jobs.popleft()
+            job.ended = True
+            done.append(job)
+        if not self._jobs:
+            self._sent.clear()
+            self._in_doubt.clear()
+        return done
+
+    def abandon(self, now_ms: int) -> list[CommitJob]:
+        """Fail all jobs when closing; one in flight may be stored or not."""
+        for job in self._open():
+            job.postponed("the consumer was closed")
+            self.give_up(job)
+        return self.ended(now_ms)
+
+    def _open(self) -> Iterator[CommitJob]:
+        return (job for job in self._jobs if not job.settled)
+
+    def _next_jobs(self) -> tuple[CommitJob, ...]:
+        """Return the first open jobs, as far as they share an identity."""
+        jobs: list[CommitJob] = []
+        for job in self._open():
+            if jobs and (job.take_overs is None) != (jobs[0].take_overs is None):
+                break
+            jobs.append(job)
+        return tuple(jobs)
+
+    def _take(self) -> CommitBatch:
+        batch = self._in_flight
+        assert batch is not None, "no commit is in flight"
+        self._in_flight = None
+        return batch
+
+    def _expire(self, now_ms: int) -> None:
+        for job in self._open():
+            if now_ms >= job.deadline_ms:
+                job.expire()
+
+    def _pause(self, now_ms: int, *, failed: bool) -> None:
+        if not failed:
+            self.found()
+            return
+        self._due_ms = now_ms + self._backoff.delay_ms(self._failures, 0.0)
+        self._failures += 1

@@ -1,0 +1,260 @@
+"""The core's actions as requests of each version, and the responses as its events. Pure.
+
+Fields that a broker is too old for are left out if optional, and refused if needed.
+Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``.
+"""
+
+from collections.abc import Collection, Mapping
+
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import DecodeError, UnsupportedVersion
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.terms import (
+    STATIC_MEMBERS_SINCE,
+    GroupTerms,
+    cooperative_data,
+    from_wire,
+    read_cooperative_data,
+    read_sticky_data,
+    sticky_data,
+    to_wire,
+)
+from zkconsumer.wire.consumer_protocol import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.join_group import (
+    CONSUMER_PROTOCOL_TYPE,
+    JoinGroupMember,
+    JoinGroupProtocol,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from zkconsumer.wire.messages.sync_group import (
+    SyncGroupAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+STATIC_SYNC_SINCE = 3
+"""The first SyncGroup version with static members."""
+
+STATIC_BEATS_SINCE = 3
+"""The first Heartbeat version with static members."""
+
+
+def least_version(terms: GroupTerms, *, since: int) -> int:
+    """Return the lowest usable version; ``since`` is the first with static members."""
+    return 0 if terms.settings.instance_id is None else since
+
+
+def least_join_version(terms: GroupTerms) -> int:
+    """Return the lowest usable JoinGroup version."""
+    return least_version(terms, since=STATIC_MEMBERS_SINCE)
+
+
+# --- joining -----------------------------------------------------------------------------------
+
+
+def join_request(
+    terms: GroupTerms, action: ev.SendJoin, *, session_timeout_ms: int, rebalance_timeout_ms: int
+) -> JoinGroupRequest:
+    """Build the JoinGroup request, with a subscription for each strategy.
+
+    Raises:
+        LocalProtocolError: a topic's name can't be sent.
+    """
+    return JoinGroupRequest(
+        group_id=terms.group_id,
+        session_timeout_ms=session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms,
+        member_id=action.member_id,
+        group_instance_id=terms.settings.instance_id,
+        protocols=tuple(
+            JoinGroupProtocol(
+                name=name, metadata=encode_subscription(_subscription(terms, name, action))
+            )
+            for name in terms.settings.strategies
+        ),
+        reason=action.cause.value,
+    )
+
+
+def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> ConsumerSubscription:
+    assignor = ASSIGNORS[strategy]
+    user_data = None
+    if assignor.remembers:
+        user_data = sticky_data(action.remembered, action.generation)
+    elif assignor.cooperative:
+        user_data = cooperative_data(action.generation)
+    return ConsumerSubscription(
+        topics=tuple(sorted(action.topics)),
+        user_data=user_data,
+        owned_partitions=to_wire(action.owned),
+        generation_id=action.generation,
+        rack_id=terms.rack_id,
+    )
+
+
+def join_completed(
+    action: ev.SendJoin, response: JoinGroupResponse
+) -> tuple[ev.JoinCompleted, dict[str, str]]:
+    """Build the event of a response; return also why members' subscriptions are unreadable."""
+    unreadable: dict[str, str] = {}
+    members: list[ev.JoinedMember] = []
+    for member in response.members:
+        try:
+            members.append(_joined(response.protocol_name, member))
+        except DecodeError as error:
+            # It gets no partitions; the others must not wait for it.
+            unreadable[member.member_id] = str(error)
+            members.append(
+                ev.JoinedMember(
+                    member.member_id, frozenset(), instance_id=member.group_instance_id or None
+                )
+            )
+    result = ev.JoinCompleted(
+        round=action.round,
+        code=response.error_code,
+        member_id=response.member_id,
+        generation=response.generation_id,
+        protocol=response.protocol_name,
+        leader_id=response.leader,
+        members=tuple(members),
+        skip_assignment=response.skip_assignment,
+    )
+    return result, unreadable
+
+
+def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
+    _, subscription = decode_subscription(member.metadata)
+    owned = from_wire(subscription.owned_partitions)
+    generation = subscription.generation_id
+    assignor = ASSIGNORS.get(protocol)
+    if assignor is not None and assignor.remembers:
+        owned, generation = read_sticky_data(subscription.user_data)
+    elif assignor is not None and assignor.cooperative and generation == -1:
+        generation = read_cooperative_data(subscription.user_data)
+    return ev.JoinedMember(
+        member.member_id,
+        frozenset(subscription.topics),
+        owned,
+        generation,
+        member.group_instance_id,
+    )
+
+
+# --- assigning ---------------------------------------------------------------------------------
+
+
+def topics_of(action: ev.Assign) -> frozenset[str]:
+    """Return the topics that the whole group reads."""
+    return frozenset[str]().union(*(member.topics for member in action.members))
+
+
+def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> Shares:
+    """Compute the group's assignment."""
+    members = {
+        member.member_id: MemberView(
+            topics=member.topics,
+            owned=member.owned,
+            generation=member.generation,
+            instance_id=member.instance_id,
+        )
+        for member in action.members
+    }
+    return ASSIGNORS[action.protocol].assign(CoordinatedView(members, partitions))
+
+
+def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
+    """Build the SyncGroup request.
+
+    Raises:
+        LocalProtocolError: an assignment can't be sent.
+    """
+    return SyncGroupRequest(
+        group_id=terms.group_id,
+        generation_id=action.generation,
+        member_id=action.member_id,
+        group_instance_id=terms.settings.instance_id,
+        protocol_type=CONSUMER_PROTOCOL_TYPE,
+        protocol_name=action.protocol,
+        assignments=tuple(
+            SyncGroupAssignment(
+                member_id=member_id,
+                assignment=encode_assignment(
+                    ConsumerAssignment(assigned_partitions=to_wire(share))
+                ),
+            )
+            for member_id, share in action.shares.items()
+        ),
+    )
+
+
+def sync_completed(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncCompleted:
+    """Build the event of a response.
+
+    Raises:
+        DecodeError: the leader's assignment can't be read.
+    """
+    if response.error_code != ErrorCode.NONE:
+        return ev.SyncCompleted(action.round, response.error_code)
+    _, assignment = decode_assignment(response.assignment)
+    share = from_wire(assignment.assigned_partitions)
+    return ev.SyncCompleted(action.round, 0, share, response.protocol_name or "")
+
+
+# --- membership --------------------------------------------------------------------------------
+
+
+def heartbeat_request(terms: GroupTerms, action: ev.SendHeartbeat) -> HeartbeatRequest:
+    """Build the Heartbeat request."""
+    return HeartbeatRequest(
+        group_id=terms.group_id,
+        generation_id=action.generation,
+        member_id=action.member_id,
+        group_instance_id=terms.settings.instance_id,
+    )
+
+
+def strategies_problem(names: Collection[str]) -> str | None:
+    """Return what is wrong with a list of strategies, or None."""
+    if not names:
+        return "partition.assignment.strategy names no strategy"
+    unknown = sorted(set(names) - ASSIGNORS.keys())
+    if unknown:
+        return f"partition.assignment.strategy: {unknown[0]} is none of {', '.join(ASSIGNORS)}"
+    return None
+
+
+def too_old(error: UnsupportedVersion) -> str:
+    """Return the advice for brokers without coordinated groups."""
+    return (
+        f"{error}; groups that brokers coordinate came with Kafka 0.9. With older ones, share a "
+        "group by zookeeper_connect, with offsets_storage='kafka' where its offsets are in Kafka "
+        "(0.8.2; those of kafka-python are): else it would not go on where they point. Or read all "
+        "partitions in one consumer with assign(), which commits for the group from 0.8.1 on"
+    )
+
+
+def too_old_for_offsets(error: UnsupportedVersion) -> str:
+    """Return the advice for brokers that keep no offsets."""
+    return (
+        f"{error}; brokers take offsets from Kafka 0.8.1 on. With older ones, give "
+        "zookeeper_connect, and the group's offsets are kept in ZooKeeper; or leave group_id out"
+    )
+
+
+def too_old_for_static(error: UnsupportedVersion) -> str:
+    """Return the advice for brokers without static members (KIP-345)."""
+    return (
+        f"{error}; static members came with Kafka 2.3: with older brokers, leave group_instance_id "
+        "unset"
+    )

@@ -1,0 +1,55 @@
+"""The lookup of a group's coordinator, which runs beside the steps of a rebalance."""
+
+from collections.abc import Callable
+
+from zkconsumer.membership.coordinator.core.pauses import Pauses
+from zkconsumer.membership.coordinator.core.states import GroupSettings
+
+
+class CoordinatorSearch:
+    """Whether the coordinator is known, and when to look it up again.
+
+    Attributes:
+        located: whether the coordinator is known.
+    """
+
+    def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
+        self._pauses = Pauses(settings, random)
+        self._open_round: int | None = None
+        self._round = 0
+        self.located = False
+
+    def start(self, now_ms: int) -> int | None:
+        """Begin a lookup if one is due and return its round, or None."""
+        if self.located or self._open_round is not None or now_ms < self._pauses.until_ms:
+            return None
+        self._round += 1
+        self._open_round = self._round
+        return self._round
+
+    def on_response(self, round_: int) -> bool:
+        """Return whether this response is the one awaited, and await none any more."""
+        if round_ != self._open_round:
+            return False
+        self._open_round = None
+        return True
+
+    def drop(self) -> None:
+        """Stop awaiting a response."""
+        self._open_round = None
+
+    def found(self) -> None:
+        """Record that the coordinator is known."""
+        self.located = True
+        self._pauses.over()
+
+    def pause(self, now_ms: int) -> None:
+        """Record that the lookup failed."""
+        self._pauses.pause(now_ms)
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When to begin the next lookup; None: none is needed."""
+        if self.located or self._open_round is not None:
+            return None
+        return self._pauses.until_ms

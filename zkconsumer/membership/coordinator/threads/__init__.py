@@ -1,0 +1,1 @@
+"""The threads of a coordinator's member, their connections, and what they share."""

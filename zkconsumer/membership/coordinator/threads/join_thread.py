@@ -1,0 +1,220 @@
+"""The thread that takes part in rebalances: JoinGroup and SyncGroup, which may block for long.
+
+It has a connection of its own, so that neither heartbeats nor commits queue behind them; the
+connection lasts from JoinGroup to SyncGroup. A newer order interrupts an older one.
+"""
+
+import logging
+from collections.abc import Callable
+
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    TransportError,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core import requests
+from zkconsumer.membership.coordinator.threads.coordinator_connection import (
+    Connection,
+    CoordinatorAddress,
+    CoordinatorFinder,
+)
+from zkconsumer.membership.coordinator.threads.member_session import JoinOrder, MemberSession
+from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+log = logging.getLogger(__name__)
+
+_GRACE_MS = 5_000
+"""How much longer a JoinGroup may take than the rebalance; Kafka's ``JOIN_GROUP_TIMEOUT_LAPSE``."""
+
+_OLD_SESSION_MS = 30_000
+"""The longest session that a broker of 0.9 allows by default."""
+
+
+_GOES_ON = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
+"""After these responses to JoinGroup the next request follows at once."""
+
+
+class JoinThread:
+    """The body of the thread that joins.
+
+    Args:
+        session: the member.
+        cluster: for the metadata that a leader needs.
+        request_timeout_ms: how long a broker may take for that.
+        on_group_topics: called with the topics of all members when we assign them, and with none
+            when we no longer do.
+    """
+
+    def __init__(
+        self,
+        session: MemberSession,
+        cluster: CoordinatorFinder,
+        *,
+        request_timeout_ms: int,
+        on_group_topics: Callable[[frozenset[str]], None],
+    ) -> None:
+        settings = session.terms.settings
+        self._session = session
+        self._cluster = cluster
+        self._request_timeout_ms = request_timeout_ms
+        self._on_group_topics = on_group_topics
+        self._session_ms = settings.session_timeout_ms
+        self._rebalance_ms = settings.rebalance_timeout_ms or settings.max_poll_interval_ms
+        self._waits_ms = self._rebalance_ms + _GRACE_MS
+        self._stopped = False
+
+    def run(self) -> None:
+        """Execute orders until ``stop``."""
+        while not self._stopped:
+            item = self._session.join_orders.get()
+            if item is not None and not self._stopped:
+                self._execute(*item)
+
+    def stop(self) -> None:
+        """End ``run`` soon, whatever the network does. Thread: any."""
+        self._stopped = True
+        self._session.join_connection.stop()
+        self._session.join_orders.put(None)
+
+    def _execute(self, order: JoinOrder, address: CoordinatorAddress | None) -> None:
+        if isinstance(order, ev.Assign):
+            self._session.notify(self._assign(order))
+        elif address is not None and self._session.begin_join(order):
+            event, cause = self._request(order, address)
+            wanted = self._session.end_join(order)
+            if event is not None:
+                if not (isinstance(event, ev.JoinCompleted) and event.code in _GOES_ON):
+                    self._session.join_connection.cut()
+                self._session.notify(event, cause=cause)
+            elif wanted:
+                self._session.lost(address, str(cause))
+
+    def _request(
+        self, order: ev.SendJoin | ev.SendSync, address: CoordinatorAddress
+    ) -> tuple[ev.Event | None, Exception | None]:
+        """Return the response's event, if any; and the error, if any."""
+        try:
+            connection = self._session.join_connection.connection(address)
+            if not self._session.wants(order):
+                return None, None
+            if isinstance(order, ev.SendJoin):
+                return self._join(order, connection), None
+            return self._sync(order, connection), None
+        except TransportError as error:
+            return None, error
+        except AuthenticationFailed as error:
+            # Reported as a broken connection, so that the member survives if this passes.
+            self._session.fail(error)
+            return None, error
+        except UnsupportedVersion as error:
+            static = self._session.terms.settings.instance_id is not None
+            advise = requests.too_old_for_static if static else requests.too_old
+            cause = UnsupportedVersion(advise(error))
+            return self._refused(order, ErrorCode.UNSUPPORTED_VERSION), cause
+        except ZkConsumerError as error:
+            return self._refused(order, ErrorCode.INVALID_REQUEST), error
+
+    @staticmethod
+    def _refused(order: ev.SendJoin | ev.SendSync, code: ErrorCode) -> ev.Event:
+        if isinstance(order, ev.SendJoin):
+            return ev.JoinCompleted(round=order.round, code=code)
+        return ev.SyncCompleted(order.round, code)
+
+    # --- JoinGroup ----------------------------------------------------------------------
+
+    def _join(self, order: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
+        least = requests.least_join_version(self._session.terms)
+        version = connection.version_of(JoinGroupRequest, at_least=least)
+        self._agree(version)
+        response = self._send_join(order, connection, version)
+        too_long = self._session_ms > _OLD_SESSION_MS
+        if response.error_code == ErrorCode.INVALID_SESSION_TIMEOUT and version == 0 and too_long:
+            log.warning(
+                "%s: the broker does not take session.timeout.ms=%d: with %d instead, the longest "
+                "that brokers of 0.9 take by default",
+                self._session.name,
+                self._session_ms,
+                _OLD_SESSION_MS,
+            )
+            self._session_ms = _OLD_SESSION_MS
+            self._agree(version)
+            response = self._send_join(order, connection, version)
+        result, unreadable = requests.join_completed(order, response)
+        for member_id, why in unreadable.items():
+            log.error(
+                "%s: member %s gets no partitions: what it subscribes to can't be read: %s",
+                self._session.name,
+                member_id,
+                why,
+            )
+        if result.code == ErrorCode.NONE:
+            self._session.location.well()
+        self._note_leader(result)
+        return result
+
+    def _agree(self, version: int) -> None:
+        """Set the times that the coordinator measures: version 0 has one for both."""
+        rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
+        self._waits_ms = rebalance_ms + _GRACE_MS
+        self._session.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
+
+    def _send_join(
+        self, order: ev.SendJoin, connection: Connection, version: int
+    ) -> JoinGroupResponse:
+        request = requests.join_request(
+            self._session.terms,
+            order,
+            session_timeout_ms=self._session_ms,
+            rebalance_timeout_ms=self._rebalance_ms,
+        )
+        return connection.call(
+            request, timeout_ms=self._waits_ms, at_least=version, at_most=version
+        )
+
+    def _note_leader(self, result: ev.JoinCompleted) -> None:
+        if result.code != ErrorCode.NONE:
+            return
+        if result.leader_id != result.member_id:
+            self._lead(frozenset(), {})
+        elif result.skip_assignment:
+            # The assignment stays; only watching the topics begins here.
+            assign = ev.Assign(result.round, result.protocol, result.members)
+            try:
+                self._watch_topics(requests.topics_of(assign))
+            except ZkConsumerError as error:
+                log.warning("%s: can't watch the group's topics: %s", self._session.name, error)
+
+    # --- the leader's work --------------------------------------------------------------
+
+    def _assign(self, order: ev.Assign) -> ev.Event:
+        try:
+            partitions = self._watch_topics(requests.topics_of(order))
+        except ZkConsumerError as error:
+            return ev.AssignmentFailed(order.round, str(error))
+        return ev.AssignmentMade(order.round, requests.shares_of(order, partitions))
+
+    def _watch_topics(self, topics: frozenset[str]) -> dict[str, tuple[int, ...]]:
+        """Return the partitions of these topics, which are watched from now on."""
+        partitions: dict[str, tuple[int, ...]] = {}
+        if topics:
+            view = self._cluster.view(topics, timeout_ms=self._request_timeout_ms)
+            partitions = {
+                topic: view.partitions[topic] for topic in topics if topic in view.partitions
+            }
+        self._lead(topics, partitions)
+        return partitions
+
+    def _lead(self, topics: frozenset[str], partitions: dict[str, tuple[int, ...]]) -> None:
+        self._session.leads(topics, partitions)
+        self._on_group_topics(topics)
+
+    # --- SyncGroup ----------------------------------------------------------------------
+
+    def _sync(self, order: ev.SendSync, connection: Connection) -> ev.SyncCompleted:
+        least = requests.least_version(self._session.terms, since=requests.STATIC_SYNC_SINCE)
+        request = requests.sync_request(self._session.terms, order)
+        response = connection.call(request, timeout_ms=self._waits_ms, at_least=least)
+        return requests.sync_completed(order, response)

@@ -1,0 +1,220 @@
+"""Requests of the group thread for commits and committed offsets."""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectFailed,
+    GroupFailed,
+    RemoteProtocolError,
+    RequestTimedOut,
+    TransportError,
+    ZkConsumerError,
+    without_frames,
+)
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.commit_queue import CommitBatch
+from zkconsumer.membership.coordinator.core.error_table import (
+    Handling,
+    MembershipRequest,
+    explain,
+    handling,
+)
+from zkconsumer.membership.coordinator.core.read_job import ReadJob
+from zkconsumer.membership.coordinator.threads.coordinator_connection import CoordinatorAddress
+from zkconsumer.membership.coordinator.threads.member_session import MemberSession
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets import coordinator_requests as wire
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+
+log = logging.getLogger(__name__)
+
+_FIRST_TIMEOUT_MS = 3_000
+"""Time-out of the first try to read offsets; it doubles with each time-out.
+
+A lost response would hold up the heartbeats behind it, too.
+"""
+
+
+Located = CoordinatorAddress | int | ZkConsumerError
+"""The coordinator's address; or the broker's error code; or the error if none responded."""
+
+
+class OffsetTraffic:
+    """Sends the commits and reads that are due.
+
+    Args:
+        session: the member, with its commits and reads.
+        locate: returns the coordinator's address, or why there is none.
+        timeout_ms: how long the coordinator may take for a response.
+    """
+
+    def __init__(
+        self, session: MemberSession, locate: Callable[[], Located], *, timeout_ms: int
+    ) -> None:
+        settings = session.terms.settings
+        self._session = session
+        self._locate = locate
+        self._timeout_ms = timeout_ms
+        self._limit_ms = min(_FIRST_TIMEOUT_MS, timeout_ms)
+        self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+
+    def next_due_ms(self) -> int | None:
+        """Return when ``go_on`` has something to do."""
+        with self._session.lock:
+            dues = [self._session.commits.next_due_ms()]
+            dues += [job.due_ms for job in self._open_reads()]
+        return min((due_ms for due_ms in dues if due_ms is not None), default=None)
+
+    def go_on(self) -> None:
+        """Send what is due."""
+        session = self._session
+        with session.lock:
+            due_ms = session.commits.next_due_ms()
+        if due_ms is not None and session.clock.now_ms() >= due_ms:
+            self._commit()
+            session.settle()
+        with session.lock:
+            jobs = self._open_reads()
+        for job in jobs:
+            if session.clock.now_ms() >= job.due_ms:
+                self._read(job)
+
+    # --- commits ------------------------------------------------------------------------
+
+    def _commit(self) -> None:
+        session = self._session
+        with session.lock:
+            session.commits.check(session.signature(), session.claims)
+            if not session.commits.busy:
+                return
+        address = self._coordinator()
+        if not isinstance(address, CoordinatorAddress):
+            with session.lock:
+                if isinstance(address, str):
+                    session.commits.waits(address, session.clock.now_ms())
+                else:
+                    session.commits.refuse(address)
+            return
+        with session.lock:
+            batch = session.commits.batch(
+                session.signature(), session.claims, session.clock.now_ms()
+            )
+        if batch is None:
+            return
+        try:
+            codes = self._send(batch, address)
+        except (TransportError, RemoteProtocolError) as error:
+            sent = not isinstance(error, ConnectFailed)
+            with session.lock:
+                session.commits.unanswered(str(error), session.clock.now_ms(), sent=sent)
+            session.lost(address, str(error))
+        except ZkConsumerError as error:
+            with session.lock:
+                session.commits.impossible(error)
+        else:
+            self._committed(batch, codes, address)
+
+    def _send(
+        self, batch: CommitBatch, address: CoordinatorAddress
+    ) -> Mapping[TopicPartition, int]:
+        static = batch.signature.instance_id is not None
+        offsets = dict(sorted(batch.offsets.items()))
+        least, most = wire.bounds(in_kafka=address.coordinates)
+        response = self._session.group_connection.connection(address).call(
+            wire.commit_request(self._session.terms.group_id, offsets, batch.signature),
+            timeout_ms=self._timeout_ms,
+            at_least=wire.STATIC_MEMBERS_SINCE if static else least,
+            at_most=most,
+        )
+        return wire.commit_codes(response)
+
+    def _committed(
+        self, batch: CommitBatch, codes: Mapping[TopicPartition, int], address: CoordinatorAddress
+    ) -> None:
+        session = self._session
+        signature = batch.signature
+        with session.lock:
+            session.counts.commits += 1
+            session.commits.on_response(codes, session.signature(), session.clock.now_ms())
+        if signature.generation >= 0:
+            code = _membership_code(codes.values())
+            session.notify(ev.CommitCompleted(signature.member_id, signature.generation, code))
+        self._judge(address, codes.values())
+
+    # --- committed positions ------------------------------------------------------------
+
+    def _open_reads(self) -> list[ReadJob]:
+        """Return the reads that need not wait for a commit of the same partitions."""
+        commits = self._session.commits
+        return [
+            job for job in self._session.reads if not job.ended and not commits.touches(job.left)
+        ]
+
+    def _read(self, job: ReadJob) -> None:
+        session = self._session
+        code: int | None = None
+        address = self._coordinator()
+        if not isinstance(address, CoordinatorAddress):
+            if isinstance(address, str):
+                job.failed(address)
+            else:
+                job.error = address
+        else:
+            try:
+                connection = session.group_connection.connection(address)
+                least, most = wire.bounds(in_kafka=address.coordinates)
+                version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
+                response = connection.call(
+                    wire.fetch_request(session.terms.group_id, sorted(job.left), version=version),
+                    timeout_ms=self._limit_ms,
+                    at_least=version,
+                    at_most=version,
+                )
+                self._limit_ms = min(_FIRST_TIMEOUT_MS, self._timeout_ms)
+                code = job.on_response(
+                    wire.positions(response, unknown_is_none=not address.coordinates)
+                )
+            except (TransportError, RemoteProtocolError) as error:
+                if isinstance(error, RequestTimedOut):
+                    self._limit_ms = min(self._limit_ms * 2, self._timeout_ms)
+                job.failed(str(error))
+                session.lost(address, str(error))
+            except ZkConsumerError as error:
+                job.error = without_frames(error)
+            else:
+                self._judge(address, () if code is None else (code,))
+        if job.ended:
+            job.on_end()
+        else:
+            job.postpone(session.clock.now_ms(), self._backoff)
+
+    def _coordinator(self) -> CoordinatorAddress | str | ZkConsumerError:
+        """Return the coordinator's address; a passing reason if unknown; or a lasting error."""
+        located = self._locate()
+        if isinstance(located, AuthenticationFailed | GroupFailed | CoordinatorAddress):
+            return located
+        if isinstance(located, ZkConsumerError):
+            return f"no broker could say who coordinates the group: {located}"
+        reason = explain(MembershipRequest.FIND, located)
+        if handling(MembershipRequest.FIND, located) is Handling.RETRY:
+            return reason
+        return GroupFailed(self._session.terms.group_id, reason, code=located)
+
+    def _judge(self, address: CoordinatorAddress, codes: Collection[int]) -> None:
+        if judge(codes) is ResponseOutcome.LOOK_UP:
+            self._session.lost(address, "it does not coordinate the group now")
+        else:
+            self._session.location.well()
+
+
+def _membership_code(codes: Iterable[int]) -> int:
+    """Return the code that concerns our membership, if any."""
+    concerning = [
+        code for code in codes if handling(MembershipRequest.COMMIT, code) is not Handling.FINE
+    ]
+    return concerning[0] if concerning else int(ErrorCode.NONE)

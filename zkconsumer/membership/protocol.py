@@ -1,0 +1,164 @@
+"""What the poll API needs of a group, kept by a coordinator or by ZooKeeper.
+
+Everything here is called in the caller's thread, except ``topics_changed`` and ``committed``. A
+membership has its own threads for the network; it wakes the caller when there is something for
+``poll`` to do. It calls the handler in the caller's thread only, from ``poll``, ``unsubscribe`` and
+``close``; the handler may commit, and may not poll.
+
+Source: Kafka ``ConsumerCoordinator``, which does this in the original.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+from zkconsumer.membership.coordinator.core.events import RevocationKind
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+__all__ = ["CommitDone", "Membership", "OwnershipHandler", "RevocationKind"]
+
+Partitions = frozenset[TopicPartition]
+Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+CommitDone = Callable[[Offsets, Exception | None], object]
+"""Called with the outcome of an asynchronous commit: the offsets, and the error or None."""
+
+
+class OwnershipHandler(Protocol):
+    """Called in the caller's thread when partitions come and go; what it raises, ``poll`` raises.
+
+    A call that raises counts as done: the group does not wait for a listener that failed.
+    """
+
+    def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
+        """Drop these partitions, which are not deliverable any more.
+
+        Args:
+            partitions: not empty.
+            why: ``REVOKED``: they are still ours, so commit what was handed out, then call
+                on_partitions_revoked. ``LOST``: others may have them; commits are refused.
+        """
+        ...
+
+    def take_over(self, added: Partitions, owned: Partitions) -> None:
+        """Read ``added`` as well after a rebalance; ``owned`` is all that is owned now.
+
+        Args:
+            added: the new partitions; may be empty, the listener is called all the same.
+            owned: all partitions, ``added`` included.
+        """
+        ...
+
+
+class Membership(Protocol):
+    """One consumer's membership in a group."""
+
+    @property
+    def member_id(self) -> str:
+        """The member id; empty before the first join."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """The present generation; -1: none."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """The member's state in one word, for metrics and messages."""
+        ...
+
+    def numbers(self) -> Mapping[str, float]:
+        """Return what happened since the start, by metric name."""
+        ...
+
+    def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
+        """Read these topics from now on; the next polls join, or join again.
+
+        Args:
+            topics: their names, patterns expanded. May be empty if no topic matches yet.
+            open_ended: whether a pattern chose them: an assignment may name others.
+        """
+        ...
+
+    def poll(self) -> None:
+        """Report that the caller is alive; run the handler calls and commit callbacks that are due.
+
+        Does not wait for the group; a handler may. To be called at the start of a poll, at each
+        wake-up, and at least every ``heartbeat.interval.ms`` while a poll waits.
+
+        Raises:
+            GroupFailed: the group refuses us. If it is final, every call raises it until the
+                caller unsubscribes; else the next poll tries again.
+            AuthenticationFailed: the brokers refuse our credentials.
+            Exception: what the handler raised; all due calls have been made.
+        """
+        ...
+
+    def unsubscribe(self, timeout_ms: int) -> None:
+        """Give up all partitions (handler), then leave the group, within ``timeout_ms``.
+
+        What the handler raised is raised at the end.
+        """
+        ...
+
+    def deliverable(self) -> Partitions:
+        """Return the partitions that are certainly owned now, and may be handed out.
+
+        Empty while the group may have removed us without our knowledge. To be called for each
+        hand-out: it can shrink between two polls.
+        """
+        ...
+
+    def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
+        """Commit, after all earlier asynchronous commits; their callbacks run first.
+
+        A retriable failure is retried until the time is over.
+
+        Raises:
+            CommitFailed: a partition is no longer ours, or our generation is over.
+            RebalanceInProgress: the group is between two generations: poll, then commit again.
+            OffsetCommitFailed: some were not committed, or the outcome is unknown within the time.
+            GroupFailed: not authorised, or the group id is invalid.
+        """
+        ...
+
+    def commit_async(self, offsets: Offsets, done: CommitDone | None) -> None:
+        """Commit without waiting.
+
+        Args:
+            offsets: what to commit.
+            done: run in the caller's thread, in the order of the commits, out of ``poll``,
+                ``commit``, ``unsubscribe`` or ``close``. What it raises is logged.
+        """
+        ...
+
+    def run_callbacks(self) -> None:
+        """Run the callbacks of the commits that have ended; not nested."""
+        ...
+
+    def committed(
+        self, partitions: Collection[TopicPartition], *, timeout_ms: int
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return the group's committed offsets; None: nothing committed. Thread: any.
+
+        Raises:
+            RequestTimedOut: no response came in time.
+            GroupFailed, TopicAuthorizationFailed: not authorised.
+            ConsumerClosed: ``close`` was called meanwhile.
+        """
+        ...
+
+    def topics_changed(self) -> None:
+        """Check whether the cluster's topics need a new assignment. Thread: any."""
+        ...
+
+    def rejoin(self) -> None:
+        """Request a rebalance at the next poll."""
+        ...
+
+    def close(self, timeout_ms: int) -> None:
+        """Run ``unsubscribe``, finish the commits, then ask the threads to stop.
+
+        Takes no longer than ``timeout_ms``, whatever the network does. What the handler raised is
+        raised at the end.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""A member of a ZooKeeper group, which shares its partitions out by itself."""

@@ -1,0 +1,1 @@
+"""The decisions of a ZooKeeper member: events in, actions out. Pure."""

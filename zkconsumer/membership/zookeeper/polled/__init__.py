@@ -1,0 +1,5 @@
+"""A ZooKeeper group behind the poll API: the connector's member, with a caller that polls."""
+
+from zkconsumer.membership.zookeeper.polled.group import ZookeeperGroup, open_zookeeper_group
+
+__all__ = ["ZookeeperGroup", "open_zookeeper_group"]

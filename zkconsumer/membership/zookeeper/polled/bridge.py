@@ -1,0 +1,102 @@
+"""The control thread's side of the bridge between a member and the caller that polls.
+
+A rebalance that revokes partitions waits here for the caller, which may be processing the last
+poll's records. It waits for a limited time only: Scala members of the group give up after some
+tries, and would stay without partitions. A caller that comes too late has lost the partitions.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from zkconsumer.clock import Clock
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.polled.notices import (
+    ClaimsLost,
+    Notice,
+    PartitionsRequested,
+    Started,
+)
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class ServesCaller(Protocol):
+    """The part of ``ControlThread`` that is used here."""
+
+    def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
+        """See ``ControlThread``."""
+        ...
+
+
+class Bridge:
+    """The listener and the fetching of a member; turns both into notices. Thread: control.
+
+    Args:
+        signal: called whenever there is a notice; must only notify.
+        grace_ms: how long to wait for the caller.
+        clock: for that wait.
+
+    Attributes:
+        control: set once, before the thread runs.
+        notices: for the caller's thread, in order.
+    """
+
+    control: ServesCaller
+
+    def __init__(self, signal: Callable[[], None], *, grace_ms: int, clock: Clock) -> None:
+        self._signal = signal
+        self._grace_ms = grace_ms
+        self._clock = clock
+        self.notices: deque[Notice] = deque()
+
+    # --- as a rebalance listener ----------------------------------------------------------
+
+    def before_releasing_partitions(self, ownership: Mapping[str, frozenset[int]]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        partitions = frozenset(
+            TopicPartition(topic, number)
+            for topic, numbers in ownership.items()
+            for number in numbers
+        )
+        transfer = PartitionsRequested(partitions)
+        self._put(transfer)
+        self.control.attend(lambda: transfer.done, self._clock.now_ms() + self._grace_ms)
+        if transfer.expire():
+            log.warning(
+                "no poll within %d ms: handed over without a commit of what it was at work on: %s",
+                self._grace_ms,
+                ", ".join(map(format, sorted(partitions))),
+            )
+        elif not transfer.done:
+            log.warning(
+                "a listener takes longer than %d ms: handed over without waiting for it: %s",
+                self._grace_ms,
+                ", ".join(map(format, sorted(partitions))),
+            )
+
+    def before_starting_fetchers(
+        self,
+        consumer_id: str,
+        global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
+    ) -> None:
+        """See ``ConsumerRebalanceListener``: what is started follows with ``add``."""
+
+    def lost(self, partitions: frozenset[TopicPartition]) -> None:
+        """See ``ListenerCalls.on_lost``."""
+        self._put(ClaimsLost(partitions))
+
+    # --- as ``Fetching`` ------------------------------------------------------------------
+
+    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """See ``Fetching``."""
+        self._put(Started(tuple(claim for claim, _ in claims)))
+
+    def wake(self) -> None:
+        """See ``Fetching``: claims are checked before each hand-out, so nothing is to do."""
+
+    def _put(self, notice: Notice) -> None:
+        self.notices.append(notice)
+        self._signal()

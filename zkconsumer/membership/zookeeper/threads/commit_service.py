@@ -1,0 +1,125 @@
+"""Commits while a member works: by the timer, for the caller, for a stream ahead of a chunk."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError, without_frames
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.core.autocommit import CommitTimer
+from zkconsumer.membership.zookeeper.threads.commits import CommitRules, OffsetCommitter
+from zkconsumer.membership.zookeeper.threads.messages import CommitAheadRequest, CommitRequest
+from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
+from zkconsumer.membership.zookeeper.threads.reply import Reply
+from zkconsumer.model import OffsetAndMetadata
+from zkconsumer.offsets.store import CommittedFurther
+from zkconsumer.repeats import Repeats
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+_ABOUT = "automatic commits"
+T = TypeVar("T")
+
+
+class CommitService:
+    """Executes commit requests and automatic commits. Thread: control.
+
+    Args:
+        claims: the partitions that this member owns.
+        committer: writes the offsets.
+        timer: when the next automatic commit is due.
+        rules: what the commits cover.
+        trigger_rebalance: called after a failed commit: the partitions may be lost.
+        store: tells whether ZooKeeper is connected; else an automatic commit is skipped.
+    """
+
+    def __init__(
+        self,
+        *,
+        claims: OwnedClaims,
+        committer: OffsetCommitter,
+        timer: CommitTimer,
+        rules: CommitRules,
+        trigger_rebalance: Callable[[], None],
+        store: ZkStore,
+    ) -> None:
+        self._claims = claims
+        self._committer = committer
+        self._timer = timer
+        self._rules = rules
+        self._trigger_rebalance = trigger_rebalance
+        self._repeats = Repeats(log)
+        self._store = store
+
+    @property
+    def due_ms(self) -> int | None:
+        """When the next automatic commit is due; None: never."""
+        return self._timer.due_ms
+
+    def tick(self, now_ms: int) -> None:
+        """Commit automatically if the timer is due."""
+        if not self._timer.take(now_ms) or not self._store.connected:
+            return
+        try:
+            self._committer.commit(self._claims.claims(), self._rules.automatic)
+        except OffsetCommitFailed as error:
+            text = f"auto-commit: {error}; will be tried again"
+            self._repeats.happened(_ABOUT, text)
+            self._trigger_rebalance()
+        else:
+            self._repeats.works(_ABOUT)
+
+    def serve(self, request: CommitRequest) -> None:
+        """Execute the caller's commit and reply to it."""
+        self._respond(request.reply, lambda: self._commit(request))
+
+    def serve_ahead(self, request: CommitAheadRequest) -> None:
+        """Commit for a stream that hands the chunk over afterwards, and reply to it."""
+        self._respond(request.reply, lambda: self._commit_ahead(request.claim, request.offset))
+
+    def _respond(self, reply: Reply[T], work: Callable[[], T]) -> None:
+        """Reply with the result or the error of `work`; its caller waits without a time-out."""
+        try:
+            reply.give(work())
+        except ZkConsumerError as error:
+            self._trigger_rebalance()
+            reply.fail(without_frames(error))
+        except BaseException as error:
+            # This ends the thread, but the caller must not wait for ever.
+            reply.fail(error)
+            raise
+
+    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
+        """Commit `offset`, unless the caller has explicitly committed a larger one.
+
+        Returns:
+            False if the chunk must not be handed over: the claim is no longer ours, or another
+            member committed further.
+        """
+        tp, floor = claim.topic_partition, claim.explicit_floor
+        if not claim.active or self._claims.claim_of(tp) is not claim:
+            return False
+        if claim.committed_offset == offset or (floor is not None and offset <= floor):
+            return True
+        ahead = {tp: OffsetAndMetadata(offset)}
+        try:
+            self._committer.commit_exactly({tp: claim}, ahead, retry=True, rewind=False)
+        except OffsetCommitFailed as error:
+            # The member that committed further was handed these messages: they would come twice.
+            if isinstance(error.failed.get(tp), CommittedFurther):
+                return False
+            raise
+        return True
+
+    def _commit(self, request: CommitRequest) -> int:
+        claims = self._claims.claims()
+        if request.offsets is None:
+            return self._committer.commit(claims, self._rules.callers, retry=request.retry)
+        known = request.claims
+        by_partition = {
+            claim.topic_partition: claim
+            for claim in claims
+            if known is None or known.get(claim.topic_partition) is claim
+        }
+        return self._committer.commit_exactly(by_partition, request.offsets, retry=request.retry)

@@ -1,0 +1,407 @@
+"""The control thread: one per connector, owner of registration, ownership and offsets.
+
+It takes one message at a time from its mailbox, feeds it to the rebalance core, runs the actions
+and feeds their results back. Nothing else touches ZooKeeper or the claims, so there is no lock, and
+no lock order. Callbacks of the ZooKeeper client and calls of the user's threads only put messages
+into the mailbox.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector.subscription import StreamSubscription
+from zkconsumer.errors import ConsumerClosed, RebalanceFailed
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
+from zkconsumer.membership.zookeeper.threads.commit_service import CommitService
+from zkconsumer.membership.zookeeper.threads.journal import RebalanceJournal
+from zkconsumer.membership.zookeeper.threads.life_watch import LifeWatch
+from zkconsumer.membership.zookeeper.threads.messages import (
+    CloseRequest,
+    CommitAheadRequest,
+    CommitRequest,
+    ControlTask,
+    JoinRequest,
+    Message,
+    ThreadDied,
+    WithdrawRequest,
+)
+from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
+from zkconsumer.membership.zookeeper.threads.steps import RebalanceSteps
+from zkconsumer.scope import Mailbox
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+_FINISH_INTERVAL_MS = 1_000
+_UNFINISHED = (
+    "ZooKeeper did not answer when it was left, and nodes of that time are still to be deleted: "
+    "try again when ZooKeeper is back"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlComponents:
+    """What the control thread drives and calls.
+
+    ``leave_timeout_ms`` is how long a leaving member waits for a ZooKeeper out of reach.
+    """
+
+    group_id: str
+    core: RebalanceCore
+    steps: RebalanceSteps
+    claims: OwnedClaims
+    shared: CommitService
+    journal: RebalanceJournal
+    store: ZkStore
+    clock: Clock
+    leave_timeout_ms: int = 0
+    mailbox: Mailbox[Message] = field(default_factory=Mailbox)
+
+
+class ControlThread:
+    """Runs the rebalance core of one connector.
+
+    Attributes:
+        life: set before the thread runs, where the caller must poll now and then.
+    """
+
+    def __init__(self, parts: ControlComponents) -> None:
+        self._group_id = parts.group_id
+        self._core = parts.core
+        self._steps = parts.steps
+        self._claims = parts.claims
+        self._shared = parts.shared
+        self._journal = parts.journal
+        self._store = parts.store
+        self._clock = parts.clock
+        self._leave_timeout_ms = parts.leave_timeout_ms
+        self._subscription: StreamSubscription | None = None
+        self._joining: JoinRequest | None = None
+        self._last_join: JoinRequest | None = None
+        self._unfinished: list[ev.Action] = []
+        self._finish_due_ms = 0
+        self._close: CloseRequest | None = None
+        self._backlog: deque[Message] = deque()
+        self.mailbox = parts.mailbox
+        self.life: LifeWatch | None = None
+        self._thread_id: int | None = None
+        self.done = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller runs on this thread, as a rebalance listener does."""
+        return threading.get_ident() == self._thread_id
+
+    def stop(self) -> None:
+        """Ask the thread to shut the connector down. Thread: any."""
+        self.mailbox.put(CloseRequest())
+
+    def run(self) -> None:
+        """Process messages until a ``CloseRequest``; then leave the group in order.
+
+        After an error the session is ended: a dead member that stays registered would keep its
+        partitions from the others.
+        """
+        self._thread_id = threading.get_ident()
+        try:
+            self._work()
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _work(self) -> None:
+        try:
+            while self._close is None:
+                self._turn()
+            self._leave()
+        except BaseException as error:
+            self._die(error)
+            raise
+        finally:
+            self.done = True
+            # A later thread may get the same id.
+            self._thread_id = None
+            self._refuse_the_rest()
+
+    def _turn(self) -> None:
+        now_ms = self._clock.now_ms()
+        finish_ms = self._finish_due_ms if self._unfinished else None
+        life_ms = None if self.life is None else self.life.due_ms
+        dues = (self._core.next_deadline_ms(), self._shared.due_ms, finish_ms, life_ms)
+        due = [due_ms for due_ms in dues if due_ms is not None]
+        message = self._next_message(max(0, min(due) - now_ms) if due else None)
+        if message is not None:
+            self._handle(message)
+        now_ms = self._clock.now_ms()
+        if self._core.next_deadline_ms() is not None:
+            self._feed(ev.DeadlineReached())
+        self._shared.tick(now_ms)
+        if self.life is not None and self.life.take(now_ms) and self._last_join is not None:
+            self._withdraw(self._last_join)
+        if self._unfinished and now_ms >= self._finish_due_ms:
+            self._finish_leaving()
+
+    def _next_message(self, timeout_ms: int | None) -> Message | None:
+        """Return the next message; drop repeated triggers, since one round reads everything.
+
+        When a member with a thousand partitions leaves, a thousand watches fire.
+        """
+        if self._backlog:
+            return self._backlog.popleft()
+        message = self.mailbox.get(timeout_ms)
+        if isinstance(message, ev.RebalanceTriggered):
+            seen = {message}
+            for following in self.mailbox.drain():
+                if not isinstance(following, ev.RebalanceTriggered):
+                    self._backlog.append(following)
+                elif following not in seen:
+                    self._backlog.append(following)
+                    seen.add(following)
+        return message
+
+    def _handle(self, message: Message) -> None:
+        match message:
+            case JoinRequest():
+                self._join(message)
+            case WithdrawRequest(join, reply):
+                self._withdraw(join)
+                reply.give(None)
+            case CommitRequest():
+                self.commit(message)
+            case CommitAheadRequest():
+                self._shared.serve_ahead(message)
+            case ControlTask():
+                message.work()
+            case CloseRequest():
+                self._close = message
+            case ThreadDied(error):
+                raise error
+            case ev.SessionStarted() if self._unfinished:
+                self._finish_leaving()
+                self._feed(message)
+            case ev.SessionEnded():
+                self._unfinished = []
+                self._feed(message)
+            case _:
+                self._feed(message)
+
+    def commit(self, request: CommitRequest) -> None:
+        """Execute a commit at once. Thread: control, also inside the caller's listener."""
+        self._shared.serve(request)
+
+    def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
+        """Serve the caller's commits and tasks while a rebalance waits for the caller.
+
+        Other messages wait. The end of the session ends the wait.
+        Thread: control, out of a listener.
+
+        Args:
+            ended: returns whether the caller is done; checked after every message.
+            deadline_ms: when to go on without the caller.
+        """
+        waiting, self._backlog = self._backlog, deque()
+        try:
+            while not ended():
+                if waiting:
+                    message: Message | None = waiting.popleft()
+                else:
+                    left_ms = deadline_ms - self._clock.now_ms()
+                    message = self.mailbox.get(left_ms) if left_ms > 0 else None
+                match message:
+                    case CommitRequest() | ControlTask():
+                        self._handle(message)
+                        continue
+                    case None:
+                        break
+                    case _:
+                        self._backlog.append(message)
+                if isinstance(message, ev.SessionEnded):
+                    break
+        finally:
+            # Also if this thread dies: every message that awaits a reply is kept, to be refused.
+            self._backlog.extend(waiting)
+
+    # --- rebalancing ------------------------------------------------------------------------------
+
+    def _feed(self, event: ev.Event) -> None:
+        """Run the core until it rests: feed each step's result back before anything else."""
+        todo = list(self._core.receive(event, self._clock.now_ms()))
+        while todo:
+            action = todo.pop(0)
+            response = self._act(action)
+            if response is not None:
+                assert not todo, "a step is the last of its actions"
+                todo.extend(self._core.receive(response, self._clock.now_ms()))
+
+    def _act(self, action: ev.Action) -> ev.StepResult | None:
+        self._journal.note(action)
+        match action:
+            case ev.Begun() | ev.RetryLater():
+                pass
+            case ev.Lost(partitions) | ev.Recreated(partitions):
+                # Includes partitions that were released though the response to that got lost.
+                self._claims.released(partitions)
+                self._steps.lost(partitions)
+            case ev.Blocked():
+                self._steps.block(action)
+            case ev.Fence():
+                self._steps.fence()
+            case ev.AwaitOwners(partitions):
+                self._steps.await_owners(partitions)
+            case ev.AwaitRegistration():
+                self._steps.await_registration()
+            case ev.Unregister():
+                gone = self._steps.unregister()
+                return None if gone else ev.StepFailed(0, "the registration is still there")
+            case ev.Settled():
+                self._settled()
+            case ev.ReportFailure(attempts, reason):
+                self._give_up(attempts, reason)
+            case _:
+                began_ms = self._clock.now_ms()
+                response = self._steps.run(action)
+                self._journal.step_done(action, began_ms, response)
+                return response
+        return None
+
+    def _settled(self) -> None:
+        if self._joining is not None:
+            self._journal.joined()
+            self._joining.reply.give(None)
+            self._joining = None
+
+    def _give_up(self, attempts: int, reason: str) -> None:
+        error = RebalanceFailed(
+            f"{self}: no share of the partitions after {attempts} tries: {reason}"
+        )
+        if self._joining is not None:
+            # Withdrawn after this turn, since a step of the core may still be open; but queued
+            # before the caller gets the error and may join again.
+            self.mailbox.put(WithdrawRequest(self._joining))
+            self._joining.reply.fail(error)
+            self._joining = None
+        elif self._subscription is not None:
+            for queue in self._subscription.queues():
+                queue.fail(error)
+
+    def _join(self, request: JoinRequest) -> None:
+        self._finish_leaving()
+        if self._unfinished:
+            request.reply.fail(RebalanceFailed(f"{self}: {_UNFINISHED}"))
+            return
+        self._subscription = request.subscription
+        self._joining = self._last_join = request
+        self._journal.joining()
+        self._steps.subscribe(request.subscription)
+        self._feed(ev.Join())
+
+    def _withdraw(self, join: JoinRequest) -> None:
+        """Leave after creating the streams failed: a dead registration would keep its share."""
+        if join is not self._last_join:
+            return
+        self._joining = self._last_join = None
+        self._unfinished = self._run_leaving()
+        self._subscription = None
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        self._run_leaving()
+        self._end_streams()
+
+    def _end_streams(self) -> None:
+        """Close every queue; may be repeated."""
+        if self._subscription is not None:
+            for queue in self._subscription.queues():
+                queue.close()
+
+    def _run_leaving(self) -> list[ev.Action]:
+        """Leave the group: run every step, whatever became of the previous one.
+
+        Returns:
+            The steps still to be done while the session lives.
+        """
+        unfinished: list[ev.Action] = []
+        for action in self._core.receive(ev.Withdraw(), self._clock.now_ms()):
+            if isinstance(action, ev.Revoke):
+                self._act(action)
+                if self._close is not None:
+                    # The callers' threads need not wait for ZooKeeper.
+                    self._end_streams()
+                    self._await_zookeeper()
+            elif not self._store.connected:
+                log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
+                if isinstance(action, ev.Commit):
+                    self._steps.lost(action.partitions)  # there is no hand-over to tell of it
+                unfinished.append(action)
+            else:
+                response = self._act(action)
+                if isinstance(response, ev.StepFailed):
+                    log.warning("%s: while leaving: %s", self, response.reason)
+                    unfinished.append(action)
+        self._journal.left()
+        return [action for action in unfinished if isinstance(action, ev.Release | ev.Unregister)]
+
+    def _finish_leaving(self) -> None:
+        """Retry the steps that a withdrawal could not do: other members wait for these nodes."""
+        self._finish_due_ms = self._clock.now_ms() + _FINISH_INTERVAL_MS
+        if self._store.connected:
+            responses = [(action, self._act(action)) for action in self._unfinished]
+            self._unfinished = [
+                action for action, response in responses if isinstance(response, ev.StepFailed)
+            ]
+
+    def _await_zookeeper(self) -> None:
+        """Wait for a lost connection: what can be committed now is not delivered twice.
+
+        Waits no longer than the session may live without it: after that there is nothing to
+        release, and no right to commit.
+        """
+        deadline_ms = self._clock.now_ms() + self._leave_timeout_ms
+        while not self._store.connected:
+            left_ms = deadline_ms - self._clock.now_ms()
+            message = self.mailbox.get(left_ms) if left_ms > 0 else None
+            if message is None or isinstance(message, ev.SessionEnded):
+                return
+            self._backlog.append(message)
+
+    def _die(self, error: BaseException) -> None:
+        """Handle an unexpected error: drop all claims and fail every stream."""
+        self._steps.fence()
+        failure = ConsumerClosed(f"{self}: the control thread died: {error!r}")
+        failure.__cause__ = error
+        if self._joining is not None:
+            self._joining.reply.fail(failure)
+        if self._subscription is not None:
+            for queue in self._subscription.queues():
+                queue.fail(failure)
+        self._end_streams()
+
+    def _refuse_the_rest(self) -> None:
+        """Refuse every message that still awaits a reply; ``done`` is set, so no more follow."""
+        closed = ConsumerClosed(f"{self}: shut down")
+        if self._joining is not None:
+            self._joining.reply.fail(closed)
+            self._joining = None
+        for message in (self._close, *self._backlog, *self.mailbox.drain()):
+            match message:
+                case CloseRequest(reply=end_reply) | WithdrawRequest(reply=end_reply):
+                    end_reply.give(None)
+                case CommitRequest(reply=commit_reply):
+                    commit_reply.fail(closed)
+                case CommitAheadRequest(reply=ahead_reply):
+                    ahead_reply.give(value=False)
+                case JoinRequest(reply=join_reply):
+                    join_reply.fail(closed)
+                case ControlTask():
+                    message.refuse(closed)
+                case _:
+                    pass
+
+    def __str__(self) -> str:
+        return f"group {self._group_id}"

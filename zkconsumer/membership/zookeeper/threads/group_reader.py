@@ -1,0 +1,144 @@
+"""Reads the group for a round of rebalancing, and in an audit what is wrong with it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.assignment.filtering import FilterRefused
+from zkconsumer.assignment.filters import expand
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.connector.subscription import StreamSubscription
+from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
+from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import Observation, OrphansSeen
+from zkconsumer.zk.nodes import Malformed, Registration
+from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
+from zkconsumer.zk.store import Watch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReading:
+    """What a ``GroupReader`` needs."""
+
+    consumer_id: str
+    exclude_internal_topics: bool
+    registry: GroupRegistry
+    claims: OwnedClaims
+    observation: Observation
+    trigger: Callable[[ev.RebalanceCause], None]
+
+
+class GroupReader:
+    """Reads the group and sets its watches. Thread: control."""
+
+    def __init__(self, context: GroupReading) -> None:
+        self._context = context
+        # One watch per cause for good: a new one per read would pile up on nodes that never change.
+        self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
+        self._problems = GroupProblems(context.consumer_id)
+        self._orphans: tuple[TopicPartition, ...] = ()
+        self._has_read = False
+
+    def read(self, step: ev.ReadGroup, subscription: StreamSubscription) -> ev.GroupRead:
+        """Read everything that a rebalance is computed from.
+
+        Raises:
+            ZkConsumerError: ZooKeeper could not be read.
+        """
+        registry = self._context.registry
+        snapshot = registry.read_group(
+            watches=self._group_watches(subscription), expand=self._topics_of
+        )
+        # A filter of our own that takes too much would leave us out as malformed: raise its reason.
+        self._expand(subscription.registration(0), snapshot.all_topics)
+        view = self._view(snapshot)
+        self._has_read = True
+        registered = self._is_ours(snapshot, subscription)
+        if registered:
+            # Without our registration our topics may be missing for that reason alone.
+            self._problems.report(snapshot, subscription, view)
+        if step.audit:
+            self._report_orphans(view)
+        return ev.GroupRead(
+            round=step.round,
+            view=view,
+            registered=registered,
+            held=registry.still_ours(step.check),
+            broker_count=len(snapshot.brokers),
+            stopped=self._context.claims.stopped() if step.audit else frozenset(),
+            recreated=self._context.claims.of_former_topics(snapshot.topic_czxids),
+        )
+
+    def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:
+        """Return whether our registration is there and holds what we wrote.
+
+        A registration that an operator edited names threads without a queue here: it counts as gone
+        and is written again.
+        """
+        registration = snapshot.members.get(self._context.consumer_id)
+        ours = subscription.registration(0)
+        return (
+            registration is not None
+            and registration.pattern is ours.pattern
+            and dict(registration.subscription) == dict(ours.subscription)
+        )
+
+    def _watch_for(self, cause: ev.RebalanceCause) -> Watch:
+        return lambda _path, _event: self._context.trigger(cause)
+
+    def _group_watches(self, subscription: StreamSubscription) -> GroupWatches:
+        return GroupWatches(
+            members=self.watches[ev.RebalanceCause.MEMBERS],
+            topics=self.watches[ev.RebalanceCause.TOPICS],
+            topic_list=self.watches[ev.RebalanceCause.TOPIC_LIST]
+            if subscription.wildcard
+            else None,
+            brokers=self.watches[ev.RebalanceCause.BROKERS],
+        )
+
+    def _view(self, snapshot: GroupSnapshot) -> GroupView:
+        members = {
+            consumer_id: MemberSubscription(self._expand(registration, snapshot.all_topics))
+            for consumer_id, registration in snapshot.members.items()
+        }
+        return GroupView(members=members, partitions=snapshot.topics)
+
+    def _expand(self, registration: Registration, topics: tuple[str, ...]) -> Mapping[str, int]:
+        return expand(registration, topics, exclude_internal=self._context.exclude_internal_topics)
+
+    def _topics_of(
+        self, registration: Registration, topics: tuple[str, ...]
+    ) -> tuple[str, ...] | Malformed:
+        """Return the topics a member reads, or ``Malformed`` if that can't be known.
+
+        A pattern that only the original's members may understand keeps us from joining: a share
+        taken on a guess would be taken from them. A member that already works goes on without the
+        other one: if it stopped, the partitions of departed members would stay unread.
+        """
+        try:
+            return tuple(self._expand(registration, topics))
+        except FilterRefused as refused:
+            if not refused.is_unusable and not self._has_read:
+                raise
+            return Malformed(str(refused))
+
+    def _report_orphans(self, view: GroupView) -> None:
+        """Report the partitions without an owner, if they changed.
+
+        Our share of them is claimed in this round. The others are for other members to claim: they
+        show that a member is in trouble.
+        """
+        owned = self._context.registry.owned_partitions(list(view.partitions))
+        orphans = tuple(
+            TopicPartition(topic, number)
+            for topic, numbers in sorted(view.partitions.items())
+            for number in numbers
+            if number not in owned[topic]
+        )
+        if orphans != self._orphans:
+            self._orphans = orphans
+            self._context.observation.report(OrphansSeen(orphans))
