@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from zkconsumer.connector.connector import ZookeeperConsumerConnector
     from zkconsumer.consumer.kafka_consumer import KafkaConsumer
     from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
-    from zkconsumer.membership.zookeeper.threads.listener_calls import ConsumerRebalanceListener
+    from zkconsumer.membership.listener import ConsumerRebalanceListener
     from zkconsumer.observe import MemberName, Observer
     from zkconsumer.records.consumer_record import ConsumerRecord
     from zkconsumer.records.transactions import IsolationLevel
@@ -127,7 +127,7 @@ __all__ = [
 _LATER = {
     "Blacklist": "assignment.filters",
     "ConsumerConfig": "config",
-    "ConsumerRebalanceListener": "connector.listener",
+    "ConsumerRebalanceListener": "membership.listener",
     "ConsumerRecord": "records.consumer_record",
     "ConsumerSettings": "config_typed",
     "DefaultSerializer": "serializer",

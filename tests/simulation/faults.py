@@ -4,7 +4,6 @@ Each is a small mutation that somebody might make by mistake.
 """
 
 from tests.simulation.product import Product, Swap
-from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.membership.zookeeper import assembly as member
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.plan import RebalancePlan
@@ -15,6 +14,7 @@ from zkconsumer.membership.zookeeper.threads.control import ControlThread
 from zkconsumer.membership.zookeeper.threads.group_reader import GroupReader
 from zkconsumer.membership.zookeeper.threads.messages import Message
 from zkconsumer.membership.zookeeper.threads.steps import RebalanceSteps
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.zk.registry import GroupWatches
 
 Actions = tuple[ev.Action, ...]

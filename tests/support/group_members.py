@@ -1,11 +1,14 @@
 """Members of a coordinator group as tests use them: a handler that keeps notes, a poll loop."""
 
+import random
 import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.membership.coordinator.assembly import MemberEnvironment, build_member
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.polled.member import GroupMember
@@ -98,16 +101,24 @@ class MemberInTest:
         self._closed = False
         self.scope = ThreadScope(name)
         self.cluster = cluster
-        self.member = GroupMember(
+        threads = build_member(
             GroupTerms(group_id=group_id, settings=settings),
-            dialer=dialer,
-            cluster=cluster,
-            view=lambda: cluster.view(None, timeout_ms=1_000),
+            MemberEnvironment(
+                dialer=dialer,
+                cluster=cluster,
+                wake=self.wakeup.set,
+                request_timeout_ms=request_timeout_ms,
+                on_group_topics=self.group_topics.append,
+                clock=SystemClock(),
+                random=random.random,
+            ),
+        )
+        self.member = GroupMember(
+            threads,
             handler=self.handler,
+            view=lambda: cluster.view(None, timeout_ms=1_000),
             scope=self.scope,
-            wake=self.wakeup.set,
             request_timeout_ms=request_timeout_ms,
-            on_group_topics=self.group_topics.append,
         )
 
     def __enter__(self) -> Self:

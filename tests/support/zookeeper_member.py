@@ -11,8 +11,10 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.consumer.zookeeper_settings import consumer_config
 from zkconsumer.membership.protocol import Partitions, RevocationKind
-from zkconsumer.membership.zookeeper.polled import open_zookeeper_group
+from zkconsumer.membership.zookeeper.configured import OpenZookeeperSession
+from zkconsumer.membership.zookeeper.polled import ZookeeperGroup, open_zookeeper_group
 from zkconsumer.model import TopicPartition
 from zkconsumer.zk.store import ZkStore
 
@@ -20,6 +22,13 @@ TIMEOUT_MS = 20_000
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 Heard = tuple[str, frozenset[int]]
 """``revoked``, ``lost`` or ``assigned``, and partition numbers."""
+
+
+def open_group(config: PollConfig, connect: OpenZookeeperSession) -> ZookeeperGroup:
+    """Open a group as a ``KafkaConsumer`` with these settings does."""
+    return open_zookeeper_group(
+        consumer_config(config), max_poll_interval_ms=config.max_poll_interval_ms, connect=connect
+    )
 
 
 def in_memory() -> Group:
@@ -68,9 +77,7 @@ class PolledMember:
                 **settings,
             },
         )
-        self.membership = open_zookeeper_group(config, connect=connect).member(
-            self, self.wakeup.signal
-        )
+        self.membership = open_group(config, connect).member(self, self.wakeup.signal)
         (self.store,) = stores
 
     def give_up(self, partitions: Partitions, why: RevocationKind) -> None:

@@ -2,21 +2,21 @@
 
 import logging
 import random
-import socket
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
-from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.configured import (
+    OpenZookeeperSession,
+    new_consumer_id,
+    rebalance_settings,
+)
 from zkconsumer.membership.zookeeper.threads.control import ControlThread
 from zkconsumer.membership.zookeeper.threads.listener_calls import ListenerCalls
 from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
@@ -85,33 +85,6 @@ class ConnectorComponents:
             left += scope.close(max(0, deadline_ms - self.clock.now_ms()))
         if left:
             log.error("%s: still running after %d ms: %s", self.consumer_id, timeout_ms, left)
-
-
-def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
-    """Return the member's name: group, host, milliseconds, eight hex digits of a random UUID.
-
-    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, which names its members likewise.
-    """
-    if config.consumer_id is not None:
-        return f"{config.group_id}_{config.consumer_id}"
-    upper_half = f"{uuid.uuid4().int >> 64:x}"
-    return f"{config.group_id}_{socket.gethostname()}-{clock.wall_ms()}-{upper_half[:8]}"
-
-
-class OpenZookeeperSession(Protocol):
-    """The function that opens a ZooKeeper session; see ``kazoo_store.connect``."""
-
-    def __call__(
-        self,
-        zookeeper_connect: str,
-        /,
-        *,
-        session_timeout_ms: int,
-        connection_timeout_ms: int,
-        security: ZookeeperSecurity,
-    ) -> ZkStore:
-        """Connect."""
-        ...
 
 
 def assemble(
@@ -246,18 +219,4 @@ def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> Membe
         auto_commit_interval_ms=config.auto_commit_interval_ms,
         delivery=Delivery(config.delivery),
         leave_timeout_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
-    )
-
-
-def rebalance_settings(
-    config: ConsumerConfig, consumer_id: str, store: ZkStore
-) -> RebalanceSettings:
-    """Return the rebalance settings of the configuration, for the session in force."""
-    return RebalanceSettings(
-        consumer_id=consumer_id,
-        strategy=config.partition_assignment_strategy,
-        max_retries=config.rebalance_max_retries,
-        backoff_ms=config.rebalance_backoff_ms,
-        session_timeout_ms=store.negotiated_timeout_ms,
-        audit_interval_ms=config.owner_audit_interval_ms,
     )

@@ -5,7 +5,6 @@ Source: Kafka 0.8.2.2 ``TopicCount``, ``StaticTopicCount`` and ``WildcardTopicCo
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cluster.topic_names import legal_topic
@@ -13,32 +12,6 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.zk.nodes import Pattern, Registration
-
-
-class StreamSubscription(Protocol):
-    """A static or by-filter subscription with the queues of its streams."""
-
-    @property
-    def wildcard(self) -> bool:
-        """Whether topics created later may match."""
-        ...
-
-    @property
-    def static_topics(self) -> tuple[str, ...]:
-        """The topics named; empty for a filter."""
-        ...
-
-    def registration(self, timestamp_ms: int) -> Registration:
-        """Return the content of the registration node."""
-        ...
-
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
-        """Return the queue of the stream that reads a thread's partition."""
-        ...
-
-    def queues(self) -> tuple[StreamQueue, ...]:
-        """Return all queues, each once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

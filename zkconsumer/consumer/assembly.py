@@ -23,8 +23,10 @@ from zkconsumer.consumer.session import PollSession, SessionSettings
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.consumer.zookeeper_settings import consumer_config
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.coordinator.assembly import MemberEnvironment, build_member
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.polled.member import GroupMember
 from zkconsumer.membership.no_group import NoGroup
@@ -71,7 +73,8 @@ def assemble(
     """Wire the components up. Connect to no broker, and to ZooKeeper only if it keeps the group.
 
     Raises:
-        ConfigError: the TLS or SASL settings don't work; or see ``open_zookeeper_group``.
+        ConfigError: the TLS or SASL settings don't work; or see ``consumer_config``
+            and ``open_zookeeper_group``.
         RegistryError: ZooKeeper does not respond.
     """
     clock = clock or SystemClock()
@@ -86,7 +89,12 @@ def assemble(
         # The connector and kazoo take a third of the import time; few consumers need them.
         from zkconsumer.membership.zookeeper.polled import open_zookeeper_group  # noqa: PLC0415
 
-        zookeeper = open_zookeeper_group(config, clock=clock, security=security)
+        zookeeper = open_zookeeper_group(
+            consumer_config(config),
+            max_poll_interval_ms=config.max_poll_interval_ms,
+            clock=clock,
+            security=security,
+        )
         brokers = zookeeper.brokers
     terms = WindowTerms(config.metrics_num_samples, config.metrics_sample_window_ms)
     measures = Measures(terms, clock)
@@ -241,21 +249,28 @@ def _membership(  # noqa: PLR0913, PLR0917 - one part each
         return zookeeper.member(session, wakeup.signal)
     if config.group_id is None:
         return NoGroup(session, view)
-    return GroupMember(
+    threads = build_member(
         GroupTerms(
             group_id=config.group_id,
             settings=group_settings_of(config),
             rack_id=config.client_rack or None,
         ),
-        dialer=network.dialer,
-        cluster=network.client,
-        view=view,
+        MemberEnvironment(
+            dialer=network.dialer,
+            cluster=network.client,
+            wake=wakeup.signal,
+            request_timeout_ms=config.request_timeout_ms,
+            on_group_topics=session.watch_for_group,
+            clock=clock,
+            random=random.random,
+        ),
+    )
+    return GroupMember(
+        threads,
         handler=session,
+        view=view,
         scope=scope,
-        wake=wakeup.signal,
         request_timeout_ms=config.request_timeout_ms,
-        on_group_topics=session.watch_for_group,
-        clock=clock,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from zkconsumer.errors import IllegalArgumentError
-from zkconsumer.membership.zookeeper.threads.listener_calls import ConsumerRebalanceListener
+from zkconsumer.membership.listener import ConsumerRebalanceListener
 from zkconsumer.model import TopicPartition
 
 __all__ = ["ConsumerRebalanceListener", "ListenerInvoker", "PollListener"]

@@ -59,15 +59,6 @@ def consumer_config(config: PollConfig) -> ConsumerConfig:
     )
 
 
-def grace_ms(config: ConsumerConfig) -> int:
-    """Return how long a rebalance waits for the caller's next poll, and its listener.
-
-    Scala members give up after ``rebalance.max.retries`` tries, ``rebalance.backoff.ms`` apart:
-    half of that leaves the other half for the claims.
-    """
-    return max(1, config.rebalance_max_retries * config.rebalance_backoff_ms // 2)
-
-
 def _strategy(config: PollConfig) -> str:
     known = [name for name in config.strategies if name in _STRATEGIES]
     if not known:

@@ -9,17 +9,22 @@ Source: Kafka ``ConsumerCoordinator``, which does this in the original.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from enum import Enum
 from typing import Protocol
 
-from zkconsumer.membership.coordinator.core.events import RevocationKind
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-
-__all__ = ["CommitDone", "Membership", "OwnershipHandler", "RevocationKind"]
 
 Partitions = frozenset[TopicPartition]
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 CommitDone = Callable[[Offsets, Exception | None], object]
 """Called with the outcome of an asynchronous commit: the offsets, and the error or None."""
+
+
+class RevocationKind(Enum):
+    """Why partitions are given up."""
+
+    REVOKED = "still ours: commit, then call on_partitions_revoked"
+    LOST = "others may have them: commit nothing, call on_partitions_lost"
 
 
 class OwnershipHandler(Protocol):

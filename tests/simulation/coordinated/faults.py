@@ -15,6 +15,7 @@ from zkconsumer.membership.coordinator.core.identity import MemberIdentity
 from zkconsumer.membership.coordinator.core.membership import MembershipCore
 from zkconsumer.membership.coordinator.core.ownership import Ownership, Partitions
 from zkconsumer.membership.coordinator.core.steps import PendingStep, Steps
+from zkconsumer.membership.protocol import RevocationKind
 
 
 def _at_once(_: CoordinatedView, target: Shares) -> Shares:
@@ -74,10 +75,10 @@ def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) 
     self.confirmed(now_ms + 300)
 
 
-def _takes_first(self: Ownership) -> tuple[Partitions, ev.RevocationKind] | None:
+def _takes_first(self: Ownership) -> tuple[Partitions, RevocationKind] | None:
     """It would read on what others get next."""
     if self._lost:
-        return self._give(self.owned), ev.RevocationKind.LOST
+        return self._give(self.owned), RevocationKind.LOST
     return None
 
 

@@ -16,6 +16,7 @@ from tests.support.group_world import SESSION_MS, Client, GroupWorld, SendCommit
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import MembershipState
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
 Offsets = tuple[tuple[TopicPartition, int], ...]
@@ -98,14 +99,14 @@ class ReadingWorld(GroupWorld):
         client: Client,
         round_: int,
         partitions: frozenset[TopicPartition],
-        why: ev.RevocationKind,
+        why: RevocationKind,
     ) -> None:
         reader = self.reader(client)
         offsets = self._done(client, partitions)
         for tp in partitions:
             reader.positions.pop(tp, None)
             reader.done.pop(tp, None)
-        if why is ev.RevocationKind.REVOKED and self._send_commit(client, offsets):
+        if why is RevocationKind.REVOKED and self._send_commit(client, offsets):
             reader.callback = round_
         else:
             client.todo.append(ev.CallbackDone(round_))

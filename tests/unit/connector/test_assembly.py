@@ -13,8 +13,9 @@ from zkconsumer.build_info import build_info
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
-from zkconsumer.connector.assembly import assemble, new_consumer_id
+from zkconsumer.connector.assembly import assemble
 from zkconsumer.errors import RegistryError
+from zkconsumer.membership.zookeeper.configured import new_consumer_id
 from zkconsumer.observe import Created, Event, MemberName
 from zkconsumer.records import engine
 from zkconsumer.scope import ThreadScope

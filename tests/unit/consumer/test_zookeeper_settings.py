@@ -3,7 +3,7 @@
 import pytest
 
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.zookeeper_settings import consumer_config, grace_ms
+from zkconsumer.consumer.zookeeper_settings import consumer_config
 from zkconsumer.errors import ConfigError
 
 
@@ -66,13 +66,6 @@ def test_settings_of_streams_say_what_to_give_instead(key: str, advice: str) -> 
     """Rather than being passed over in silence."""
     with pytest.raises(ConfigError, match=rf"{key} is a setting of streams; .*{advice}"):
         consumer_config(config(**{key: "1"}))
-
-
-def test_the_grace_is_half_of_what_a_scala_member_waits() -> None:
-    """The defaults: four tries, two seconds apart."""
-    assert grace_ms(consumer_config(config())) == 4_000
-    short = config(rebalance_max_retries=1, rebalance_backoff_ms=1)
-    assert grace_ms(consumer_config(short)) == 1
 
 
 def test_settings_without_effect_are_noted(caplog: pytest.LogCaptureFixture) -> None:

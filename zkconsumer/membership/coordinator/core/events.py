@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from zkconsumer.assignment.coordinated.strategy import Shares
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
 
@@ -186,13 +187,6 @@ Event = CallerEvent | CoordinatorEvent | StepResult
 
 
 # --- actions -----------------------------------------------------------------------------------
-
-
-class RevocationKind(Enum):
-    """Why partitions are given up."""
-
-    REVOKED = "still ours: commit, then call on_partitions_revoked"
-    LOST = "others may have them: commit nothing, call on_partitions_lost"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from zkconsumer.membership.coordinator.core.pauses import Pauses
 from zkconsumer.membership.coordinator.core.search import CoordinatorSearch
 from zkconsumer.membership.coordinator.core.states import HEARTBEATS, GroupSettings, MembershipState
 from zkconsumer.membership.coordinator.core.steps import PendingStep, Steps
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
 _LEAVING = 0
@@ -401,7 +402,7 @@ class MembershipCore:
             if in_poll:
                 self._ownership.give_up(giving)
                 round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)
-                self._actions.append(ev.RevokePartitions(round_, giving, ev.RevocationKind.REVOKED))
+                self._actions.append(ev.RevokePartitions(round_, giving, RevocationKind.REVOKED))
             return
         if self._now_ms < self._join_pauses.until_ms:
             return

@@ -5,7 +5,7 @@ another, or *void* at once when the generation ends (then the listener gets it a
 """
 
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode
-from zkconsumer.membership.coordinator.core.events import RevocationKind
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
 Partitions = frozenset[TopicPartition]

@@ -1,28 +1,17 @@
 """A member of a coordinator's group, as the poll API sees it."""
 
 import logging
-import random as random_module
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import ConfigError, ConsumerClosed, GroupFailed
+from zkconsumer.errors import ConsumerClosed, GroupFailed
+from zkconsumer.membership.coordinator.assembly import MemberThreads
 from zkconsumer.membership.coordinator.core import events as ev
-from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.commit_job import CommitJob
 from zkconsumer.membership.coordinator.core.read_job import ReadJob
-from zkconsumer.membership.coordinator.core.terms import GroupTerms
-from zkconsumer.membership.coordinator.threads.coordinator_connection import (
-    CoordinatorConnection,
-    CoordinatorFinder,
-    Dialer,
-)
 from zkconsumer.membership.coordinator.threads.counts import CoordinatorGroupCounts
-from zkconsumer.membership.coordinator.threads.group_thread import GroupThread
-from zkconsumer.membership.coordinator.threads.join_thread import JoinThread
-from zkconsumer.membership.coordinator.threads.member_session import MemberSession
-from zkconsumer.membership.protocol import CommitDone, Offsets, OwnershipHandler
+from zkconsumer.membership.protocol import CommitDone, Offsets, OwnershipHandler, RevocationKind
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import Mailbox, ThreadScope
 
@@ -41,10 +30,6 @@ _FLUSH_MS = 5_000
 """How long revoked partitions wait for commits under way: as long as a broker does."""
 
 
-def _nothing(_: frozenset[str]) -> None:
-    """Ignore the topics."""
-
-
 class GroupMember:
     """``Membership`` in a coordinator's group; or only its offsets, without a subscription.
 
@@ -52,45 +37,28 @@ class GroupMember:
     ends a connect or a coordinator lookup that hangs.
 
     Args:
-        terms: the group, and its settings.
-        dialer: opens connections to brokers.
-        cluster: finds the coordinator, and the topics that a leader assigns.
-        view: returns the latest view of the cluster, for ``topics_changed``.
+        threads: the member's.
         handler: called when partitions come and go, in the caller's thread.
-        scope: owns the two threads.
-        wake: wakes the caller's thread. Thread: any.
-        request_timeout_ms: ``request.timeout.ms``; also of asynchronous commits.
-        on_group_topics: called with the topics of all members when we assign them, and with none
-            when we no longer do: they must be watched, too. Thread: one of the member's.
-        clock: the time.
-        random: returns numbers in [0, 1).
+        view: returns the latest view of the cluster, for ``topics_changed``.
+        scope: owns the two threads, which are started.
+        request_timeout_ms: ``request.timeout.ms`` of asynchronous commits.
 
     Attributes:
         counts: what happened, for metrics.
-
-    Raises:
-        ConfigError: a strategy does not exist.
     """
 
-    def __init__(  # noqa: PLR0913 - one part a line, all by name
+    def __init__(
         self,
-        terms: GroupTerms,
+        threads: MemberThreads,
         *,
-        dialer: Dialer,
-        cluster: CoordinatorFinder,
-        view: Callable[[], ClusterView],
         handler: OwnershipHandler,
+        view: Callable[[], ClusterView],
         scope: ThreadScope,
-        wake: Callable[[], None],
         request_timeout_ms: int,
-        on_group_topics: Callable[[frozenset[str]], None] = _nothing,
-        clock: Clock | None = None,
-        random: Callable[[], float] = random_module.random,
     ) -> None:
-        problem = requests.strategies_problem(terms.settings.strategies)
-        if problem is not None:
-            raise ConfigError(problem)
-        self._clock = clock or SystemClock()
+        self._threads = threads
+        self._session = threads.session
+        self._clock = threads.session.clock
         self._handler = handler
         self._view = view
         self._request_timeout_ms = request_timeout_ms
@@ -98,21 +66,8 @@ class GroupMember:
         self._closed = False
         self._running_callbacks = False
         self._dead: GroupFailed | None = None
-        self._session = session = MemberSession(
-            terms,
-            clock=self._clock,
-            random=random,
-            wake=wake,
-            join_connection=CoordinatorConnection(dialer),
-            group_connection=CoordinatorConnection(dialer),
-        )
-        self.counts: CoordinatorGroupCounts = session.counts
-        self._group = GroupThread(session, cluster, request_timeout_ms=request_timeout_ms)
-        self._join = JoinThread(
-            session, cluster, request_timeout_ms=request_timeout_ms, on_group_topics=on_group_topics
-        )
-        scope.spawn("group", self._group.run, stop=self._group.stop, on_error=self._broken)
-        scope.spawn("join", self._join.run, stop=self._join.stop, on_error=self._broken)
+        self.counts: CoordinatorGroupCounts = threads.session.counts
+        threads.start(scope, self._broken)
 
     # --- state --------------------------------------------------------------------------
 
@@ -177,8 +132,7 @@ class GroupMember:
             self._leave(self._clock.now_ms() + timeout_ms)
         finally:
             self._closed = True
-            self._group.stop()
-            self._join.stop()
+            self._threads.stop()
             with self._session.lock:
                 for job in self._session.reads:
                     job.end(ConsumerClosed("the consumer was closed"))
@@ -236,9 +190,7 @@ class GroupMember:
             self._session.take_over(call)
             return partial(self._handler.take_over, call.added, call.owned)
         give_up = partial(self._handler.give_up, call.partitions, call.why)
-        return (
-            partial(self._then_flush, give_up) if call.why is ev.RevocationKind.REVOKED else give_up
-        )
+        return partial(self._then_flush, give_up) if call.why is RevocationKind.REVOKED else give_up
 
     def _then_flush(self, work: Callable[[], None]) -> None:
         """Flush after it, even if the caller's code failed; not after an interrupt (Ctrl-C)."""

@@ -28,6 +28,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorLocation,
 )
 from zkconsumer.membership.coordinator.threads.counts import CoordinatorGroupCounts
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
 from zkconsumer.scope import Mailbox
@@ -360,7 +361,7 @@ class MemberSession:
         self.claims.void()
         self.calls.clear()
         if self._taken_over:
-            self.calls.append(ev.RevokePartitions(0, self._taken_over, ev.RevocationKind.LOST))
+            self.calls.append(ev.RevokePartitions(0, self._taken_over, RevocationKind.LOST))
 
     def _receive(self, event: ev.Event) -> None:
         before = self._core.identity.generation

@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import OpenZookeeperSession, new_consumer_id, rebalance_settings
-from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.zookeeper_settings import consumer_config, grace_ms
 from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.protocol import OwnershipHandler
 from zkconsumer.membership.zookeeper.assembly import (
@@ -20,6 +17,11 @@ from zkconsumer.membership.zookeeper.assembly import (
     MemberSettings,
     MemberWorld,
     build_member,
+)
+from zkconsumer.membership.zookeeper.configured import (
+    OpenZookeeperSession,
+    new_consumer_id,
+    rebalance_settings,
 )
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
@@ -85,7 +87,7 @@ class ZookeeperGroup:
             wakeup.put(None)
             wake()
 
-        bridge = Bridge(signal, grace_ms=grace_ms(config), clock=clock)
+        bridge = Bridge(signal, grace_ms=rebalance_grace_ms(config), clock=clock)
         security = self._security
         registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
         offsets = wire_offsets(config, store, registry, clock, security=security)
@@ -151,8 +153,9 @@ class ZookeeperGroup:
 
 
 def open_zookeeper_group(
-    config: PollConfig,
+    config: ConsumerConfig,
     *,
+    max_poll_interval_ms: int,
     clock: Clock | None = None,
     connect: OpenZookeeperSession = kazoo_store.connect,
     observers: Sequence[Observer] = (),
@@ -161,38 +164,47 @@ def open_zookeeper_group(
     """Connect to ``zookeeper_connect``; write nothing, start no thread of ours.
 
     Args:
-        config: with ``zookeeper_connect`` and ``group_id``.
+        config: the settings of the member; those of fetching are not used.
+        max_poll_interval_ms: the member leaves when no poll comes for so long.
         clock: for pauses and time-outs.
         connect: opens the session.
         observers: receive the group's events, as those of a connector.
         security: of all connections to brokers.
 
     Raises:
-        ConfigError: a setting can't be used with a ZooKeeper group.
+        ConfigError: see ``kazoo_store.connect``.
         RegistryError: ZooKeeper does not respond, or no broker is registered there.
     """
-    settings = consumer_config(config)
     store = connect(
-        settings.zookeeper_connect,
-        session_timeout_ms=settings.zookeeper_session_timeout_ms,
-        connection_timeout_ms=settings.zookeeper_connection_timeout_ms,
-        security=settings.zookeeper_security,
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+        security=config.zookeeper_security,
     )
     try:
-        brokers = live_brokers(store, settings.zookeeper_connect, security.protocol)
+        brokers = live_brokers(store, config.zookeeper_connect, security.protocol)
         return ZookeeperGroup(
-            settings,
+            config,
             store,
             brokers,
-            max_poll_interval_ms=config.max_poll_interval_ms,
+            max_poll_interval_ms=max_poll_interval_ms,
             clock=clock or SystemClock(),
             observers=observers,
             security=security,
         )
     except BaseException:
         # Nothing else would end the session.
-        store.close(settings.shutdown_timeout_ms)
+        store.close(config.shutdown_timeout_ms)
         raise
+
+
+def rebalance_grace_ms(config: ConsumerConfig) -> int:
+    """Return how long a rebalance waits for the caller's next poll, and its listener.
+
+    Scala members give up after ``rebalance.max.retries`` tries, ``rebalance.backoff.ms`` apart:
+    half of that leaves the other half for the claims.
+    """
+    return max(1, config.rebalance_max_retries * config.rebalance_backoff_ms // 2)
 
 
 def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
-from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.errors import ConsumerClosed, RebalanceFailed
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
@@ -32,6 +31,7 @@ from zkconsumer.membership.zookeeper.threads.messages import (
 )
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.membership.zookeeper.threads.steps import RebalanceSteps
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.scope import Mailbox
 from zkconsumer.zk.store import ZkStore
 

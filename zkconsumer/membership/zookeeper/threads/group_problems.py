@@ -7,7 +7,7 @@ import logging
 from typing import Final
 
 from zkconsumer.assignment.group_view import GroupView
-from zkconsumer.connector.subscription import StreamSubscription
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.zk.registry import GroupSnapshot
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from zkconsumer.assignment.filtering import FilterRefused
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Observation, OrphansSeen
 from zkconsumer.zk.nodes import Malformed, Registration

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.reply import Reply
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from zkconsumer.clock import Clock
-from zkconsumer.connector.subscription import StreamSubscription
 from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.core import events as ev
@@ -17,6 +16,7 @@ from zkconsumer.membership.zookeeper.threads.commits import OffsetCommitter, Off
 from zkconsumer.membership.zookeeper.threads.group_reader import GroupReader, GroupReading
 from zkconsumer.membership.zookeeper.threads.listener_calls import ListenerCalls
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Observation, PositionReset
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore

@@ -4,6 +4,7 @@ from tests.support.lone_member import A0, A1, B0, TOPICS, Member, eager, of_kind
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
+from zkconsumer.membership.protocol import RevocationKind
 
 
 def test_nothing_happens_before_the_first_poll() -> None:
@@ -83,7 +84,7 @@ def test_an_eager_member_gives_up_all_before_it_joins_and_in_a_poll() -> None:
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
-    assert (given.partitions, given.why) == (parts(A0, B0), ev.RevocationKind.REVOKED)
+    assert (given.partitions, given.why) == (parts(A0, B0), RevocationKind.REVOKED)
     assert member.core.owned == frozenset()
     (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
@@ -112,7 +113,7 @@ def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again()
     assert member.core.owned == parts(A0, A1)
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
-    assert (given.partitions, given.why) == (parts(A1), ev.RevocationKind.REVOKED)
+    assert (given.partitions, given.why) == (parts(A1), RevocationKind.REVOKED)
     (taken,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(taken, ev.TakeOver)
     assert (taken.added, taken.owned) == (parts(B0), parts(A0, B0))
@@ -174,7 +175,7 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
     back, given = member.poll()
     assert isinstance(back, ev.Notice)
     assert isinstance(given, ev.RevokePartitions)
-    assert (given.partitions, given.why) == (parts(A0), ev.RevocationKind.LOST)
+    assert (given.partitions, given.why) == (parts(A0), RevocationKind.LOST)
     (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.cause) == ("", ev.JoinReason.CAME_BACK)
@@ -204,7 +205,7 @@ def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
     member.take(parts(A0))
     given, leave = member.notify(ev.Leave())
     assert isinstance(given, ev.RevokePartitions)
-    assert given.why is ev.RevocationKind.REVOKED
+    assert given.why is RevocationKind.REVOKED
     assert leave == ev.SendLeave("me", "the consumer is being closed")
     assert member.core.next_deadline_ms() is None
 

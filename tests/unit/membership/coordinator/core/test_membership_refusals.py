@@ -8,6 +8,7 @@ from tests.support.lone_member import A0, TOPICS, Member, of_kind, parts
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
+from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
 
@@ -23,7 +24,7 @@ def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str)
     assert member.core.owned == frozenset()
     (given,) = member.poll()
     assert isinstance(given, ev.RevokePartitions)
-    assert given.why is ev.RevocationKind.LOST
+    assert given.why is RevocationKind.LOST
     (join,) = member.notify(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.owned) == (member_id, frozenset())

@@ -4,11 +4,12 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkStore
 from tests.support.control_bench import Group
-from tests.support.zookeeper_member import in_memory
+from tests.support.zookeeper_member import in_memory, open_group
+from zkconsumer.config import ConsumerConfig
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.errors import ConfigError, RegistryError
-from zkconsumer.membership.zookeeper.polled import open_zookeeper_group
+from zkconsumer.membership.zookeeper.polled.group import rebalance_grace_ms
 from zkconsumer.model import Broker
 from zkconsumer.zk.store import ZkStore
 
@@ -53,7 +54,7 @@ def test_the_brokers_are_those_of_zookeeper() -> None:
     """No setting names them; and nothing is written as long as nobody joins."""
     group = in_memory()
     door = Door(group)
-    opened = open_zookeeper_group(config(), connect=door)
+    opened = open_group(config(), door)
     assert list(opened.brokers) == [Broker(0, "h", 9092)]
     assert group.ids() == []
     opened.close()
@@ -68,10 +69,10 @@ def test_without_brokers_there_is_nothing_to_poll_from() -> None:
     with pytest.raises(
         RegistryError, match=r"No broker is registered in zk:1: .* all of its brokers are down"
     ):
-        open_zookeeper_group(config(), connect=door)
+        open_group(config(), door)
     group.write("/brokers/ids/7", b'{"host":null,"port":-1,"endpoints":["SSL://h:9093"]}')
     with pytest.raises(RegistryError, match="no PLAINTEXT listener"):
-        open_zookeeper_group(config(), connect=door)
+        open_group(config(), door)
     assert [one.connected for one in door.opened] == [False, False]
 
 
@@ -79,5 +80,13 @@ def test_a_wrong_setting_is_told_before_anything_is_opened() -> None:
     """Whatever the server."""
     door = Door(in_memory())
     with pytest.raises(ConfigError, match="delivery is a setting of streams"):
-        open_zookeeper_group(config(delivery="scala"), connect=door)
+        open_group(config(delivery="scala"), door)
     assert door.opened == []
+
+
+def test_the_grace_is_half_of_what_a_scala_member_waits() -> None:
+    """The defaults: four tries, two seconds apart."""
+    place = {"zookeeper.connect": "zk:1", "group.id": "g"}
+    assert rebalance_grace_ms(ConsumerConfig(place)) == 4_000
+    short = ConsumerConfig({**place, "rebalance.max.retries": 1, "rebalance.backoff.ms": 1})
+    assert rebalance_grace_ms(short) == 1

@@ -1,0 +1,96 @@
+"""Wires up a coordinator's member: the session that its two threads share, and their bodies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ConfigError
+from zkconsumer.membership.coordinator.core import requests
+from zkconsumer.membership.coordinator.core.terms import GroupTerms
+from zkconsumer.membership.coordinator.threads.coordinator_connection import (
+    CoordinatorConnection,
+    CoordinatorFinder,
+    Dialer,
+)
+from zkconsumer.membership.coordinator.threads.group_thread import GroupThread
+from zkconsumer.membership.coordinator.threads.join_thread import JoinThread
+from zkconsumer.membership.coordinator.threads.member_session import MemberSession
+from zkconsumer.scope import ThreadScope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberEnvironment:
+    """What a member needs of its consumer.
+
+    Attributes:
+        dialer: opens connections to brokers.
+        cluster: finds the coordinator, and the topics that a leader assigns.
+        wake: wakes the caller's thread. Thread: any.
+        request_timeout_ms: ``request.timeout.ms``; also of asynchronous commits.
+        on_group_topics: called with the topics of all members when we assign them, and with none
+            when we no longer do: they must be watched, too. Thread: one of the member's.
+        clock: the time.
+        random: returns numbers in [0, 1).
+    """
+
+    dialer: Dialer
+    cluster: CoordinatorFinder
+    wake: Callable[[], None]
+    request_timeout_ms: int
+    on_group_topics: Callable[[frozenset[str]], None]
+    clock: Clock
+    random: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberThreads:
+    """A member that is ready to run."""
+
+    session: MemberSession
+    group: GroupThread
+    join: JoinThread
+
+    def start(self, scope: ThreadScope, on_error: Callable[[BaseException], None]) -> None:
+        """Start both threads.
+
+        Args:
+            scope: owns them.
+            on_error: called when one of them died.
+        """
+        scope.spawn("group", self.group.run, stop=self.group.stop, on_error=on_error)
+        scope.spawn("join", self.join.run, stop=self.join.stop, on_error=on_error)
+
+    def stop(self) -> None:
+        """End both threads soon, whatever the network does. Thread: any."""
+        self.group.stop()
+        self.join.stop()
+
+
+def build_member(terms: GroupTerms, environment: MemberEnvironment) -> MemberThreads:
+    """Wire a member up; start nothing.
+
+    Raises:
+        ConfigError: a strategy does not exist.
+    """
+    problem = requests.strategies_problem(terms.settings.strategies)
+    if problem is not None:
+        raise ConfigError(problem)
+    session = MemberSession(
+        terms,
+        clock=environment.clock,
+        random=environment.random,
+        wake=environment.wake,
+        join_connection=CoordinatorConnection(environment.dialer),
+        group_connection=CoordinatorConnection(environment.dialer),
+    )
+    timeout_ms = environment.request_timeout_ms
+    return MemberThreads(
+        session=session,
+        group=GroupThread(session, environment.cluster, request_timeout_ms=timeout_ms),
+        join=JoinThread(
+            session,
+            environment.cluster,
+            request_timeout_ms=timeout_ms,
+            on_group_topics=environment.on_group_topics,
+        ),
+    )
