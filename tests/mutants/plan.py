@@ -10,7 +10,7 @@ from tests.mutants.sites import Module, Mutant
 from tests.mutants.swap import Change, change_between
 
 TOP = Path(__file__).parents[2]
-PACKAGES = ("connector", "group", "fetch", "offsets", "zk", "records")
+PACKAGES = ("connector", "membership", "fetch", "offsets", "zk", "records")
 TESTS = (
     *(f"tests/unit/{name}" for name in (*PACKAGES, "streams", "consumer", "status", "metrics")),
     "tests/contracts",
@@ -35,7 +35,10 @@ UNIT_MARKS = "not sandbox and not docker and not zk and not spark and not alone"
 SERVER_MARKS = "zk and not sandbox and not alone"
 
 LEFT_OUT = (
-    *(f"tests/unit/consumer/{name}test_interrupts.py" for name in ("", "coordination/")),
+    *(
+        f"tests/unit/{name}test_interrupts.py"
+        for name in ("consumer/", "membership/coordinator/polled/")
+    ),
     "tests/unit/consumer/test_waiting.py",
     "tests/unit/streams/test_interrupted_stream.py",
     "tests/unit/streams/test_interrupted_reader.py",

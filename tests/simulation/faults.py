@@ -4,7 +4,7 @@ Each is a small mutation that somebody might make by mistake.
 """
 
 from tests.simulation.product import Product, Swap
-from zkconsumer.membership.zookeeper import assembly as member
+from zkconsumer.membership.zookeeper import assembly
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.plan import RebalancePlan
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
@@ -237,7 +237,7 @@ class StaysRegisteredWhenLeaving(ControlThread):
 
 
 REBALANCE_FAULTS: dict[str, Product] = {
-    fault.__name__: Product(swaps=(Swap(member, "RebalanceCore", fault),))
+    fault.__name__: Product(swaps=(Swap(assembly, "RebalanceCore", fault),))
     for fault in (
         BelievesLateNews,
         LoadsBeforeClaiming,
@@ -252,11 +252,11 @@ REBALANCE_FAULTS: dict[str, Product] = {
     )
 }
 REBALANCE_FAULTS |= {
-    fault.__name__: Product(swaps=(Swap(member, "RebalanceSteps", fault),))
+    fault.__name__: Product(swaps=(Swap(assembly, "RebalanceSteps", fault),))
     for fault in (CommitsAfterwards, CommitsNothing, DoesNotRevoke, StartsFromMemory)
 }
 REBALANCE_FAULTS |= {
-    fault.__name__: Product(swaps=(Swap(member, "ControlThread", fault),))
+    fault.__name__: Product(swaps=(Swap(assembly, "ControlThread", fault),))
     for fault in (ForgetsTriggers, LosesTheBacklog, StaysRegisteredWhenLeaving)
 }
 REBALANCE_FAULTS |= {

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.simulation.product import Product, Swap
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.membership.zookeeper import assembly as member
+from zkconsumer.membership.zookeeper import assembly
 from zkconsumer.membership.zookeeper.threads import commits
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -174,11 +174,11 @@ FAULTS_BELOW: dict[str, Product] = {
     "HearsNoAnswers": Product(swaps=(Swap(DeliveryGate, "received", hears_no_answers),)),
     "CommitsAheadNever": Product(stream=CommitsAheadNever),
     "CommitsBelowWhatIsCommitted": Product(
-        swaps=(Swap(member, "CommitRules", Rules(callers=delivered_whatever)),)
+        swaps=(Swap(assembly, "CommitRules", Rules(callers=delivered_whatever)),)
     ),
     "CommitsWhatIsInHand": Product(
-        swaps=(Swap(member, "CommitRules", Rules(automatic=commits.delivered_offset)),)
+        swaps=(Swap(assembly, "CommitRules", Rules(automatic=commits.delivered_offset)),)
     ),
-    "CommitsOneTooFar": Product(swaps=(Swap(member, "CommitRules", Rules(callers=one_too_far)),)),
-    **{name: Product(swaps=(Swap(member, "OwnedClaims", claims),)) for name, claims in _OWN},
+    "CommitsOneTooFar": Product(swaps=(Swap(assembly, "CommitRules", Rules(callers=one_too_far)),)),
+    **{name: Product(swaps=(Swap(assembly, "OwnedClaims", claims),)) for name, claims in _OWN},
 }

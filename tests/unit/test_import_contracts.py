@@ -35,6 +35,18 @@ PLANTS = [
     ("cores", "zkconsumer.records.newcomer", "threading"),
     ("cores", "zkconsumer.assignment.range", "zkconsumer.clock"),
     ("cores", "zkconsumer.membership.zookeeper.core.plan", "zkconsumer.net.tcp"),
+    ("layers", "zkconsumer.connector.connector", "zkconsumer.consumer.parts"),
+    ("layers", "zkconsumer.consumer.assembly", "zkconsumer.connector.assembly"),
+    ("members", *(f"zkconsumer.membership.{name}" for name in ("zookeeper", "coordinator"))),
+    ("members", *(f"zkconsumer.membership.{name}" for name in ("protocol", "no_group"))),
+    *(
+        ("member-shape", *(f"zkconsumer.membership.{name}" for name in names))
+        for names in (
+            ("zookeeper.core.plan", "zookeeper.threads.control"),
+            ("coordinator.threads.member_session", "coordinator.polled.member"),
+            ("coordinator.newcomer", "coordinator.core.states"),
+        )
+    ),
     ("kazoo", NEW, "kazoo"),
     ("kazoo", "zkconsumer.zk.registry", "kazoo"),
     *(("codecs", NEW, name) for name in ("snappy", "lz4", "zstandard", "cramjam", "isal")),
@@ -48,6 +60,7 @@ PLANTS = [
     ("pyspark", "zkconsumer.drain.runner", "py4j"),
     ("no-groups-in-spark", "zkconsumer.spark.task", "zkconsumer.connector.connector"),
     ("no-groups-in-spark", "zkconsumer.drain.runner", "zkconsumer.membership.zookeeper.core.plan"),
+    ("no-groups-in-spark", "zkconsumer.drain.runner", "zkconsumer.consumer.kafka_consumer"),
     *(
         ("connections", NEW, f"zkconsumer.net.{name}")
         for name in ("connection", "sasl", "version_search")

@@ -22,7 +22,6 @@ from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
-    StreamSubscription,
     check_filter,
     check_offsets,
     check_stream_count,
@@ -39,6 +38,7 @@ from zkconsumer.membership.zookeeper.threads.messages import (
     Message,
     WithdrawRequest,
 )
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security_of import security_of
 from zkconsumer.observe import Observer

@@ -23,7 +23,6 @@ from zkconsumer.consumer.session import PollSession, SessionSettings
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
-from zkconsumer.consumer.zookeeper_settings import consumer_config
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.coordinator.assembly import MemberEnvironment, build_member
@@ -33,6 +32,7 @@ from zkconsumer.membership.no_group import NoGroup
 from zkconsumer.membership.protocol import Membership
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.security_of import security_of
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
@@ -86,15 +86,7 @@ def assemble(
     zookeeper = None
     brokers: Sequence[Broker] = config.bootstrap_brokers()
     if config.zookeeper_connect is not None:
-        # The connector and kazoo take a third of the import time; few consumers need them.
-        from zkconsumer.membership.zookeeper.polled import open_zookeeper_group  # noqa: PLC0415
-
-        zookeeper = open_zookeeper_group(
-            consumer_config(config),
-            max_poll_interval_ms=config.max_poll_interval_ms,
-            clock=clock,
-            security=security,
-        )
+        zookeeper = _open_zookeeper(config, clock, security)
         brokers = zookeeper.brokers
     terms = WindowTerms(config.metrics_num_samples, config.metrics_sample_window_ms)
     measures = Measures(terms, clock)
@@ -115,6 +107,21 @@ def assemble(
         if zookeeper is not None:
             zookeeper.close()
         raise
+
+
+def _open_zookeeper(
+    config: PollConfig, clock: Clock, security: SecuritySettings
+) -> "ZookeeperGroup":
+    # That member and kazoo take a third of the import time; few consumers need them.
+    from zkconsumer.consumer.zookeeper_settings import consumer_config  # noqa: PLC0415
+    from zkconsumer.membership.zookeeper.polled import open_zookeeper_group  # noqa: PLC0415
+
+    return open_zookeeper_group(
+        consumer_config(config),
+        max_poll_interval_ms=config.max_poll_interval_ms,
+        clock=clock,
+        security=security,
+    )
 
 
 def _wire(

@@ -1,8 +1,8 @@
 """A member of a ZooKeeper group, as the poll API sees it.
 
-The connector's control thread works as always; a ``Bridge`` turns its actions into notices, which
-the caller's thread processes in ``poll``. Deliverable partitions are read from the claims
-themselves, which end when the control thread gives them up, or the session ends.
+The control thread works as it does for a connector; a ``Bridge`` turns its actions into notices,
+which the caller's thread processes in ``poll``. Deliverable partitions are read from the claims,
+which end when the control thread gives them up, or the session ends.
 """
 
 import logging

@@ -10,9 +10,9 @@ from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
-    StreamSubscription,
 )
 from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.zk.registry import GroupSnapshot
