@@ -285,6 +285,7 @@ def parts_of(
         fork_guard=ForkGuard(member.consumer_id),
         listener=member.listener,
         measuring=measuring,
+        clock=clock,
     )
 
 

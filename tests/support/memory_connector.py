@@ -6,6 +6,7 @@ from tests.support.control_bench import ControlledMember, parts_of
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.connector.member_calls import MemberCalls
 
 
 class MemoryConnector(ZookeeperConsumerConnector):
@@ -19,8 +20,6 @@ class MemoryConnector(ZookeeperConsumerConnector):
         }
         self.config = ConsumerConfig(None, **{**defaults, **settings})
         self.member = member
-        self._clock = SystemClock()
-        self._control = member.control
-        self._parts = parts_of(member, clock=self._clock)
-        self._created = False
-        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
+        self._parts = parts_of(member, clock=SystemClock())
+        self._calls = MemberCalls(self.config, self._parts)
+        self._calls.start()

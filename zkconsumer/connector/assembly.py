@@ -5,34 +5,31 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.forking import ForkGuard
-from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
 from zkconsumer.membership.zookeeper.configured import (
+    MemberContext,
     OpenZookeeperSession,
+    configured_member,
+    member_context,
     new_consumer_id,
-    rebalance_settings,
 )
 from zkconsumer.membership.zookeeper.threads.control import ControlThread
 from zkconsumer.membership.zookeeper.threads.listener_calls import ListenerCalls
-from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
-from zkconsumer.membership.zookeeper.threads.messages import Message, ThreadDied
-from zkconsumer.membership.zookeeper.threads.session_events import listen
+from zkconsumer.membership.zookeeper.threads.messages import ThreadDied
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
-from zkconsumer.observe import Created, MemberName, Observation, Observer
-from zkconsumer.offsets.wiring import OffsetSide, wire_offsets
-from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.observe import MemberName, Observer
+from zkconsumer.offsets.wiring import OffsetSide
+from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.poison import PoisonPolicy
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import require_cluster
-from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
 log = logging.getLogger(__name__)
@@ -133,46 +130,27 @@ def _wire(
     consumer_id = new_consumer_id(config, clock)
     name = MemberName(config.group_id, consumer_id)
     measuring = Measuring(name, client_id=config.client_id, clock=clock, random=random.random)
-    observation = Observation(name, (LoggingObserver(), measuring, *observers))
-    info = build_info()
-    observation.report(Created(**info.labels(), why=info.why))
-    fork_guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
-    streaming = _streaming(config, store, clock, observation, fork_guard)
-    registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
-    offsets = wire_offsets(config, store, registry, clock, security=security)
-    fetch_scope = ThreadScope(consumer_id)
-    mailbox: Mailbox[Message] = Mailbox()
-    fetching = wire_fetching(
+    context = member_context(
         config,
-        registry,
-        fetch_scope,
+        name=name,
+        store=store,
         clock=clock,
-        observation=observation,
-        on_death=lambda error: mailbox.put(ThreadDied(error)),
+        observers=(measuring, *observers),
         security=security,
     )
-    member = build_member(
-        _settings(config, consumer_id, store),
-        MemberWorld(
-            store=store,
-            registry=registry,
-            offset_store=offsets.store,
-            fetching=fetching,
-            clock=clock,
-            random=random.random,
-            observation=observation,
-            mailbox=mailbox,
-        ),
+    streaming = _streaming(context)
+    fetch_scope = ThreadScope(consumer_id)
+    fetching = wire_fetching(
+        config,
+        context.registry,
+        fetch_scope,
+        clock=clock,
+        observation=context.observation,
+        on_death=lambda error: context.mailbox.put(ThreadDied(error)),
+        security=security,
     )
+    member = configured_member(context, fetching, auto_commit=config.auto_commit_enable)
     measuring.watch(member.claims.reading, fetching.brokers)
-    listen(
-        store,
-        mailbox.put,
-        claims=member.claims,
-        gate=streaming.gate,
-        interrupt=offsets.interrupt,
-        observation=observation,
-    )
     return ConnectorComponents(
         consumer_id=consumer_id,
         store=store,
@@ -180,43 +158,25 @@ def _wire(
         control_scope=ThreadScope(consumer_id),
         fetch_scope=fetch_scope,
         streaming=streaming,
-        offsets=offsets,
-        fork_guard=fork_guard,
+        offsets=context.offsets,
+        fork_guard=context.fork_guard,
         listener=member.listener,
         measuring=measuring,
         clock=clock,
     )
 
 
-def _streaming(
-    config: ConsumerConfig,
-    store: ZkStore,
-    clock: Clock,
-    observation: Observation,
-    fork_guard: ForkGuard,
-) -> Streaming:
-    allowed_ms = store.negotiated_timeout_ms * config.zookeeper_silence_percent // 100
+def _streaming(context: MemberContext) -> Streaming:
+    config, clock = context.config, context.clock
     return Streaming(
         clock=clock,
-        gate=DeliveryGate(clock, allowed_ms, observation, fork_guard),
+        gate=context.gate,
         delivery=Delivery(config.delivery),
         poison=PoisonPolicy.of(
             config.poison_policy,
             config.poison_dead_letter_file,
             clock=clock,
-            observation=observation,
+            observation=context.observation,
         ),
         budget=ByteBudget(config.queued_max_bytes),
-    )
-
-
-def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:
-    return MemberSettings(
-        group_id=config.group_id,
-        rebalance=rebalance_settings(config, consumer_id, store),
-        exclude_internal_topics=config.exclude_internal_topics,
-        auto_commit=config.auto_commit_enable,
-        auto_commit_interval_ms=config.auto_commit_interval_ms,
-        delivery=Delivery(config.delivery),
-        leave_timeout_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
     )

@@ -18,6 +18,7 @@ from zkconsumer.config_spec import shown
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.measuring.mbeans import MBean, mbeans
 from zkconsumer.connector.measuring.numbers import ConnectorNumbers
+from zkconsumer.connector.member_calls import MemberCalls
 from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.connector.subscription import (
     FilterSubscription,
@@ -27,23 +28,12 @@ from zkconsumer.connector.subscription import (
     check_stream_count,
     check_topic_counts,
 )
-from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.errors import ConfigError
 from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListener
-from zkconsumer.membership.zookeeper.threads.messages import (
-    CloseRequest,
-    CommitAheadRequest,
-    CommitRequest,
-    JoinRequest,
-    Message,
-    WithdrawRequest,
-)
-from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security_of import security_of
 from zkconsumer.observe import Observer
 from zkconsumer.printable import shortlist
-from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.stream import KafkaStream
 
@@ -93,16 +83,14 @@ class ZookeeperConsumerConnector:
         if not isinstance(config, ConsumerConfig):
             raise ConfigError(f"{type(config).__name__} is no configuration: give a ConsumerConfig")
         self.config = config
-        self._clock = SystemClock()
         security = security_of(
             config, ssl_context=ssl_context, token_provider=sasl_oauth_token_provider
         )
         self._parts: ConnectorComponents = assemble(
-            config, self._clock, observers=observers, security=security
+            config, SystemClock(), observers=observers, security=security
         )
-        self._control = self._parts.control
-        self._created = False
-        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
+        self._calls = MemberCalls(config, self._parts)
+        self._calls.start()
 
     @property
     def consumer_id(self) -> str:
@@ -160,10 +148,10 @@ class ZookeeperConsumerConnector:
         Thread: any, once.
         """
         check_topic_counts(topic_counts)
-        self._claim_creation()
+        self._calls.claim_creation()
         streams = self._streams()
         queues = {topic: streams.new_queues(count) for topic, count in topic_counts.items()}
-        self._join(StaticSubscription(queues))
+        self._calls.join(StaticSubscription(queues))
         self._subscription = f"topics [{shortlist(topic_counts)}]"
         return {
             topic: streams.new_streams(of_topic, topic, key_decoder, value_decoder)
@@ -230,10 +218,10 @@ class ZookeeperConsumerConnector:
         """
         check_filter(topic_filter)
         check_stream_count(num_streams, f"filter {topic_filter.pattern}")
-        self._claim_creation()
+        self._calls.claim_creation()
         streams = self._streams()
         queues = streams.new_queues(num_streams)
-        self._join(FilterSubscription(topic_filter, queues))
+        self._calls.join(FilterSubscription(topic_filter, queues))
         self._subscription = f"{type(topic_filter).__name__}({shown(topic_filter.pattern)})"
         return streams.new_streams(queues, None, key_decoder, value_decoder)
 
@@ -250,7 +238,7 @@ class ZookeeperConsumerConnector:
 
         Thread: any, before the streams are created.
         """
-        self._check_fresh()
+        self._calls.check_fresh()
         self._parts.listener.listener = listener
 
     def commit_offsets(
@@ -280,13 +268,7 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
         """
         self._parts.fork_guard.check()
-        request = CommitRequest(check_offsets(offsets), retry_on_failure)
-        if self._control.is_current:
-            self._control.commit(request)
-        else:
-            self._send(request)
-        count, _ = request.reply.wait(None)
-        return count or 0
+        return self._calls.commit(check_offsets(offsets), retry=retry_on_failure)
 
     async def commit_offsets_async(
         self,
@@ -333,25 +315,7 @@ class ZookeeperConsumerConnector:
         Thread: any, and any signal handler.
         """
         self._parts.fork_guard.check()
-        timeout_ms = self.config.shutdown_timeout_ms
-        deadline_ms = self._clock.now_ms() + timeout_ms
-        self._parts.offsets.stop_fetching()
-        request = CloseRequest()
-        self._control.mailbox.put(request)
-        if self._control.is_current:
-            # This thread can't wait for itself, and shutdown may never be called again.
-            closer = ThreadScope(self.consumer_id)
-            closer.spawn("closer", partial(self._close, request, deadline_ms), stop=lambda: None)
-        else:
-            self._close(request, deadline_ms)
-
-    def _close(self, request: CloseRequest, deadline_ms: int) -> None:
-        """Wait until the member has left, then end the threads and the session."""
-        if not self._control.done:
-            # Keep some of the time for ending what did not stop in order.
-            timeout_ms = max(0, deadline_ms - self._clock.now_ms())
-            request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
-        self._parts.close(max(0, deadline_ms - self._clock.now_ms()))
+        self._calls.shut_down()
 
     def metrics(self) -> dict[str, MBean]:
         """Return the attributes of each of the original's MBeans, by MBean name. Thread: any.
@@ -367,7 +331,7 @@ class ZookeeperConsumerConnector:
     @property
     def closed(self) -> bool:
         """Whether the member has left, or its control thread has died. Thread: any."""
-        return self._control.done
+        return self._parts.control.done
 
     def numbers(self) -> ConnectorNumbers:
         """Return all measurements as values, the original's and ours; works after the shutdown.
@@ -387,7 +351,7 @@ class ZookeeperConsumerConnector:
         kind, group = type(self).__name__, shown(self.config.group_id)
         if self._parts.fork_guard.forked:
             state = "forked"
-        elif self._control.done:
+        elif self._parts.control.done:
             state = "closed"
         else:
             state = self._subscription or "no streams"
@@ -406,71 +370,5 @@ class ZookeeperConsumerConnector:
             return  # a child process exiting with an error: do not hide it behind ConsumerForked
         self.shutdown()
 
-    def _claim_creation(self) -> None:
-        self._check_fresh()
-        self._created = True
-
-    def _check_fresh(self) -> None:
-        self._parts.fork_guard.check()
-        if self._control.done:
-            raise self._closed()
-        if self._created:
-            raise MessageStreamsExist(
-                f"group {self.config.group_id}: the streams of {self.consumer_id} exist already; "
-                "create another connector"
-            )
-
-    def _closed(self) -> ConsumerClosed:
-        return ConsumerClosed(f"group {self.config.group_id}: shut down")
-
-    def _send(self, message: Message) -> None:
-        """Put a message into the mailbox; the control thread replies, even while it ends.
-
-        Raises:
-            ConsumerClosed: the control thread has ended.
-            ConsumerForked: this is a child of the connector's process.
-        """
-        self._parts.fork_guard.check()
-        if self._control.done:
-            raise self._closed()
-        self._control.mailbox.put(message)
-        if self._control.done:
-            raise self._closed()
-
-    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit `offset` before a stream hands a chunk over; return False if it must not."""
-        request = CommitAheadRequest(claim, offset)
-        try:
-            self._send(request)
-        except ConsumerClosed:
-            return False  # the stream's end is in its queue
-        done, _ = request.reply.wait(None)
-        return bool(done)
-
-    def _join(self, subscription: StreamSubscription) -> None:
-        request = JoinRequest(subscription)
-        config = self.config
-        tries_ms = config.rebalance_max_retries * (
-            config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
-        )
-        limit_ms = tries_ms + config.zookeeper_connection_timeout_ms
-        try:
-            self._send(request)
-            _, joined = request.reply.wait(limit_ms)
-        except BaseException:
-            self._withdraw(request)
-            raise
-        if not joined:
-            self._withdraw(request)
-            raise RebalanceFailed(
-                f"group {config.group_id}: not joined within {limit_ms} ms: is ZooKeeper at "
-                f"{config.zookeeper_connect} reachable?"
-            )
-
-    def _withdraw(self, join: JoinRequest) -> None:
-        """Leave the group after an error or Ctrl-C: a member without readers must own nothing."""
-        self._control.mailbox.put(WithdrawRequest(join))
-        self._created = False
-
     def _streams(self) -> StreamMaker:
-        return StreamMaker(self.config, self._parts, self._commit_ahead)
+        return StreamMaker(self.config, self._parts, self._calls.commit_ahead)

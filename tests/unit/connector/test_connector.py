@@ -162,7 +162,7 @@ def test_shutting_down_is_idempotent_from_any_thread(connector: MemoryConnector)
     assert scope.close(10_000) == []
     assert scope.first_error() is None
     connector.shutdown()
-    assert connector._control.done
+    assert connector.closed
 
 
 def test_shutting_down_ends_streams_that_wait_in_other_threads(connector: MemoryConnector) -> None:
@@ -217,7 +217,7 @@ def test_a_signal_handler_may_shut_down_while_the_main_thread_waits_for_it(
     finally:
         assert scope.close(5_000) == []
         signal.signal(signal.SIGUSR1, before)
-    assert connector._control.done
+    assert connector.closed
 
 
 def every_line(run_at: Callable[[int], bool], *, step: int = 1) -> int:
@@ -236,7 +236,7 @@ def test_a_signal_handler_may_shut_down_inside_a_shutdown() -> None:
         connector = MemoryConnector(ControlledMember(group, "a"))
         connector.create_message_streams({"t": 1})
         interrupted = interrupt_at_line(line, connector.shutdown, connector.shutdown)
-        assert connector._control.done
+        assert connector.closed
         assert (group.ids(), group.owners()) == ([], {})
         return interrupted
 

@@ -36,7 +36,7 @@ def test_commits_are_tried_again_unless_the_caller_says_otherwise(
 
     named = {T0: OffsetAndMetadata(5)}
     with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
-        monkeypatch.setattr(connector, "_send", send)
+        monkeypatch.setattr(connector._calls, "_send", send)
         assert connector.commit_offsets(named, **reported) == 3
         assert asyncio.run(connector.commit_offsets_async(named, **reported)) == 3
         assert asyncio.run(connector.commit_offsets_async(None, **reported)) == 3

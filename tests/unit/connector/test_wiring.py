@@ -14,13 +14,14 @@ from tests.support.chunks import ListSink
 from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector import assembly, fetch_wiring
+from zkconsumer.connector import fetch_wiring
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.membership.zookeeper import configured
 from zkconsumer.membership.zookeeper.assembly import (
     MemberRuntime,
     MemberSettings,
@@ -65,7 +66,7 @@ def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) ->
         seen.append((settings, world, build_member(settings, world)))
         return seen[-1][2]
 
-    monkeypatch.setattr(assembly, "build_member", noting)
+    monkeypatch.setattr(configured, "build_member", noting)
     parts = assembled(
         consumer_id="c1",
         partition_assignment_strategy="roundrobin",

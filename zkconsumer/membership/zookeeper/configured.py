@@ -1,13 +1,35 @@
-"""A ZooKeeper member from its configuration: its name, its session, its settings."""
+"""A ZooKeeper member from its configuration: its name, its session, what its face shares."""
 
+import random
 import socket
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.config_zookeeper import ZookeeperSecurity
+from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.zookeeper.assembly import (
+    MemberRuntime,
+    MemberSettings,
+    MemberWorld,
+    build_member,
+)
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
+from zkconsumer.membership.zookeeper.threads.messages import Message
+from zkconsumer.membership.zookeeper.threads.session_events import listen
+from zkconsumer.membership.zookeeper.threads.steps import Fetching
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.observe import Created, MemberName, Observation, Observer
+from zkconsumer.offsets.wiring import OffsetSide, wire_offsets
+from zkconsumer.scope import Mailbox
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
 
@@ -27,6 +49,32 @@ class OpenZookeeperSession(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberContext:
+    """What a member shares with the face above it.
+
+    Attributes:
+        name: group and consumer id.
+        observation: receives every event.
+        registry: the group, its members and brokers in ZooKeeper.
+        offsets: the stores of ``offsets.storage``.
+        fork_guard: refuses calls in forked children.
+        gate: shuts while ZooKeeper is silent.
+        mailbox: the control thread's.
+    """
+
+    config: ConsumerConfig
+    store: ZkStore
+    clock: Clock
+    name: MemberName
+    observation: Observation
+    registry: GroupRegistry
+    offsets: OffsetSide
+    fork_guard: ForkGuard
+    gate: DeliveryGate
+    mailbox: Mailbox[Message] = field(default_factory=Mailbox)
+
+
 def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
     """Return the member's name: group, host, milliseconds, eight hex digits of a random UUID.
 
@@ -38,15 +86,93 @@ def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
     return f"{config.group_id}_{socket.gethostname()}-{clock.wall_ms()}-{upper_half[:8]}"
 
 
-def rebalance_settings(
-    config: ConsumerConfig, consumer_id: str, store: ZkStore
-) -> RebalanceSettings:
-    """Return the rebalance settings of the configuration, for the session in force."""
-    return RebalanceSettings(
-        consumer_id=consumer_id,
-        strategy=config.partition_assignment_strategy,
-        max_retries=config.rebalance_max_retries,
-        backoff_ms=config.rebalance_backoff_ms,
-        session_timeout_ms=store.negotiated_timeout_ms,
-        audit_interval_ms=config.owner_audit_interval_ms,
+def member_context(
+    config: ConsumerConfig,
+    *,
+    name: MemberName,
+    store: ZkStore,
+    clock: Clock,
+    observers: Sequence[Observer],
+    security: SecuritySettings,
+) -> MemberContext:
+    """Make what a member needs before it can be wired up; write nothing, start nothing.
+
+    Args:
+        config: all settings.
+        name: see ``new_consumer_id``.
+        store: the session.
+        clock: for pauses and deadlines.
+        observers: receive every event, ``Created`` at once.
+        security: of connections to the group's coordinator; names the listeners of brokers.
+    """
+    observation = Observation(name, (LoggingObserver(), *observers))
+    info = build_info()
+    observation.report(Created(**info.labels(), why=info.why))
+    fork_guard = ForkGuard(f"consumer {name.consumer_id} of group {config.group_id}")
+    registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
+    silence_ms = store.negotiated_timeout_ms * config.zookeeper_silence_percent // 100
+    return MemberContext(
+        config=config,
+        store=store,
+        clock=clock,
+        name=name,
+        observation=observation,
+        registry=registry,
+        offsets=wire_offsets(config, store, registry, clock, security=security),
+        fork_guard=fork_guard,
+        gate=DeliveryGate(clock, silence_ms, observation, fork_guard),
+    )
+
+
+def configured_member(
+    context: MemberContext, fetching: Fetching, *, auto_commit: bool
+) -> MemberRuntime:
+    """Wire the member up, and subscribe it to the events of its session.
+
+    Args:
+        context: see ``MemberContext``.
+        fetching: gets the claims.
+        auto_commit: whether the control thread commits by itself.
+    """
+    member = build_member(
+        _settings(context, auto_commit=auto_commit),
+        MemberWorld(
+            store=context.store,
+            registry=context.registry,
+            offset_store=context.offsets.store,
+            fetching=fetching,
+            clock=context.clock,
+            random=random.random,
+            observation=context.observation,
+            mailbox=context.mailbox,
+        ),
+    )
+    listen(
+        context.store,
+        context.mailbox.put,
+        claims=member.claims,
+        gate=context.gate,
+        interrupt=context.offsets.interrupt,
+        observation=context.observation,
+    )
+    return member
+
+
+def _settings(context: MemberContext, *, auto_commit: bool) -> MemberSettings:
+    config, session_ms = context.config, context.store.negotiated_timeout_ms
+    return MemberSettings(
+        group_id=config.group_id,
+        rebalance=RebalanceSettings(
+            consumer_id=context.name.consumer_id,
+            strategy=config.partition_assignment_strategy,
+            max_retries=config.rebalance_max_retries,
+            backoff_ms=config.rebalance_backoff_ms,
+            session_timeout_ms=session_ms,
+            audit_interval_ms=config.owner_audit_interval_ms,
+        ),
+        exclude_internal_topics=config.exclude_internal_topics,
+        auto_commit=auto_commit,
+        auto_commit_interval_ms=config.auto_commit_interval_ms,
+        delivery=Delivery(config.delivery),
+        leave_timeout_ms=min(session_ms, config.shutdown_timeout_ms // 2),
     )

@@ -4,40 +4,27 @@ In two steps, since a poll engine needs the brokers from ZooKeeper, and the hand
 needs that engine.
 """
 
-import random
 from collections.abc import Callable, Sequence
 
-from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.protocol import OwnershipHandler
-from zkconsumer.membership.zookeeper.assembly import (
-    MemberRuntime,
-    MemberSettings,
-    MemberWorld,
-    build_member,
-)
 from zkconsumer.membership.zookeeper.configured import (
     OpenZookeeperSession,
+    configured_member,
+    member_context,
     new_consumer_id,
-    rebalance_settings,
 )
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
 from zkconsumer.membership.zookeeper.polled.member import MemberComponents, ZookeeperMember
 from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
-from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
-from zkconsumer.membership.zookeeper.threads.session_events import listen
 from zkconsumer.model import Broker
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
-from zkconsumer.observe import Created, MemberName, Observation, Observer
-from zkconsumer.offsets.wiring import OffsetSide, wire_offsets
+from zkconsumer.observe import MemberName, Observer
 from zkconsumer.scope import Mailbox, ThreadScope
-from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers
-from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
 
@@ -75,53 +62,41 @@ class ZookeeperGroup:
             wake: wakes the caller's thread; called from any thread, must only notify.
         """
         config, store, clock = self._config, self._store, self._clock
-        consumer_id = new_consumer_id(config, clock)
-        name = MemberName(config.group_id, consumer_id)
-        counts = ZookeeperGroupCounts()
-        observation = Observation(name, (LoggingObserver(), counts, *self._observers))
-        info = build_info()
-        observation.report(Created(**info.labels(), why=info.why))
-        wakeup: Mailbox[None] = Mailbox()
+        counts, wakeup = ZookeeperGroupCounts(), Mailbox[None]()
 
         def signal() -> None:
             wakeup.put(None)
             wake()
 
-        bridge = Bridge(signal, grace_ms=rebalance_grace_ms(config), clock=clock)
-        security = self._security
-        registry = GroupRegistry(store, config.group_id, protocol=security.protocol)
-        offsets = wire_offsets(config, store, registry, clock, security=security)
-        member = build_member(
-            _settings(config, consumer_id, store),
-            MemberWorld(
-                store=store,
-                registry=registry,
-                offset_store=offsets.store,
-                fetching=bridge,
-                clock=clock,
-                random=random.random,
-                observation=observation,
-            ),
+        context = member_context(
+            config,
+            name=MemberName(config.group_id, new_consumer_id(config, clock)),
+            store=store,
+            clock=clock,
+            observers=(counts, *self._observers),
+            security=self._security,
         )
+        context.gate.add_waker(signal)
+        bridge = Bridge(signal, grace_ms=rebalance_grace_ms(config), clock=clock)
+        # Only the caller's thread knows what was handed out: it commits.
+        member = configured_member(context, bridge, auto_commit=False)
         bridge.control = member.control
         member.control.life = watch = PollWatch(self._max_poll_interval_ms, clock)
         member.listener.listener = bridge
         member.listener.on_lost = bridge.lost
-        gate = self._gate(consumer_id, member, offsets, observation)
-        gate.add_waker(signal)
         return ZookeeperMember(
             MemberComponents(
                 group_id=config.group_id,
-                consumer_id=consumer_id,
+                consumer_id=context.name.consumer_id,
                 store=store,
                 control=member.control,
                 core=member.core,
                 bridge=bridge,
                 watch=watch,
                 counts=counts,
-                gate=gate,
-                offsets=offsets,
-                scope=ThreadScope(consumer_id),
+                gate=context.gate,
+                offsets=context.offsets,
+                scope=ThreadScope(context.name.consumer_id),
                 clock=clock,
                 signal=signal,
                 wakeup=wakeup,
@@ -132,24 +107,6 @@ class ZookeeperGroup:
     def close(self) -> None:
         """End the session, if no membership was created. Idempotent."""
         self._store.close()
-
-    def _gate(
-        self, consumer_id: str, member: MemberRuntime, offsets: OffsetSide, observation: Observation
-    ) -> DeliveryGate:
-        """Create the gate that shuts while ZooKeeper is silent, and connect it to the session."""
-        config, store = self._config, self._store
-        allowed_ms = store.negotiated_timeout_ms * config.zookeeper_silence_percent // 100
-        guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
-        gate = DeliveryGate(self._clock, allowed_ms, observation, guard)
-        listen(
-            store,
-            member.control.mailbox.put,
-            claims=member.claims,
-            gate=gate,
-            interrupt=offsets.interrupt,
-            observation=observation,
-        )
-        return gate
 
 
 def open_zookeeper_group(
@@ -205,14 +162,3 @@ def rebalance_grace_ms(config: ConsumerConfig) -> int:
     half of that leaves the other half for the claims.
     """
     return max(1, config.rebalance_max_retries * config.rebalance_backoff_ms // 2)
-
-
-def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:
-    return MemberSettings(
-        group_id=config.group_id,
-        rebalance=rebalance_settings(config, consumer_id, store),
-        exclude_internal_topics=config.exclude_internal_topics,
-        # Only the caller's thread knows what was handed out: it commits.
-        auto_commit=False,
-        leave_timeout_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
-    )

@@ -166,4 +166,4 @@ def test_a_shutdown_does_not_wait_for_one_that_never_returns() -> None:
     assert (group.ids(), group.owners()) == ([], {})
     let_go.append(True)
     assert list(stream) == []
-    wait_until(lambda: connector._control.done, timeout_s=5, what="the end of the thread")
+    wait_until(lambda: connector.closed, timeout_s=5, what="the end of the thread")

@@ -1,0 +1,171 @@
+"""Calls of user threads to the member behind a connector, which its control thread executes."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.assembly import ConnectorComponents
+from zkconsumer.errors import ConsumerClosed, MessageStreamsExist, RebalanceFailed
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.threads.messages import (
+    CloseRequest,
+    CommitAheadRequest,
+    CommitRequest,
+    JoinRequest,
+    Message,
+    WithdrawRequest,
+)
+from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import ThreadScope
+
+
+class MemberCalls:
+    """Sends requests to the control thread and waits for its replies. Thread: any.
+
+    Args:
+        config: the connector's configuration.
+        parts: the connector's components; the control thread need not run yet.
+    """
+
+    def __init__(self, config: ConsumerConfig, parts: ConnectorComponents) -> None:
+        self._config = config
+        self._parts = parts
+        self._control = parts.control
+        self._clock = parts.clock
+        self._created = False
+
+    def start(self) -> None:
+        """Start the control thread."""
+        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
+
+    def claim_creation(self) -> None:
+        """Record that streams are created; only one call may.
+
+        Raises:
+            MessageStreamsExist, ConsumerClosed, ConsumerForked: see ``check_fresh``.
+        """
+        self.check_fresh()
+        self._created = True
+
+    def check_fresh(self) -> None:
+        """Check that no streams were created so far.
+
+        Raises:
+            MessageStreamsExist: the streams of this connector were created before.
+            ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+        """
+        self._parts.fork_guard.check()
+        if self._control.done:
+            raise self._shut_down()
+        if self._created:
+            raise MessageStreamsExist(
+                f"group {self._config.group_id}: the streams of {self._parts.consumer_id} exist "
+                "already; create another connector"
+            )
+
+    def join(self, subscription: StreamSubscription) -> None:
+        """Join the group; return when the partitions assigned to this member are being read.
+
+        Raises:
+            RebalanceFailed: no share was got in time; the member has left the group again.
+            ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+        """
+        request = JoinRequest(subscription)
+        config = self._config
+        tries_ms = config.rebalance_max_retries * (
+            config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
+        )
+        limit_ms = tries_ms + config.zookeeper_connection_timeout_ms
+        try:
+            self._send(request)
+            _, joined = request.reply.wait(limit_ms)
+        except BaseException:
+            self._withdraw(request)
+            raise
+        if not joined:
+            self._withdraw(request)
+            raise RebalanceFailed(
+                f"group {config.group_id}: not joined within {limit_ms} ms: is ZooKeeper at "
+                f"{config.zookeeper_connect} reachable?"
+            )
+
+    def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None, *, retry: bool
+    ) -> int:
+        """Commit, also from the rebalance listener; return the number of partitions written.
+
+        Args:
+            offsets: the next offset to read of each partition; None: all that was handed over.
+            retry: retry errors that may pass.
+
+        Raises:
+            OffsetCommitFailed: names the partitions that were not written.
+            ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+        """
+        request = CommitRequest(offsets, retry)
+        if self._control.is_current:
+            self._control.commit(request)
+        else:
+            self._send(request)
+        count, _ = request.reply.wait(None)
+        return count or 0
+
+    def commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
+        """Commit `offset` before a stream hands a chunk over; return False if it must not."""
+        request = CommitAheadRequest(claim, offset)
+        try:
+            self._send(request)
+        except ConsumerClosed:
+            return False  # the stream's end is in its queue
+        done, _ = request.reply.wait(None)
+        return bool(done)
+
+    def shut_down(self) -> None:
+        """Leave the group, then end the threads and the session. Thread: any, any signal handler.
+
+        In the rebalance listener it only requests this, which follows the rebalance.
+        """
+        deadline_ms = self._clock.now_ms() + self._config.shutdown_timeout_ms
+        self._parts.offsets.stop_fetching()
+        request = CloseRequest()
+        self._control.mailbox.put(request)
+        if self._control.is_current:
+            # This thread can't wait for itself, and shutdown may never be called again.
+            closer = ThreadScope(self._parts.consumer_id)
+            closer.spawn("closer", partial(self._close, request, deadline_ms), stop=lambda: None)
+        else:
+            self._close(request, deadline_ms)
+
+    def _close(self, request: CloseRequest, deadline_ms: int) -> None:
+        """Wait until the member has left, then end the threads and the session."""
+        if not self._control.done:
+            # Keep some of the time for ending what did not stop in order.
+            timeout_ms = max(0, deadline_ms - self._clock.now_ms())
+            request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
+        self._parts.close(max(0, deadline_ms - self._clock.now_ms()))
+
+    def _send(self, message: Message) -> None:
+        """Put a message into the mailbox; the control thread replies, even while it ends.
+
+        Raises:
+            ConsumerClosed: the control thread has ended.
+            ConsumerForked: this is a child of the connector's process.
+        """
+        self._parts.fork_guard.check()
+        if self._control.done:
+            raise self._shut_down()
+        self._control.mailbox.put(message)
+        if self._control.done:
+            raise self._shut_down()
+
+    def _withdraw(self, join: JoinRequest) -> None:
+        """Leave the group after an error or Ctrl-C: a member without readers must own nothing."""
+        self._control.mailbox.put(WithdrawRequest(join))
+        self._created = False
+
+    def _shut_down(self) -> ConsumerClosed:
+        return ConsumerClosed(f"group {self._config.group_id}: shut down")
