@@ -14,6 +14,7 @@ from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.bootstrap import connect
 from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
+from zkconsumer.consumer.commit_calls import CommitCalls
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
 from zkconsumer.consumer.described import described_consumer
@@ -21,8 +22,8 @@ from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
-from zkconsumer.consumer.offset_calls import OffsetCalls
 from zkconsumer.consumer.parts import ConsumerComponents
+from zkconsumer.consumer.position_calls import PositionCalls
 from zkconsumer.consumer.settings.confluent_names import advice_on_dict
 from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
 
 
-class KafkaConsumer(ArrowPolls, OffsetCalls, ClusterCalls):
+class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
 
     Other members of its group share the topics with it: a broker coordinates them (0.9 and later),

@@ -15,7 +15,7 @@ from tests.support.poll_callers import A, B, Make, joined, offsets_of
 from tests.support.poll_fakes import FakeParts
 from tests.support.waiting import wait_until
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
-from zkconsumer.consumer import offset_calls
+from zkconsumer.consumer import position_calls
 from zkconsumer.consumer.session import PollSession
 from zkconsumer.errors import ConsumerClosed, IllegalState, NotAssigned, RequestTimedOut
 
@@ -150,7 +150,7 @@ class Seeking:
         self.waits: list[int] = []
         self.meanwhile: Callable[[], object] = lambda: None
         self._pool = pool
-        patch.setattr(offset_calls, "wait_ms", self._wait)
+        patch.setattr(position_calls, "wait_ms", self._wait)
 
     def run(self, call: Callable[[], object]) -> None:
         """Call it in another thread."""

@@ -188,7 +188,7 @@ def test_an_interrupted_good_bye_is_said_all_the_same(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(member.member, "_flush", interrupt)
+        patch.setattr(member.member._calls, "_flush", interrupt)
         with pytest.raises(KeyboardInterrupt):
             member.member.unsubscribe(5_000)
     assert broker.kinds(LeaveGroupRequest)

@@ -1,0 +1,199 @@
+"""The calls of a ``KafkaConsumer`` about commits, and its identity in the group."""
+
+import contextlib
+from collections.abc import Mapping
+from typing import Literal, overload
+
+from zkconsumer.consumer.arguments import partition_of, positions_of, timeout_of
+from zkconsumer.consumer.closing import public_call
+from zkconsumer.consumer.commit_future import CommitFuture
+from zkconsumer.consumer.parts import ConsumerComponents
+from zkconsumer.errors import IllegalArgumentError, IllegalState
+from zkconsumer.membership.protocol import CommitDone, Offsets
+from zkconsumer.model import (
+    ConsumerGroupMetadata,
+    MemberState,
+    OffsetAndMetadata,
+    TopicPartition,
+)
+
+_STATES = {
+    **dict.fromkeys(("unjoined", "outside", "no group"), MemberState.UNJOINED),
+    **dict.fromkeys(("stable", "owning"), MemberState.STABLE),
+}
+"""States of members of both kinds of groups; all others mean a rebalance."""
+
+
+class CommitCalls:
+    """Calls that commit, and that read what is committed."""
+
+    _parts: ConsumerComponents
+
+    @public_call
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit, and wait for the outcome.
+
+        Args:
+            offsets: the *next* offset to read of each partition; None: after everything handed out,
+                including the record that an iteration handed out last.
+            timeout_ms: None: ``default_api_timeout_ms``.
+
+        Raises:
+            CommitFailed: the partitions may have other owners by now; nothing was committed.
+            RebalanceInProgress: poll, then commit again what is still ours.
+            OffsetCommitFailed: some were not committed, or the outcome is unknown; names them.
+            GroupFailed: the group refuses our commits.
+            IllegalState: there is no ``group_id``.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            due = self._due(offsets, bare=False)
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            if due or parts.config.group_id is None:
+                parts.session.membership.commit(due, timeout_ms=limit_ms)
+
+    @public_call
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: CommitDone | None = None,
+    ) -> CommitFuture:
+        """Commit without waiting; commits are done in the order of the calls.
+
+        Args:
+            offsets: see ``commit``.
+            callback: called as ``callback(offsets, error)``, error None on success, from a later
+                ``poll``, ``commit``, ``unsubscribe`` or ``close``, in their thread. None:
+                ``default_offset_commit_callback``.
+
+        Returns:
+            The future outcome.
+
+        Raises:
+            IllegalState: there is no ``group_id``.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            due = self._due(offsets)
+            done = callback or parts.config.objects.default_offset_commit_callback
+            if callback is not None and not callable(callback):
+                raise IllegalArgumentError(
+                    f"callback {callback!r}: give a function of offsets and an error"
+                )
+            future = CommitFuture(self._run_callbacks)
+
+            def received(committed: Offsets, error: Exception | None) -> None:
+                future.notify(committed, error)
+                if done is not None:
+                    done(committed, error)
+
+            if due or parts.config.group_id is None:
+                parts.session.membership.commit_async(due, received)
+            else:
+                future.notify(due, None)
+        return future
+
+    @public_call
+    def _run_callbacks(self) -> None:
+        """Run due callbacks for a caller that reads an outcome without polling."""
+        parts = self._parts
+        if not parts.one_caller.closed:
+            with contextlib.suppress(IllegalState), parts.one_caller:
+                parts.session.membership.run_callbacks()
+
+    @overload
+    def committed(
+        self,
+        partition: TopicPartition,
+        metadata: Literal[False] = False,  # noqa: FBT002 - kafka-python's signature
+        timeout_ms: float | None = None,
+    ) -> int | None: ...
+    @overload
+    def committed(
+        self, partition: TopicPartition, metadata: Literal[True], timeout_ms: float | None = None
+    ) -> OffsetAndMetadata | None: ...
+
+    def committed(
+        self,
+        partition: TopicPartition,
+        metadata: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
+        timeout_ms: float | None = None,
+    ) -> int | OffsetAndMetadata | None:
+        """Return what the group committed last for a partition, ours or not; None: nothing.
+
+        Args:
+            partition: any partition.
+            metadata: whether to return an ``OffsetAndMetadata``, not the offset alone.
+            timeout_ms: None: ``default_api_timeout_ms``.
+
+        Returns:
+            The next offset to read; an ``OffsetAndMetadata`` with ``metadata``; None: nothing.
+
+        Raises:
+            RequestTimedOut: no response came in time.
+            IllegalState: there is no ``group_id``.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: one at a time, as for a poll; a listener or a callback may call it.
+        """
+        found = self._committed(partition, timeout_ms)
+        return found if found is None or metadata else found.offset
+
+    @public_call
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return our present identity in the group.
+
+        A transactional producer hands it on with the offsets that it commits for us, and the
+        coordinator refuses them if others have our partitions by then (KIP-447).
+
+        Returns:
+            Ids and the generation of one moment; a member of none has generation -1.
+
+        Raises:
+            ConsumerClosed: another thread is closing the consumer.
+            ConsumerForked: this is a forked child.
+
+        Thread: any, also while another one polls.
+        """
+        self._parts.one_caller.check_access()
+        config, membership = self._parts.config, self._parts.session.membership
+        while True:
+            found = ConsumerGroupMetadata(
+                group_id=config.group_id,
+                generation_id=membership.generation,
+                member_id=membership.member_id,
+                group_instance_id=config.group_instance_id,
+                state=_STATES.get(membership.state, MemberState.REBALANCING),
+            )
+            # A rebalance in between would mix the member of one generation with another generation.
+            if membership.generation == found.generation_id:
+                return found
+
+    @public_call
+    def _committed(self, partition: object, timeout_ms: float | None) -> OffsetAndMetadata | None:
+        parts = self._parts
+        with parts.one_caller:
+            tp = partition_of(partition)
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            return parts.session.membership.committed((tp,), timeout_ms=limit_ms).get(tp)
+
+    def _due(
+        self, offsets: object, *, bare: bool = True
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        session = self._parts.session
+        if offsets is None:
+            return session.consumed(session.assignment())
+        return positions_of(offsets, bare=bare)
