@@ -1,8 +1,12 @@
 """One drain on two engines: begun by one, killed, finished by the other, and proven by both."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -112,26 +116,84 @@ def test_an_iceberg_table_is_the_local_engines_and_proven_by_both(
     assert proof.partitions == verify_locally(settings.path, cluster=where).partitions
 
 
-def test_what_was_decoded_is_proven_by_spark(
-    spark: SparkSession, cluster: Sandbox, tmp_path: Path
+TAGS = {
+    "type": "record",
+    "name": "Tags",
+    "fields": [
+        {"name": "list", "type": {"type": "array", "items": "string"}},
+        {"name": "map", "type": {"type": "map", "values": "long"}},
+        {"name": "either", "type": ["string", "long"]},
+    ],
+}
+EVOLVED = {**USER, "fields": [*USER["fields"], {"name": "tags", "type": TAGS}]}
+"""Of what Spark and Arrow call otherwise: lists, maps, and a union, which is JSON text."""
+
+
+@pytest.mark.parametrize("how", [("parquet", "spark", "strip"), ("delta", "local", "column")])
+def test_decoded_values_go_on_with_the_other_engine(
+    spark: SparkSession,
+    cluster: Sandbox,
+    how: tuple[str, str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Dead letters count there, too, and values get back what was taken off; landing is refused."""
-    topic, folder = Topic(cluster, 1, prefix="decoded"), tmp_path / "schemas"
+    """Killed before a batch is published: columns and dead letters are those of one engine."""
+    file_format, first, schema_id = how
+    topic, folder = Topic(cluster, 2, prefix="decoded"), tmp_path / "schemas"
     folder.mkdir()
     (folder / "1.avsc").write_text(json.dumps(USER))
-    good = [avro_value(1, USER, {"id": at, "name": None}) for at in range(5)]
-    write(cluster, TopicPartition(topic.name, 0), [*good, b"bad", good[0]])
+    (folder / "2.avsc").write_text(json.dumps(EVOLVED))
+    old = [avro_value(1, USER, {"id": at, "name": None}) for at in range(5)]
+    tags = {"list": ["a"], "map": {"b": 1}, "either": 3}
+    new = [avro_value(2, EVOLVED, {"id": at, "name": "n", "tags": tags}) for at in range(5, 10)]
+    write(
+        cluster, TopicPartition(topic.name, 0), [*old, b"bad", *new, avro_value(9, USER, {"id": 1})]
+    )
+    write(
+        cluster, TopicPartition(topic.name, 1), [*new, None, *old, avro_value(2, USER, {"id": 1})]
+    )
     topic.close()
     settings = DrainSettings(
-        path=str(tmp_path / "lake"),
+        path=str(tmp_path / "both"),
         zookeeper=cluster.zookeeper_connect,
         topics=(topic.name,),
-        decode=DecodeSettings(format="avro", schemas=str(folder), schema_id="strip"),
+        format=file_format,
+        max_offsets_per_batch=12,
+        decode=DecodeSettings(format="avro", schemas=str(folder), schema_id=schema_id),
     )
-    assert drain_locally(settings).dead_lettered == 1
-    storage = HadoopStorage(spark, settings.path)
-    proof = verify(spark, storage, cluster={"zookeeper.connect": cluster.zookeeper_connect})
-    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    assert proof.dead_lettered == 1
-    with pytest.raises(ConfigError, match="--decode and --schema-id are for --engine local"):
-        drain(spark, settings)
+
+    def on_spark(settings: DrainSettings) -> DrainReport:
+        return drain(spark, settings)
+
+    begin, go_on = (drain_locally, on_spark) if first == "local" else (on_spark, drain_locally)
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLanding if file_format == "delta" else FilesLanding, "publish", die)
+        with pytest.raises(Killed):
+            begin(settings)
+    go_on(settings)
+    alone = replace(settings, path=str(tmp_path / "alone"))
+    assert drain_locally(alone).dead_lettered == 3
+    where = {"zookeeper.connect": cluster.zookeeper_connect}
+    proofs: list[DrainProof] = [
+        verify_locally(alone.path),
+        verify_locally(settings.path, cluster=where),
+        verify(spark, HadoopStorage(spark, settings.path), cluster=where),
+    ]
+    for proof in proofs:
+        assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+        assert proof.dead_lettered == 3
+        parts = [replace(part, cluster=None) for part in proof.partitions]
+        assert parts == list(proofs[0].partitions)
+    for below in ("topic=*", "_dead_letters/topic=*"):
+        both, wanted = (decoded_rows(Path(one.path), below) for one in (settings, alone))
+        assert both == wanted
+
+
+def decoded_rows(path: Path, below: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """Columns with their types, as a reader of all files merges them, and rows by place."""
+    files = sorted(path.glob(f"{below}/date=*/*.parquet"))
+    tables = [pq.ParquetFile(file).read() for file in files]
+    merged = pa.concat_tables(tables, promote_options="permissive")
+    kinds = {field.name: str(field.type) for field in merged.schema}
+    by_place = sorted(merged.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
+    return kinds, by_place

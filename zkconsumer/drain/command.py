@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_decoding(parser: argparse.ArgumentParser) -> None:
-    decoding = parser.add_argument_group("values with schemas (--engine local)")
+    decoding = parser.add_argument_group("values with schemas")
     decoding.add_argument(
         "--decode", choices=KINDS, help="values become a column value_decoded, by their schemas"
     )

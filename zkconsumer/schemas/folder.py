@@ -13,6 +13,7 @@ from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.schemas.definition import MAX_SCHEMA_BYTES, SchemaDefinition
 from zkconsumer.schemas.wire_format import SchemaKey
 
+_MOST_HELD_BYTES: Final = 64 << 20
 _ENDINGS: Final = {
     "avro": (".avsc", ".json"),
     "json": (".json",),
@@ -36,6 +37,7 @@ class SchemaFolder:
         self._folder = Path(folder)
         self._kind = kind
         self._subject = subject
+        self._held: dict[str, bytes] | None = None
         if not self._folder.is_dir():
             raise ConfigError(f"--schemas: {folder} is no folder")
 
@@ -46,18 +48,43 @@ class SchemaFolder:
             return self._read(self._subject)
         return found
 
+    def hold(self) -> None:
+        """Read all files now, for copies of this where the folder is not.
+
+        Raises:
+            ConfigError: they are too large for that.
+            SchemaError: they can't be read.
+        """
+        held: dict[str, bytes] = {}
+        try:
+            for path in sorted(self._folder.iterdir()):
+                if path.suffix in _ENDINGS[self._kind] and path.is_file():
+                    held[path.name] = self._bytes(path) or b""
+                if sum(map(len, held.values())) > _MOST_HELD_BYTES:
+                    raise ConfigError(
+                        f"--schemas: the files of {self._folder} are more than "
+                        f"{_MOST_HELD_BYTES} bytes: leave those of this topic in it"
+                    )
+        except OSError as error:
+            raise SchemaError(f"{self._folder} can't be read: {error.strerror}") from error
+        self._held = held
+
     def _read(self, name: str) -> SchemaDefinition | None:
         for ending in _ENDINGS[self._kind]:
             path = self._folder / f"{name}{ending}"
-            try:
-                with path.open("rb") as file:
-                    data = file.read(MAX_SCHEMA_BYTES + 1)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise SchemaError(f"{path} can't be read: {error.strerror}") from error
-            return self._definition(path, data)
+            data = self._bytes(path) if self._held is None else self._held.get(path.name)
+            if data is not None:
+                return self._definition(path, data)
         return None
+
+    def _bytes(self, path: Path) -> bytes | None:
+        try:
+            with path.open("rb") as file:
+                return file.read(MAX_SCHEMA_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SchemaError(f"{path} can't be read: {error.strerror}") from error
 
     def _definition(self, path: Path, data: bytes) -> SchemaDefinition:
         if len(data) > MAX_SCHEMA_BYTES:

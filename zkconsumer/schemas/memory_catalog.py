@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema
+from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
@@ -47,3 +47,39 @@ class MemoryCatalog:
         """See ``SchemaCatalog``."""
         if len(self._adopted) < MAX_SCHEMAS:
             self._adopted.append(new)
+
+
+class FixedCatalog:
+    """See ``SchemaCatalog``: it takes in nothing, so that a column's type stays what it is.
+
+    Values of other schemas are rejects therefore, whatever a source has by then.
+
+    Attributes:
+        met: the schemas that it should have taken in, by use, in the order of their coming.
+
+    Args:
+        adopted: the schemas of the column, in their order.
+        source: finds others.
+    """
+
+    def __init__(self, adopted: Sequence[AdoptedSchema], source: SchemaSource) -> None:
+        self._adopted = adopted
+        self._source = source
+        self._definitions: dict[SchemaKey, SchemaDefinition] = {}
+        for use, definition in adopted:
+            self._definitions.setdefault(use.schema, definition)
+        self.met: dict[SchemaUse, AdoptedSchema] = {}
+
+    def adopted(self) -> Sequence[AdoptedSchema]:
+        """See ``SchemaCatalog``."""
+        return self._adopted
+
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """See ``SchemaCatalog``."""
+        known = self._definitions.get(key)
+        return self._source.find(key) if known is None else known
+
+    def adopt(self, new: AdoptedSchema) -> None:
+        """Note a schema that is not of the column."""
+        if len(self._adopted) + len(self.met) < MAX_SCHEMAS:
+            self.met.setdefault(new.use, new)

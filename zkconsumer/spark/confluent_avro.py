@@ -12,10 +12,8 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's programs call it
-from pyspark.sql import types as T  # noqa: N812 - as above
 
 from zkconsumer.errors import ConfigError, SchemaError
-from zkconsumer.schemas.column_types import JSON_TEXT
 from zkconsumer.schemas.decoding import ValueDecoding
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.memory_catalog import MemoryCatalog, OneSchema
@@ -24,6 +22,7 @@ from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.compat import HAS_ARROW_UDFS
+from zkconsumer.spark.decoded_types import in_spark, spark_type
 
 _AVRO: Final = "avro"
 _ONE_ID: Final = b"\0\0\0\0\1"
@@ -95,31 +94,6 @@ def from_confluent_avro(
     return F.udf(decoded_one, spark_type(kind))(wanted)
 
 
-def spark_type(kind: pa.DataType) -> T.DataType:
-    """The type that Spark has for a decoded column's."""
-    for matches, made in _TYPES:
-        if matches(kind):
-            return made
-    if pa.types.is_decimal(kind):
-        return T.DecimalType(kind.precision, kind.scale)
-    if pa.types.is_list(kind):
-        return T.ArrayType(spark_type(kind.value_type))
-    if pa.types.is_map(kind):
-        return T.MapType(spark_type(kind.key_type), spark_type(kind.item_type))
-    return T.StructType([T.StructField(one.name, spark_type(one.type)) for one in kind])
-
-
-_TYPES: Final = (
-    (pa.types.is_string, T.StringType()),
-    (pa.types.is_int64, T.LongType()),
-    (pa.types.is_float64, T.DoubleType()),
-    (pa.types.is_boolean, T.BooleanType()),
-    (pa.types.is_binary, T.BinaryType()),
-    (pa.types.is_date32, T.DateType()),
-    (pa.types.is_timestamp, T.TimestampType()),
-)
-
-
 def _reader(
     schema: str | None,
     subject: str | None,
@@ -156,7 +130,7 @@ class _ColumnDecoder:
             at, reason = min(found.rejects.items())
             raise SchemaError(f"a value of {len(values[at] or b'')} bytes: {reason}")
         column: pa.Array = found.column
-        kind = _in_spark(column.type)
+        kind = in_spark(column.type)
         return column if column.type.equals(kind) else column.cast(kind)
 
     def decode_one(self, value: bytes | None) -> Any:
@@ -197,19 +171,6 @@ class _ColumnDecoder:
 _MOST_DECODINGS: Final = 100
 _decodings: Final[dict[Any, ValueDecoding]] = {}
 _lock: Final = threading.Lock()
-
-
-def _in_spark(kind: pa.DataType) -> pa.DataType:
-    """The type with JSON text as the strings that it is to Spark."""
-    if kind.equals(JSON_TEXT):
-        return pa.string()
-    if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(_in_spark(one.type)) for one in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_in_spark(kind.value_type))
-    if pa.types.is_map(kind):
-        return pa.map_(kind.key_type, _in_spark(kind.item_type))
-    return kind
 
 
 def _python(value: Any, kind: pa.DataType) -> Any:

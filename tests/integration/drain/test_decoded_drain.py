@@ -291,8 +291,8 @@ def test_headers_name_schemas_and_are_kept(
     assert (dead["value"], dead["schema_guid"]) == (b"\xff", guid)
 
 
-def test_spark_refuses_with_a_sentence(cluster: Sandbox, tmp_path: Path) -> None:
-    """And wrong settings are refused before anything is asked."""
+def test_wrong_settings_are_refused_with_a_sentence(cluster: Sandbox, tmp_path: Path) -> None:
+    """Before anything is asked."""
     settings = settings_for(cluster, "t", tmp_path, schemas=str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="is no folder"):
         drain_locally(settings)

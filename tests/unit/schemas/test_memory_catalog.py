@@ -1,8 +1,8 @@
-"""A process's own catalog is as bounded as a drain's, and says so in the same way."""
+"""A process's own catalog is as bounded as a drain's, and a fixed one takes in nothing."""
 
 from tests.support.schemas import USER, avro, avro_value
-from zkconsumer.schemas.decoding import MAX_SCHEMAS, ValueDecoding
-from zkconsumer.schemas.memory_catalog import MemoryCatalog, OneSchema
+from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse, ValueDecoding
+from zkconsumer.schemas.memory_catalog import FixedCatalog, MemoryCatalog, OneSchema
 
 
 def test_values_of_too_many_schemas_are_rejects() -> None:
@@ -15,3 +15,16 @@ def test_values_of_too_many_schemas_are_rejects() -> None:
     }
     assert found.column is not None
     assert found.column[MAX_SCHEMAS + 1].as_py() == {"id": 7, "name": None}
+
+
+def test_a_fixed_catalog_keeps_the_column_and_says_what_it_met() -> None:
+    """Values of another schema are rejects until that is adopted; garbage adopts none."""
+    old = AdoptedSchema(SchemaUse(1), avro(USER))
+    catalog = FixedCatalog([old], OneSchema(avro({**USER, "name": "Other"})))
+    decoding = ValueDecoding("avro", catalog)
+    values = [avro_value(key, USER, {"id": 7, "name": None}) for key in (1, 2, 2)]
+    found = decoding.decode([*values, b"\0\0\0\0\3\xff\xff"])
+    assert sorted(found.rejects) == [1, 2, 3]
+    assert list(catalog.met) == [SchemaUse(2)]
+    grown = ValueDecoding("avro", FixedCatalog([old, *catalog.met.values()], OneSchema(avro(USER))))
+    assert not grown.decode(values).rejects

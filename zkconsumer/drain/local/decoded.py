@@ -1,7 +1,7 @@
 """Rows with the columns that a drain decodes, and those that can't be decoded: its dead letters."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -11,12 +11,18 @@ import pyarrow.compute as pc
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.columns import HEADERS, SCHEMA
 from zkconsumer.drain.local.formats import PREFIX
-from zkconsumer.schemas.decoding import DecodedValues, ValueDecoding
+from zkconsumer.schemas.decoding import DecodedValues, SchemaCatalog, ValueDecoding
+from zkconsumer.schemas.folder import SchemaFolder
+from zkconsumer.schemas.payloads import need_library
+from zkconsumer.schemas.registry import RegistryClient
+from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import VALUE_HEADER, BadValue, framed
 
 DECODED: Final = "value_decoded"
 _ID_FIELDS: Final = (("schema_id", pa.int32()), ("schema_guid", pa.string()))
-_DEAD: Final = pa.schema([*SCHEMA, ("headers", HEADERS), *_ID_FIELDS, ("reason", pa.string())])
+DEAD: Final = pa.schema([*SCHEMA, ("headers", HEADERS), *_ID_FIELDS, ("reason", pa.string())])
+"""The columns of dead letters."""
 _SLICE_ROWS: Final = 4_096
 _SLICE_BYTES: Final = 1 << 20
 
@@ -90,7 +96,7 @@ class RowDecoder:
             return SplitRows(landed, _NONE)
         reasons = pa.array([found.rejects.get(at) for at in range(len(rows))], pa.string())
         dead = pa.RecordBatch.from_arrays(
-            [*bare.columns, rows.column("headers"), *ids, reasons], schema=_DEAD
+            [*bare.columns, rows.column("headers"), *ids, reasons], schema=DEAD
         )
         is_dead = pc.is_valid(reasons)
         return SplitRows(landed.filter(pc.invert(is_dead)), dead.filter(is_dead))
@@ -104,7 +110,42 @@ class RowDecoder:
         return pa.schema(fields)
 
 
-_NONE: Final = pa.RecordBatch.from_pylist([], _DEAD)
+def row_decoder(
+    settings: DecodeSettings,
+    topic: str,
+    catalog: Callable[[SchemaSource], SchemaCatalog],
+    source: SchemaSource | None = None,
+) -> RowDecoder:
+    """Create what decodes a drain's rows.
+
+    Args:
+        settings: of the drain.
+        topic: whose values they are.
+        catalog: makes the catalog over what finds schemas; not called where ids are recognised
+            only.
+        source: finds schemas; None for the registry or folder of the settings.
+
+    Raises:
+        ConfigError: a library is not installed, or files of the settings can't be used.
+        ZkConsumerError: as the catalog does.
+    """
+    if settings.format is None:
+        return RowDecoder(settings, None)
+    need_library(settings.format)
+    subject = f"{topic}-value"
+    made = catalog(source or _source(settings, settings.format, subject))
+    decoding = ValueDecoding(settings.format, made, subject if settings.bare else None)
+    return RowDecoder(settings, decoding)
+
+
+def _source(settings: DecodeSettings, kind: str, subject: str) -> SchemaSource:
+    if settings.registry is None:
+        return SchemaFolder(settings.schemas or "", kind, subject)
+    reached = RegistrySettings.of(settings.registry, settings.registry_options)
+    return RegistryClient(reached, kind)
+
+
+_NONE: Final = pa.RecordBatch.from_pylist([], DEAD)
 
 
 def _value_headers(column: pa.Array) -> dict[int, bytes]:

@@ -15,7 +15,7 @@ from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
 from zkconsumer.drain.local.dated_files import FileColumns
-from zkconsumer.drain.local.decoded import RowDecoder
+from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
@@ -26,12 +26,6 @@ from zkconsumer.drain.local.writer import FileContents, LocalWriter
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError
-from zkconsumer.schemas.decoding import ValueDecoding
-from zkconsumer.schemas.folder import SchemaFolder
-from zkconsumer.schemas.payloads import need_library
-from zkconsumer.schemas.registry import RegistryClient
-from zkconsumer.schemas.registry_settings import RegistrySettings
-from zkconsumer.schemas.source import SchemaSource
 
 
 class LocalEngine:
@@ -64,7 +58,10 @@ class LocalEngine:
             held_bytes=files.held_bytes,
             libraries_mb=TABLE_MB if settings.format == "iceberg" else 0,
         )
-        decoder = _decoder(settings, storage)
+        decoder = None
+        if settings.decode is not None:
+            kept = partial(AdoptedSchemas, storage)
+            decoder = row_decoder(settings.decode, "".join(settings.topics[:1]), kept)
         rows = LocalRangeRows(settings.checked(), shares, with_headers=decoder is not None)
         writer = partial(LocalWriter, rows, files, shares, ends)
         contents = FileContents(file_format, decoder)
@@ -115,31 +112,6 @@ def _iceberg(
     journal = BatchJournal(storage)
     to_table = writer(lambda rows: table.file_columns(drain_id(journal), rows))
     return IcebergLanding(storage, files, table, to_table)
-
-
-def _decoder(settings: DrainSettings, storage: Storage) -> RowDecoder | None:
-    """What decodes values; None where they are landed as they are.
-
-    Raises:
-        ConfigError: it is not installed, or files that it needs can't be used.
-        DrainError: schemas that are kept can't be read.
-    """
-    wanted = settings.decode
-    if wanted is None:
-        return None
-    if wanted.format is None:
-        return RowDecoder(wanted, None)
-    need_library(wanted.format)
-    subject = f"{settings.topics[0]}-value"
-    source: SchemaSource
-    if wanted.registry is not None:
-        reached = RegistrySettings.of(wanted.registry, wanted.registry_options)
-        source = RegistryClient(reached, wanted.format)
-    else:
-        source = SchemaFolder(wanted.schemas or "", wanted.format, subject)
-    catalog = AdoptedSchemas(storage, source)
-    decoding = ValueDecoding(wanted.format, catalog, subject if wanted.bare else None)
-    return RowDecoder(wanted, decoding)
 
 
 def _cores() -> int:

@@ -11,6 +11,7 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.landed import SparkRows, read_files
@@ -41,20 +42,17 @@ class SparkEngine:
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
-        if settings.decode is not None:
-            raise ConfigError(
-                "--decode and --schema-id are for --engine local: Spark lands values as they are, "
-                "and zkconsumer.spark.from_confluent_avro decodes them there"
-            )
-        rows = SparkRangeRows(self._session, settings.reading())
+        decoding = self._decoding(settings, storage)
+        with_headers = {} if decoding is None else {"includeHeaders": "true"}
+        rows = SparkRangeRows(self._session, {**settings.reading(), **with_headers})
         counter = RowCounter(rows, ends)
         match settings.format:
             case "delta":
                 from zkconsumer.drain.landing_delta import DeltaLanding  # noqa: PLC0415 - optional
 
-                return DeltaLanding(
-                    storage, SparkWriter(rows, counter, storage, "parquet"), settings
-                )
+                writer = SparkWriter(rows, counter, storage, "parquet", decoding)
+                columns = None if decoding is None else decoding.columns
+                return DeltaLanding(storage, writer, settings, columns=columns)
             case "iceberg":
                 raise ConfigError("--format iceberg is for --engine local: it needs no Spark")
             case "kafka":
@@ -71,7 +69,7 @@ class SparkEngine:
                     count=counter.count,
                 )
             case file_format:
-                writer = SparkWriter(rows, counter, storage, file_format)
+                writer = SparkWriter(rows, counter, storage, file_format, decoding)
                 return FilesLanding(storage, writer, file_format)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> SparkRows:
@@ -100,6 +98,12 @@ class SparkEngine:
             if number > last:
                 ends |= target_ends(journal.plan(number))
         return SparkRows(read_rows(self._session, target, starts, ends).drop("target_offset"))
+
+    def _decoding(self, settings: DrainSettings, storage: Storage) -> BatchDecoding | None:
+        if settings.decode is None:
+            return None
+        topic = "".join(settings.topics[:1])
+        return BatchDecoding(self._session, settings.decode, topic, storage)
 
     def telling(self, what: str) -> AbstractContextManager[None]:
         """See ``Engine``."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -12,7 +13,9 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import offsets_value
 from zkconsumer.drain.holes import absences
+from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.manifest import LandedPart
+from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.landed import read_files
 from zkconsumer.drain.on_spark.offset_runs import found_runs
@@ -148,37 +151,73 @@ class SparkWriter:
         counter: counts what was written.
         storage: the drain's.
         file_format: ``parquet`` or ``json``.
+        decoding: of values; None to land rows as they are.
     """
 
     def __init__(
-        self, rows: SparkRangeRows, counter: RowCounter, storage: Storage, file_format: str
+        self,
+        rows: SparkRangeRows,
+        counter: RowCounter,
+        storage: Storage,
+        file_format: str,
+        decoding: BatchDecoding | None = None,
     ) -> None:
         self._rows = rows
         self._counter = counter
         self._storage = storage
         self._format = file_format
+        self._decoding = decoding
 
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
         with described_by_spark(f"batch {plan.number}"):
             self._write(plan, folder)
         paths = [file.path for file in self._storage.files(folder)]
-        found = [path for path in paths if path.startswith("topic=")]
+        dead = [path for path in paths if path.startswith(f"{DEAD_LETTERS}/topic=")]
+        landed = [path for path in paths if path.startswith("topic=")]
+        parts = self._counter.count(plan, self._read(folder, [*landed, *dead]))
+        if not dead:
+            return parts
+        with described_by_spark(f"batch {plan.number}"):
+            letters = contents_by_partition(self._read(folder, dead))
+        return tuple(
+            replace(part, dead_lettered=letters.get(part.topic_partition, Contents()).rows)
+            for part in parts
+        )
+
+    def _read(self, folder: str, paths: Iterable[str]) -> DataFrame:
         root = self._storage.uri(folder)
-        landed = read_files(self._rows.session, root, found, self._format)
-        return self._counter.count(plan, landed)
+        return read_files(self._rows.session, root, paths, self._format)
 
     def _write(self, plan: BatchPlan, folder: str) -> None:
-        rows = self._rows.read(plan.ranges)
-        total = sum(wanted.count for wanted in plan.ranges)
+        if self._decoding is None:
+            self._save(plan, self._planned(plan.ranges), folder)
+            return
+        while not self._decoded(plan, folder, self._decoding):
+            self._storage.delete(folder)
+
+    def _decoded(self, plan: BatchPlan, folder: str, decoding: BatchDecoding) -> bool:
+        """Write decoded rows; return False where the column has changed meanwhile."""
+        begun = decoding.begin()
+        self._save(plan, begun.landed(self._planned(plan.ranges)), folder)
+        if decoding.adopt(begun.findings):
+            return False
+        rejected = begun.rejected()
+        if rejected:
+            below = f"{folder}/{DEAD_LETTERS}"
+            self._save(plan, begun.dead(self._planned(rejected)), below)
+        return not decoding.adopt(begun.findings)
+
+    def _planned(self, ranges: Sequence[OffsetRange]) -> DataFrame:
+        """Read ranges by as many tasks as are worth a file each."""
+        rows = self._rows.read(ranges)
+        total = sum(wanted.count for wanted in ranges)
         parallelism = self._rows.session.sparkContext.defaultParallelism
         tasks = max(parallelism, -(-total // RECORDS_PER_FILE))
-        if len(plan.ranges) > tasks:
-            rows = rows.coalesce(tasks)
-        dated = rows.select(
-            *("key", "value", "partition", "offset", "timestamp", "timestampType", "topic"),
-            expr(date_of(plan.created_ms)).alias("date"),
-        )
+        return rows.coalesce(tasks) if len(ranges) > tasks else rows
+
+    def _save(self, plan: BatchPlan, rows: DataFrame, folder: str) -> None:
+        dated = rows.withColumn("date", expr(date_of(plan.created_ms)))
         writer = dated.write.partitionBy("topic", "date").options(**_FORMATS[self._format])
         writer.format(self._format).save(self._storage.uri(folder))
 

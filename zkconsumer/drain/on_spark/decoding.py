@@ -1,0 +1,243 @@
+"""Decode values in Spark's tasks, by the code of the local engine.
+
+A frame's columns are fixed before its tasks run, and a column of decoded values grows with the
+schemas that are met. So the tasks of a pass decode by the schemas that the drain has adopted, and
+report what else they met; where that is anything, it is adopted, and the batch is written again.
+Which values are dead letters follows from the adopted schemas alone: two passes agree on it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from zkconsumer.drain.adopted_schemas import AdoptedSchemas
+from zkconsumer.drain.decode_settings import DecodeSettings
+from zkconsumer.drain.local.columns import HEADERS, SCHEMA
+from zkconsumer.drain.local.decoded import DEAD, SplitRows, row_decoder
+from zkconsumer.drain.storage import Storage
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.schemas.decoding import AdoptedSchema, SchemaCatalog, SchemaUse
+from zkconsumer.schemas.folder import SchemaFolder
+from zkconsumer.schemas.memory_catalog import FixedCatalog
+from zkconsumer.schemas.source import SchemaSource
+from zkconsumer.spark.decoded_types import in_spark, spark_type
+
+_INPUT = pa.schema([*SCHEMA, ("headers", HEADERS)])
+
+
+class Bounds(NamedTuple):
+    """The first and the last offset of some messages."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the tasks of a pass met.
+
+    Attributes:
+        schemas: that are not adopted, and values were decoded with.
+        rejects: where dead letters are.
+    """
+
+    schemas: dict[SchemaUse, AdoptedSchema] = field(default_factory=dict)
+    rejects: dict[TopicPartition, Bounds] = field(default_factory=dict)
+
+    def note(self, topic: str, dead: pa.RecordBatch) -> None:
+        """Note where these dead letters are.
+
+        Args:
+            topic: theirs.
+            dead: with the columns of ``DEAD``.
+        """
+        offsets, partitions = dead.column("offset"), dead.column("partition")
+        for partition in pc.unique(partitions).to_pylist():
+            some = pc.min_max(offsets.filter(pc.equal(partitions, partition))).as_py()
+            bounds = Bounds(some["min"], some["max"])
+            self.add(Findings(rejects={TopicPartition(topic, partition): bounds}))
+
+    def add(self, other: "Findings") -> None:
+        """Take in another task's."""
+        for use, schema in other.schemas.items():
+            self.schemas.setdefault(use, schema)
+        for tp, more in other.rejects.items():
+            known = self.rejects.get(tp, more)
+            self.rejects[tp] = Bounds(min(known.first, more.first), max(known.last, more.last))
+
+
+class BatchDecoding:
+    """Decodes batches of a drain. Thread: one at a time.
+
+    Args:
+        session: whose tasks decode.
+        settings: of the drain.
+        topic: whose values they are; any where ids are recognised only.
+        storage: the drain's, which keeps the schemas.
+
+    Raises:
+        ConfigError: a library is not installed, or files of the settings can't be used.
+        DrainError: schemas that are kept can't be read.
+    """
+
+    def __init__(
+        self, session: SparkSession, settings: DecodeSettings, topic: str, storage: Storage
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._topic = topic
+        self._catalog: AdoptedSchemas | None = None
+        self._folder: SchemaFolder | None = None
+
+        def catalog(source: SchemaSource) -> SchemaCatalog:
+            self._folder = source if isinstance(source, SchemaFolder) else None
+            self._catalog = AdoptedSchemas(storage, source)
+            return self._catalog
+
+        self._decoder = row_decoder(settings, topic, catalog)
+
+    def columns(self) -> pa.Schema:
+        """Return the columns of landed rows by now."""
+        return self._decoder.columns()
+
+    def begin(self) -> "DecodingPass":
+        """Begin a pass over a batch."""
+        if self._folder is not None:
+            self._folder.hold()
+        adopted = () if self._catalog is None else tuple(self._catalog.adopted())
+        tasks = _TaskDecoding(self._settings, self._topic, adopted, self._folder)
+        return DecodingPass(self._session, tasks, self.columns())
+
+    def adopt(self, findings: Findings) -> bool:
+        """Adopt what tasks met; return whether the column may have changed by that."""
+        if self._catalog is None:
+            return False
+        known = len(self._catalog.adopted())
+        for schema in findings.schemas.values():
+            self._catalog.adopt(schema)
+        return len(self._catalog.adopted()) > known
+
+
+class DecodingPass:
+    """Decodes a batch by the schemas that are adopted now.
+
+    Attributes:
+        findings: of all frames that were written.
+
+    Args:
+        session: as above.
+        tasks: decodes in tasks.
+        columns: of landed rows.
+    """
+
+    def __init__(self, session: SparkSession, tasks: "_TaskDecoding", columns: pa.Schema) -> None:
+        self._tasks = tasks
+        self._columns = columns
+        self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
+
+    @property
+    def findings(self) -> Findings:
+        """See the class."""
+        return self._found.value
+
+    def landed(self, rows: DataFrame) -> DataFrame:
+        """Return the rows that can be decoded, with their columns and topic."""
+        return self._mapped(rows, self._columns, lambda split: split.landed)
+
+    def dead(self, rows: DataFrame) -> DataFrame:
+        """Return the others, with the columns of dead letters and topic."""
+        return self._mapped(rows, DEAD, lambda split: split.dead)
+
+    def rejected(self) -> list[OffsetRange]:
+        """Return ranges that hold all dead letters of what was written."""
+        return [
+            OffsetRange(topic_partition=tp, from_offset=first, until_offset=last + 1)
+            for tp, (first, last) in sorted(self.findings.rejects.items())
+        ]
+
+    def _mapped(
+        self, rows: DataFrame, columns: pa.Schema, chosen: Callable[[SplitRows], pa.RecordBatch]
+    ) -> DataFrame:
+        kinds = [in_spark(kind) for kind in columns.types]
+        made = pa.schema([*zip(columns.names, kinds, strict=True), ("topic", pa.string())])
+        tasks, found = self._tasks, self._found
+
+        def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            findings = Findings()
+            for topic, split in tasks.decoded(batches, findings):
+                some = chosen(split)
+                if len(some):
+                    topics = pa.repeat(pa.scalar(topic), len(some))
+                    cast = [
+                        column if column.type.equals(kind) else column.cast(kind)
+                        for column, kind in zip(some.columns, kinds, strict=True)
+                    ]
+                    yield pa.RecordBatch.from_arrays([*cast, topics], schema=made)
+            found.add(findings)
+
+        fields = [StructField(field.name, spark_type(field.type)) for field in made]
+        return rows.mapInArrow(task, StructType(fields))
+
+
+@dataclass(frozen=True)
+class _TaskDecoding:
+    """Decodes rows in a task, wherever that is.
+
+    Attributes:
+        settings: of the drain.
+        topic: as above.
+        adopted: the schemas of the column.
+        source: finds others; None for the registry of the settings.
+    """
+
+    settings: DecodeSettings
+    topic: str
+    adopted: Sequence[AdoptedSchema]
+    source: SchemaSource | None
+
+    def decoded(
+        self, batches: Iterable[pa.RecordBatch], findings: Findings
+    ) -> Iterator[tuple[str, SplitRows]]:
+        """Yield decoded rows with their topic, and note what was met behind the last of them."""
+        catalogs: list[FixedCatalog] = []
+
+        def catalog(source: SchemaSource) -> FixedCatalog:
+            catalogs.append(FixedCatalog(self.adopted, source))
+            return catalogs[0]
+
+        decoder = row_decoder(self.settings, self.topic, catalog, self.source)
+        for batch in batches:
+            for topic in pc.unique(batch.column("topic")).to_pylist():
+                rows = batch.filter(pc.equal(batch.column("topic"), topic))
+                for split in decoder.decode(_as_ours(rows)):
+                    findings.note(topic, split.dead)
+                    yield topic, split
+        for made in catalogs:
+            findings.schemas.update(made.met)
+
+
+class _FindingsParam(AccumulatorParam[Findings]):
+    """Adds findings up, for Spark."""
+
+    def zero(self, value: Findings) -> Findings:
+        """Return none."""
+        del value
+        return Findings()
+
+    def addInPlace(self, value1: Findings, value2: Findings) -> Findings:  # noqa: N802 - Spark's
+        """Add one task's to those of others."""
+        value1.add(value2)
+        return value1
+
+
+def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of Spark's with the types of ours, without the topic."""
+    return pa.RecordBatch.from_arrays(
+        [rows.column(wanted.name).cast(wanted.type) for wanted in _INPUT], schema=_INPUT
+    )

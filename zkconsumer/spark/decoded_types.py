@@ -1,0 +1,47 @@
+"""Types of Arrow's columns, as Spark has them."""
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import types as T  # noqa: N812 - as all of Spark's programs call it
+
+from zkconsumer.schemas.column_types import JSON_TEXT
+
+
+def spark_type(kind: pa.DataType) -> T.DataType:
+    """Return Spark's type for a column of this one."""
+    for matches, made in _TYPES:
+        if matches(kind):
+            return made
+    if pa.types.is_decimal(kind):
+        return T.DecimalType(kind.precision, kind.scale)
+    if pa.types.is_list(kind):
+        return T.ArrayType(spark_type(kind.value_type))
+    if pa.types.is_map(kind):
+        return T.MapType(spark_type(kind.key_type), spark_type(kind.item_type))
+    return T.StructType([T.StructField(one.name, spark_type(one.type)) for one in kind])
+
+
+_TYPES: Final = (
+    (pa.types.is_string, T.StringType()),
+    (pa.types.is_int32, T.IntegerType()),
+    (pa.types.is_int64, T.LongType()),
+    (pa.types.is_float64, T.DoubleType()),
+    (pa.types.is_boolean, T.BooleanType()),
+    (pa.types.is_binary, T.BinaryType()),
+    (pa.types.is_date32, T.DateType()),
+    (pa.types.is_timestamp, T.TimestampType()),
+)
+
+
+def in_spark(kind: pa.DataType) -> pa.DataType:
+    """Return the type with JSON text as strings, which it is to Spark."""
+    if kind.equals(JSON_TEXT):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(in_spark(one.type)) for one in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(in_spark(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, in_spark(kind.item_type))
+    return kind
