@@ -80,7 +80,7 @@ spark-tests: $(STAMP)
 # Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
 # Warnings are those of old Sparks about young libraries. make test-spark-versions SPARKS="3.5 4.0"
 SPARKS ?= 3.4 3.5 4.0 4.1 4.2 4.3
-SPARK_TESTS := $(patsubst %,tests/spark/test_%.py,spark_versions legacy drain confluent_avro)
+SPARK_TESTS := $(patsubst %,tests/spark/test_%.py,spark_versions legacy drain drain_engines confluent_avro)
 test-spark-versions: $(STAMP)
 	scripts/need-java $(PY)
 	for version in $(SPARKS); do \

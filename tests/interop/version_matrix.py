@@ -266,6 +266,7 @@ _SPARK = """
 | | 3.4, 3.5 | 4.0 | 4.1 | 4.2, 4.3 |
 |---|:-:|:-:|:-:|:-:|
 | `zkconsumer.spark.read`, `write` and `stream`; the drain; `KafkaUtils` | yes ¹ | yes | yes | yes |
+| `drain --decode`, `--format iceberg` on Spark | yes ⁴ | yes ⁴ | yes ⁴ | yes ⁴ |
 | `format("zkconsumer")`: batches, streams, both sinks | no ² | yes | yes | yes |
 | filters on `topic`, `partition` and `offset` cut what is fetched | no | no | yes | yes |
 | a stream keeps `maxOffsetsPerTrigger`, `minOffsetsPerTrigger`, `maxTriggerDelay` | yes | yes | \
@@ -283,6 +284,8 @@ is read is fixed when `read` is called.
 ³ Spark's own engine does not tell the source of its trigger there: the query ends after one batch \
 of so much, and says so in the driver's log. `stream` makes these batches itself, for which it \
 needs pandas.
+
+⁴ pandas is needed on each, by the same `mapInArrow`.
 
 A checkpoint of `stream` goes on under every one of them. No Spark up to 4.3 tells a source in \
 Python which columns a query wants: a schema with some of them spares making the others.

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 
 from tests.spark.queries import Topic
@@ -24,15 +25,18 @@ from zkconsumer.drain import (
 )
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.local.iceberg_landing import IcebergLanding
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
-from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+
+LANDINGS: dict[str, type] = {"delta": DeltaLanding, "iceberg": IcebergLanding}
 
 
 class Killed(BaseException):
@@ -46,7 +50,13 @@ def die(*_: object) -> None:
 
 @pytest.mark.parametrize(
     ("file_format", "first"),
-    [("parquet", "local"), ("parquet", "spark"), ("json", "spark"), ("delta", "local")],
+    [
+        ("parquet", "local"),
+        ("parquet", "spark"),
+        ("json", "spark"),
+        ("delta", "local"),
+        ("iceberg", "spark"),
+    ],
 )
 def test_a_drain_goes_on_with_the_other_engine(
     spark: SparkSession,
@@ -74,9 +84,8 @@ def test_a_drain_goes_on_with_the_other_engine(
         return drain_locally(settings)
 
     begin, go_on = (locally, on_spark) if first == "local" else (on_spark, locally)
-    landing = DeltaLanding if file_format == "delta" else FilesLanding
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "publish", die)
+        patch.setattr(LANDINGS.get(file_format, FilesLanding), "publish", die)
         with pytest.raises(Killed):
             begin()
     assert go_on().finished
@@ -93,29 +102,6 @@ def test_a_drain_goes_on_with_the_other_engine(
     assert proofs[0].partitions == proofs[1].partitions
 
 
-def test_an_iceberg_table_is_the_local_engines_and_proven_by_both(
-    spark: SparkSession, cluster: Sandbox, tmp_path: Path
-) -> None:
-    """On Spark it is refused in a sentence; its files are read there as others are."""
-    topic = Topic(cluster, 2, prefix="engines")
-    topic.write(20, codec=Codec.GZIP)
-    topic.close()
-    settings = DrainSettings(
-        path=str(tmp_path / "lake"),
-        zookeeper=cluster.zookeeper_connect,
-        topics=(topic.name,),
-        format="iceberg",
-    )
-    with pytest.raises(ConfigError, match="--format iceberg is for --engine local"):
-        drain(spark, settings)
-    assert not (tmp_path / "lake").exists()
-    assert drain_locally(settings).finished
-    where = {"zookeeper.connect": cluster.zookeeper_connect}
-    proof = verify(spark, HadoopStorage(spark, settings.path), cluster=where)
-    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    assert proof.partitions == verify_locally(settings.path, cluster=where).partitions
-
-
 TAGS = {
     "type": "record",
     "name": "Tags",
@@ -129,7 +115,7 @@ EVOLVED = {**USER, "fields": [*USER["fields"], {"name": "tags", "type": TAGS}]}
 """Of what Spark and Arrow call otherwise: lists, maps, and a union, which is JSON text."""
 
 
-@pytest.mark.parametrize("how", [("parquet", "spark", "strip"), ("delta", "local", "column")])
+@pytest.mark.parametrize("how", [("iceberg", "spark", "strip"), ("delta", "local", "column")])
 def test_decoded_values_go_on_with_the_other_engine(
     spark: SparkSession,
     cluster: Sandbox,
@@ -149,9 +135,7 @@ def test_decoded_values_go_on_with_the_other_engine(
     write(
         cluster, TopicPartition(topic.name, 0), [*old, b"bad", *new, avro_value(9, USER, {"id": 1})]
     )
-    write(
-        cluster, TopicPartition(topic.name, 1), [*new, None, *old, avro_value(2, USER, {"id": 1})]
-    )
+    write(cluster, TopicPartition(topic.name, 1), [*new, *old, avro_value(2, USER, {"id": 1})])
     topic.close()
     settings = DrainSettings(
         path=str(tmp_path / "both"),
@@ -167,7 +151,7 @@ def test_decoded_values_go_on_with_the_other_engine(
 
     begin, go_on = (drain_locally, on_spark) if first == "local" else (on_spark, drain_locally)
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaLanding if file_format == "delta" else FilesLanding, "publish", die)
+        patch.setattr(LANDINGS[file_format], "publish", die)
         with pytest.raises(Killed):
             begin(settings)
     go_on(settings)
@@ -187,6 +171,19 @@ def test_decoded_values_go_on_with_the_other_engine(
     for below in ("topic=*", "_dead_letters/topic=*"):
         both, wanted = (decoded_rows(Path(one.path), below) for one in (settings, alone))
         assert both == wanted
+    if file_format == "iceberg":
+        assert scanned(settings.path) == scanned(alone.path)
+
+
+def scanned(path: str) -> list[dict[str, Any]]:
+    """What a reader of the drain's table finds, by numbers of columns."""
+    where = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
+    rows = load_catalog("default", **where).load_table("kafka.messages").scan().to_arrow()
+    found = sorted(rows.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
+    assert [row["value_decoded"]["tags"]["list"] for row in found if row["schema_id"] == 2] == [
+        ["a"]
+    ] * 10
+    return found
 
 
 def decoded_rows(path: Path, below: str) -> tuple[dict[str, str], list[dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """A drain that is killed at random points lands every message exactly once all the same.
 
-CI kills a few times; ``make drain-kills KILLS=10`` as often as one likes.
+CI kills a few times; ``make drain-kills KILLS=10`` as often as one likes. By hand FORMAT and DECODE
+say what is landed: ``FORMAT=iceberg DECODE=1 make drain-kills``.
 """
 
 import json
@@ -19,6 +20,9 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
 KILLS = int(os.environ.get("KILLS", "3"))
+FORMAT = os.environ.get("FORMAT", "parquet")
+DECODE = bool(os.environ.get("DECODE"))
+BAD = b"bad"
 _SECONDS = 240 + 180 * KILLS
 """Many times what a quiet machine takes."""
 
@@ -31,6 +35,19 @@ def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def _value(tp: TopicPartition, number: int) -> bytes:
+    """Return a value of some message; a third of all can't be decoded."""
+    del tp
+    return b"%d" % number if number % 3 else BAD
+
+
+def _decode(topic: str, folder: Path) -> tuple[str, ...]:
+    schemas = folder / "schemas"
+    schemas.mkdir()
+    (schemas / f"{topic}-value.json").write_text(json.dumps({"type": "integer"}))
+    return ("--decode", "json", "--schemas", str(schemas), "--bare-values")
+
+
 def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_path: Path) -> None:
     """Messages come in all the time; driver, JVM and workers die; verify finds each offset once."""
     topic, group, path = fresh_name("killed"), fresh_name("killed"), tmp_path / "drain"
@@ -38,9 +55,10 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
     seed = int(os.environ.get("SEED") or random.randrange(10**6))
     where = ("--zookeeper", cluster.zookeeper_connect)
     what = (*where, "--topics", topic, "--to", str(path), "--group", group)
+    what = (*what, "--format", FORMAT, *(_decode(topic, tmp_path) if DECODE else ()))
     small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
     killed = KilledDrain(path=path, arguments=(*what, *small), seed=seed, logs=tmp_path)
-    with Traffic(cluster, partitions_of(topic, 3)) as traffic:
+    with Traffic(cluster, partitions_of(topic, 3), value=_value if DECODE else None) as traffic:
         killed.kill(KILLS)
         acknowledged = traffic.stop()
     sys.stdout.write(f"seed {seed}\n{reported(killed.kills)}\n")
@@ -50,6 +68,9 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
     assert verified.returncode == 0, verified.stdout + verified.stderr
     report = json.loads(verified.stdout)
     assert report["verdict"] == "proven"
+    if DECODE:
+        values = [value for messages in acknowledged.values() for value in messages.values()]
+        assert report["dead_lettered"] >= values.count(BAD) > 0
     landed = {TopicPartition(it["topic"], it["partition"]): it for it in report["partitions"]}
     for tp, messages in acknowledged.items():
         assert landed[tp]["from"] == 0

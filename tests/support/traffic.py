@@ -1,6 +1,6 @@
 """Messages that go on being produced while something breaks, and what was acknowledged of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -47,11 +47,18 @@ class Traffic:
         cluster: to write to.
         partitions: to write to; ``add`` brings more.
         timeout_ms: how long one try may take.
+        value: makes the value of a message out of its partition and number; None for both as text.
     """
 
     def __init__(
-        self, cluster: Sandbox, partitions: Iterable[TopicPartition], *, timeout_ms: int = 2_000
+        self,
+        cluster: Sandbox,
+        partitions: Iterable[TopicPartition],
+        *,
+        timeout_ms: int = 2_000,
+        value: Callable[[TopicPartition, int], bytes] | None = None,
     ) -> None:
+        self._value = value or (lambda tp, number: b"%s %d" % (str(tp).encode(), number))
         self.acknowledged: Acknowledged = {}
         self._partitions = list(partitions)
         self._producer = Producer(
@@ -107,7 +114,7 @@ class Traffic:
         try:
             while not self._stopping:
                 for tp in self._partitions:
-                    self._send(tp, [b"%s %d" % (str(tp).encode(), number + i) for i in range(3)])
+                    self._send(tp, [self._value(tp, number + i) for i in range(3)])
                     number += 3
                 self._stop.get(_PAUSE_MS)
         finally:

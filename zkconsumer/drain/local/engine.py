@@ -111,7 +111,7 @@ def _iceberg(
     table = IcebergTable(settings.table_name(), storage, settings.target_options)
     journal = BatchJournal(storage)
     to_table = writer(lambda rows: table.file_columns(drain_id(journal), rows))
-    return IcebergLanding(storage, files, table, to_table)
+    return IcebergLanding(storage, lambda: files, table, to_table)
 
 
 def _cores() -> int:

@@ -3,6 +3,8 @@
 Readers of the table see a batch as a whole or not at all.
 """
 
+from collections.abc import Callable
+
 from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
@@ -21,13 +23,17 @@ class IcebergLanding:
 
     Args:
         storage: the drain's; the table's files are there, too.
-        files: opens the table's files.
+        files: gives what opens the table's files, once it is there.
         table: the drain's.
         writer: writes Parquet, with the columns that ``columns`` of this gives.
     """
 
     def __init__(
-        self, storage: Storage, files: DataFiles, table: IcebergTable, writer: RowWriter
+        self,
+        storage: Storage,
+        files: Callable[[], DataFiles],
+        table: IcebergTable,
+        writer: RowWriter,
     ) -> None:
         self._journal = BatchJournal(storage)
         self._files = files
@@ -55,7 +61,7 @@ class IcebergLanding:
 
     def _footer(self, file: LandedFile) -> FileFooter:
         with described_by_arrow(file.path):
-            return read_footer(self._files, file.path)
+            return read_footer(self._files(), file.path)
 
 
 def drain_id(journal: BatchJournal) -> str:

@@ -64,6 +64,7 @@ from zkconsumer.drain.local.iceberg_commits import (
     summary_of,
 )
 from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of, spec_of
+from zkconsumer.drain.local.table_files import TableFiles
 
 R = TypeVar("R")
 
@@ -163,6 +164,15 @@ class IcebergTable:
         with self._door():
             table = self._tried(lambda: self._ready(drain, columns=columns))
             return numbered(columns, table.schema())
+
+    def files(self, drain: str) -> TableFiles:
+        """Return what opens the table's files, in tasks of Spark, too; create the table if needed.
+
+        Args:
+            drain: the drain's id.
+        """
+        with self._door():
+            return TableFiles(self._tried(lambda: self._ready(drain)).io, self._location)
 
     def expect(self, drain: str, number: int) -> None:
         """Refuse a batch, before any of it is read, if the table lacks earlier ones.

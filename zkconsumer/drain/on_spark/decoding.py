@@ -128,6 +128,7 @@ class DecodingPass:
     """Decodes a batch by the schemas that are adopted now.
 
     Attributes:
+        columns: of landed rows.
         findings: of all frames that were written.
 
     Args:
@@ -138,7 +139,7 @@ class DecodingPass:
 
     def __init__(self, session: SparkSession, tasks: "_TaskDecoding", columns: pa.Schema) -> None:
         self._tasks = tasks
-        self._columns = columns
+        self.columns = columns
         self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
 
     @property
@@ -148,7 +149,7 @@ class DecodingPass:
 
     def landed(self, rows: DataFrame) -> DataFrame:
         """Return the rows that can be decoded, with their columns and topic."""
-        return self._mapped(rows, self._columns, lambda split: split.landed)
+        return self._mapped(rows, self.columns, lambda split: split.landed)
 
     def dead(self, rows: DataFrame) -> DataFrame:
         """Return the others, with the columns of dead letters and topic."""

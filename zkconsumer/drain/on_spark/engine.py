@@ -18,7 +18,6 @@ from zkconsumer.drain.on_spark.landed import SparkRows, read_files
 from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, SparkWriter, drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
-from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.session import register
 
@@ -54,7 +53,14 @@ class SparkEngine:
                 columns = None if decoding is None else decoding.columns
                 return DeltaLanding(storage, writer, settings, columns=columns)
             case "iceberg":
-                raise ConfigError("--format iceberg is for --engine local: it needs no Spark")
+                from zkconsumer.drain.local.iceberg_landing import IcebergLanding  # noqa: PLC0415 - optional
+                from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
+                from zkconsumer.drain.on_spark.table_writing import TableWriting  # noqa: PLC0415
+
+                table = IcebergTable(settings.table_name(), storage, settings.target_options)
+                to_table = TableWriting(table, storage)
+                writer = SparkWriter(rows, counter, storage, "parquet", decoding, to_table)
+                return IcebergLanding(storage, to_table.files, table, writer)
             case "kafka":
                 from zkconsumer.drain.mirroring.mirror import KafkaLanding  # noqa: PLC0415 - loads much
 

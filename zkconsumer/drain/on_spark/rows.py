@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
@@ -14,6 +16,7 @@ from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import offsets_value
 from zkconsumer.drain.holes import absences
 from zkconsumer.drain.layout import DEAD_LETTERS
+from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.manifest import LandedPart
 from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
@@ -25,6 +28,9 @@ from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.programs import read_as
+
+if TYPE_CHECKING:
+    from zkconsumer.drain.on_spark.table_writing import TableWriting
 
 RECORDS_PER_FILE = 1_000_000
 _PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
@@ -152,6 +158,7 @@ class SparkWriter:
         storage: the drain's.
         file_format: ``parquet`` or ``json``.
         decoding: of values; None to land rows as they are.
+        table: writes files of a table; None where Spark writes them, since there is no table.
     """
 
     def __init__(
@@ -161,7 +168,9 @@ class SparkWriter:
         storage: Storage,
         file_format: str,
         decoding: BatchDecoding | None = None,
+        table: "TableWriting | None" = None,
     ) -> None:
+        self._table = table
         self._rows = rows
         self._counter = counter
         self._storage = storage
@@ -191,7 +200,7 @@ class SparkWriter:
 
     def _write(self, plan: BatchPlan, folder: str) -> None:
         if self._decoding is None:
-            self._save(plan, self._planned(plan.ranges), folder)
+            self._land(plan, self._planned(plan.ranges), SCHEMA, folder)
             return
         while not self._decoded(plan, folder, self._decoding):
             self._storage.delete(folder)
@@ -199,7 +208,7 @@ class SparkWriter:
     def _decoded(self, plan: BatchPlan, folder: str, decoding: BatchDecoding) -> bool:
         """Write decoded rows; return False where the column has changed meanwhile."""
         begun = decoding.begin()
-        self._save(plan, begun.landed(self._planned(plan.ranges)), folder)
+        self._land(plan, begun.landed(self._planned(plan.ranges)), begun.columns, folder)
         if decoding.adopt(begun.findings):
             return False
         rejected = begun.rejected()
@@ -215,6 +224,12 @@ class SparkWriter:
         parallelism = self._rows.session.sparkContext.defaultParallelism
         tasks = max(parallelism, -(-total // RECORDS_PER_FILE))
         return rows.coalesce(tasks) if len(ranges) > tasks else rows
+
+    def _land(self, plan: BatchPlan, rows: DataFrame, columns: pa.Schema, folder: str) -> None:
+        if self._table is None:
+            self._save(plan, rows, folder)
+        else:
+            self._table.save(plan, rows, columns, folder)
 
     def _save(self, plan: BatchPlan, rows: DataFrame, folder: str) -> None:
         dated = rows.withColumn("date", expr(date_of(plan.created_ms)))

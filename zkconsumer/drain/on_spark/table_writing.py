@@ -1,0 +1,111 @@
+"""Write an Iceberg table's files in Spark's tasks, by the code of the local engine.
+
+Spark's own writer of Parquet can give neither the elements of lists and maps their numbers in the
+table, nor keep topic and date in the files; readers of the table go by both.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
+from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
+from zkconsumer.drain.local.iceberg_landing import drain_id
+from zkconsumer.drain.local.iceberg_table import IcebergTable
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.table_files import TableFiles
+from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.storage import Storage
+
+_TASKS = "_tasks"
+"""Of all tasks' files: only those of a task that came to its end leave it."""
+
+
+class TableWriting:
+    """Writes files of a drain's table. Thread: one at a time.
+
+    Args:
+        table: the drain's.
+        storage: where it is.
+    """
+
+    def __init__(self, table: IcebergTable, storage: Storage) -> None:
+        self._table = table
+        self._storage = storage
+        self._journal = BatchJournal(storage)
+
+    def files(self) -> TableFiles:
+        """Return what opens the table's files."""
+        return self._table.files(drain_id(self._journal))
+
+    def save(self, plan: BatchPlan, rows: DataFrame, columns: pa.Schema, folder: str) -> None:
+        """Write files below a folder.
+
+        Args:
+            plan: of the rows.
+            rows: with these columns and the topic.
+            columns: of the files, but for topic and date.
+            folder: a new one, below the drain's path.
+        """
+        numbered = self._table.file_columns(drain_id(self._journal), columns)
+        below = f"{folder}/{_TASKS}"
+        task = _FileTask(self.files(), below, plan.created_ms, columns, numbered)
+        written = rows.mapInArrow(task.write, "path string").collect()
+        for (path,) in written:
+            self._storage.move(path, folder + path.removeprefix(below))
+
+
+@dataclass(frozen=True)
+class _FileTask:
+    """Writes the files of a task, wherever that is.
+
+    Attributes:
+        files: opens them.
+        folder: below the table's location.
+        created_ms: of the plan.
+        columns: of the rows.
+        numbered: of the files.
+    """
+
+    files: TableFiles
+    folder: str
+    created_ms: int
+    columns: pa.Schema
+    numbered: pa.Schema
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write all rows; yield the paths of the files, which are complete."""
+        written: list[str] = []
+        topic, dated = None, None
+        for batch in batches:
+            topics = batch.column("topic")
+            for name in pc.unique(topics).to_pylist():
+                if dated is None or name != topic:
+                    written += [] if dated is None else dated.close()
+                    topic, dated = name, self._dated(name)
+                dated.write(self._rows(batch.filter(pc.equal(topics, name))))
+        written += [] if dated is None else dated.close()
+        yield pa.RecordBatch.from_arrays([pa.array(written, pa.string())], names=["path"])
+
+    def _dated(self, topic: str) -> DatedFiles:
+        context = TaskContext.get()
+        naming = FileNaming(
+            folder=self.folder,
+            topic=topic,
+            task=0 if context is None else context.partitionId(),
+            file_format="parquet",
+            created_ms=self.created_ms,
+            file_columns=lambda _: self.numbered,
+        )
+        return DatedFiles(self.files, naming, Shares.of(DEFAULT_MEMORY_MB, 1))
+
+    def _rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(
+            [batch.column(field.name).cast(field.type) for field in self.columns],
+            schema=self.columns,
+        )
