@@ -71,6 +71,13 @@ class Findings:
             known = self.rejects.get(tp, more)
             self.rejects[tp] = Bounds(min(known.first, more.first), max(known.last, more.last))
 
+    def ranges(self) -> list[OffsetRange]:
+        """Return ranges that hold all dead letters."""
+        return [
+            OffsetRange(topic_partition=tp, from_offset=first, until_offset=last + 1)
+            for tp, (first, last) in sorted(self.rejects.items())
+        ]
+
 
 class BatchDecoding:
     """Decodes batches of a drain. Thread: one at a time.
@@ -111,7 +118,7 @@ class BatchDecoding:
         if self._folder is not None:
             self._folder.hold()
         adopted = () if self._catalog is None else tuple(self._catalog.adopted())
-        tasks = _TaskDecoding(self._settings, self._topic, adopted, self._folder)
+        tasks = TaskDecoding(self._settings, self._topic, adopted, self._folder)
         return DecodingPass(self._session, tasks, self.columns())
 
     def adopt(self, findings: Findings) -> bool:
@@ -137,7 +144,7 @@ class DecodingPass:
         columns: of landed rows.
     """
 
-    def __init__(self, session: SparkSession, tasks: "_TaskDecoding", columns: pa.Schema) -> None:
+    def __init__(self, session: SparkSession, tasks: "TaskDecoding", columns: pa.Schema) -> None:
         self._tasks = tasks
         self.columns = columns
         self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
@@ -154,13 +161,6 @@ class DecodingPass:
     def dead(self, rows: DataFrame) -> DataFrame:
         """Return the others, with the columns of dead letters and topic."""
         return self._mapped(rows, DEAD, lambda split: split.dead)
-
-    def rejected(self) -> list[OffsetRange]:
-        """Return ranges that hold all dead letters of what was written."""
-        return [
-            OffsetRange(topic_partition=tp, from_offset=first, until_offset=last + 1)
-            for tp, (first, last) in sorted(self.findings.rejects.items())
-        ]
 
     def _mapped(
         self, rows: DataFrame, columns: pa.Schema, chosen: Callable[[SplitRows], pa.RecordBatch]
@@ -187,7 +187,7 @@ class DecodingPass:
 
 
 @dataclass(frozen=True)
-class _TaskDecoding:
+class TaskDecoding:
     """Decodes rows in a task, wherever that is.
 
     Attributes:

@@ -211,7 +211,7 @@ class SparkWriter:
         self._land(plan, begun.landed(self._planned(plan.ranges)), begun.columns, folder)
         if decoding.adopt(begun.findings):
             return False
-        rejected = begun.rejected()
+        rejected = begun.findings.ranges()
         if rejected:
             below = f"{folder}/{DEAD_LETTERS}"
             self._save(plan, begun.dead(self._planned(rejected)), below)

@@ -54,14 +54,14 @@ class TableWriting:
         """
         numbered = self._table.file_columns(drain_id(self._journal), columns)
         below = f"{folder}/{_TASKS}"
-        task = _FileTask(self.files(), below, plan.created_ms, columns, numbered)
+        task = FileTask(self.files(), below, plan.created_ms, columns, numbered)
         written = rows.mapInArrow(task.write, "path string").collect()
         for (path,) in written:
             self._storage.move(path, folder + path.removeprefix(below))
 
 
 @dataclass(frozen=True)
-class _FileTask:
+class FileTask:
     """Writes the files of a task, wherever that is.
 
     Attributes:

@@ -1,0 +1,68 @@
+"""What tasks decode and report, without Spark's JVM."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+
+from tests.support.schemas import USER, avro, avro_value
+from zkconsumer.drain.decode_settings import DecodeSettings
+from zkconsumer.drain.on_spark.decoding import Bounds, Findings, TaskDecoding
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
+from zkconsumer.schemas.folder import SchemaFolder
+
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+
+
+def batch(values: list[bytes | None]) -> pa.RecordBatch:
+    """Rows as Spark gives them: half of each topic, at offsets from 100 on."""
+    rows = [
+        (None, value, f"t{at % 2}", 0, 100 + at, None, -1, None) for at, value in enumerate(values)
+    ]
+    kinds = (
+        *(pa.binary(), pa.binary(), pa.string(), pa.int32(), pa.int64()),
+        *(pa.timestamp("us", tz="UTC"), pa.int32()),
+        pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    )
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
+
+
+def test_tasks_decode_by_what_is_adopted_and_report_the_rest(tmp_path: Path) -> None:
+    """Rows keep their topics; schemas that values were decoded with are told, and dead letters."""
+    for key in (1, 2):
+        (tmp_path / f"{key}.avsc").write_text(json.dumps(USER))
+    folder = SchemaFolder(str(tmp_path), "avro")
+    folder.hold()
+    settings = DecodeSettings(format="avro", schemas="not here")
+    adopted = (AdoptedSchema(SchemaUse(1), avro(USER)),)
+    tasks: TaskDecoding = pickle.loads(pickle.dumps(TaskDecoding(settings, "t0", adopted, folder)))
+    keys = [1, 1, 2, 1, 1, 3, 1, 1]
+    values = [avro_value(key, USER, {"id": at, "name": None}) for at, key in enumerate(keys)]
+    findings = Findings()
+    found = list(tasks.decoded([batch([*values, None])], findings))
+    landed = {
+        topic: [row["value_decoded"] and row["value_decoded"]["id"] for row in rows.to_pylist()]
+        for topic, (rows, _) in found
+    }
+    assert landed == {"t0": [0, 4, 6, None], "t1": [1, 3, 7]}
+    assert findings.schemas == {SchemaUse(2): AdoptedSchema(SchemaUse(2), avro(USER))}
+    assert findings.rejects == {
+        TopicPartition("t0", 0): Bounds(102, 102),
+        TopicPartition("t1", 0): Bounds(105, 105),
+    }
+
+
+def test_findings_of_tasks_add_up_to_ranges() -> None:
+    """From the first dead letter of a partition to the last."""
+    tp, other = TopicPartition("t", 0), TopicPartition("t", 1)
+    found = Findings()
+    found.add(Findings(rejects={tp: Bounds(7, 9)}))
+    found.add(Findings(rejects={tp: Bounds(3, 8), other: Bounds(0, 0)}))
+    assert found.ranges() == [
+        OffsetRange(topic_partition=tp, from_offset=3, until_offset=10),
+        OffsetRange(topic_partition=other, from_offset=0, until_offset=1),
+    ]
