@@ -1,4 +1,4 @@
-"""The engine of one process: no Spark, no Java. Nothing else of a drain loads pyarrow."""
+"""The engine of one process: no Spark, no Java. Tasks of ``on_spark`` go by parts of it."""
 
 from importlib.util import find_spec
 
