@@ -19,7 +19,7 @@ from pyspark.sql.types import StructField, StructType
 from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.columns import HEADERS, SCHEMA
-from zkconsumer.drain.local.decoded import DEAD, SplitRows, row_decoder
+from zkconsumer.drain.local.decoded import DEAD, RowDecoder, SplitRows, row_decoder
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaCatalog, SchemaUse
@@ -119,34 +119,37 @@ class BatchDecoding:
             self._folder.hold()
         adopted = () if self._catalog is None else tuple(self._catalog.adopted())
         tasks = TaskDecoding(self._settings, self._topic, adopted, self._folder)
-        return DecodingPass(self._session, tasks, self.columns())
+        return DecodingPass(self._session, tasks)
 
-    def adopt(self, findings: Findings) -> bool:
-        """Adopt what tasks met; return whether the column may have changed by that."""
-        if self._catalog is None:
+    def adopt(self, done: "DecodingPass") -> bool:
+        """Adopt what the tasks of a pass met.
+
+        Returns:
+            Whether there are schemas now that it did not decode by, whoever adopted them.
+        """
+        if self._catalog is None or not done.findings.schemas:
             return False
-        known = len(self._catalog.adopted())
-        for schema in findings.schemas.values():
+        for schema in done.findings.schemas.values():
             self._catalog.adopt(schema)
-        return len(self._catalog.adopted()) > known
+        return len(self._catalog.adopted()) > len(done.tasks.adopted)
 
 
 class DecodingPass:
     """Decodes a batch by the schemas that are adopted now.
 
     Attributes:
+        tasks: decodes in tasks.
         columns: of landed rows.
         findings: of all frames that were written.
 
     Args:
         session: as above.
-        tasks: decodes in tasks.
-        columns: of landed rows.
+        tasks: as above.
     """
 
-    def __init__(self, session: SparkSession, tasks: "TaskDecoding", columns: pa.Schema) -> None:
-        self._tasks = tasks
-        self.columns = columns
+    def __init__(self, session: SparkSession, tasks: "TaskDecoding") -> None:
+        self.tasks = tasks
+        self.columns = tasks.columns()
         self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
 
     @property
@@ -167,7 +170,7 @@ class DecodingPass:
     ) -> DataFrame:
         kinds = [in_spark(kind) for kind in columns.types]
         made = pa.schema([*zip(columns.names, kinds, strict=True), ("topic", pa.string())])
-        tasks, found = self._tasks, self._found
+        tasks, found = self.tasks, self._found
 
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             findings = Findings()
@@ -206,21 +209,29 @@ class TaskDecoding:
         self, batches: Iterable[pa.RecordBatch], findings: Findings
     ) -> Iterator[tuple[str, SplitRows]]:
         """Yield decoded rows with their topic, and note what was met behind the last of them."""
-        catalogs: list[FixedCatalog] = []
-
-        def catalog(source: SchemaSource) -> FixedCatalog:
-            catalogs.append(FixedCatalog(self.adopted, source))
-            return catalogs[0]
-
-        decoder = row_decoder(self.settings, self.topic, catalog, self.source)
+        met: list[FixedCatalog] = []
+        decoder = self._decoder(met)
         for batch in batches:
             for topic in pc.unique(batch.column("topic")).to_pylist():
                 rows = batch.filter(pc.equal(batch.column("topic"), topic))
                 for split in decoder.decode(_as_ours(rows)):
                     findings.note(topic, split.dead)
                     yield topic, split
-        for made in catalogs:
-            findings.schemas.update(made.met)
+        for catalog in met:
+            findings.schemas.update(catalog.met)
+
+    def columns(self) -> pa.Schema:
+        """Return the columns of landed rows."""
+        return self._decoder([]).columns()
+
+    def _decoder(self, catalogs: list[FixedCatalog]) -> RowDecoder:
+        """Create the decoder; add its catalog to the list, if it has one."""
+
+        def catalog(source: SchemaSource) -> FixedCatalog:
+            catalogs.append(FixedCatalog(self.adopted, source))
+            return catalogs[-1]
+
+        return row_decoder(self.settings, self.topic, catalog, self.source)
 
 
 class _FindingsParam(AccumulatorParam[Findings]):

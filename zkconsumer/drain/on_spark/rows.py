@@ -209,13 +209,13 @@ class SparkWriter:
         """Write decoded rows; return False where the column has changed meanwhile."""
         begun = decoding.begin()
         self._land(plan, begun.landed(self._planned(plan.ranges)), begun.columns, folder)
-        if decoding.adopt(begun.findings):
+        if decoding.adopt(begun):
             return False
         rejected = begun.findings.ranges()
         if rejected:
             below = f"{folder}/{DEAD_LETTERS}"
             self._save(plan, begun.dead(self._planned(rejected)), below)
-        return not decoding.adopt(begun.findings)
+        return not decoding.adopt(begun)
 
     def _planned(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Read ranges by as many tasks as are worth a file each."""

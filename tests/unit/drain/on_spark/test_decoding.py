@@ -3,12 +3,16 @@
 import json
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Self, cast
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from tests.support.schemas import USER, avro, avro_value
 from zkconsumer.drain.decode_settings import DecodeSettings
-from zkconsumer.drain.on_spark.decoding import Bounds, Findings, TaskDecoding
+from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.on_spark.decoding import BatchDecoding, Bounds, Findings, TaskDecoding
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
 from zkconsumer.schemas.folder import SchemaFolder
@@ -66,3 +70,39 @@ def test_findings_of_tasks_add_up_to_ranges() -> None:
         OffsetRange(topic_partition=tp, from_offset=3, until_offset=10),
         OffsetRange(topic_partition=other, from_offset=0, until_offset=1),
     ]
+
+
+def test_a_pass_is_made_again_whoever_adopted_what_it_met(tmp_path: Path) -> None:
+    """Another process may have come first; without anything new nothing is looked at."""
+    (tmp_path / "1.avsc").write_text(json.dumps(USER))
+    storage = LocalStorage(str(tmp_path / "lake"))
+    settings = DecodeSettings(format="avro", schemas=str(tmp_path))
+    decoding, another = (BatchDecoding(PAPER, settings, "t", storage) for _ in range(2))
+    met = Findings({SchemaUse(1): AdoptedSchema(SchemaUse(1), avro(USER))})
+    first, second = decoding.begin(), decoding.begin()
+    assert not decoding.adopt(first)
+    assert "value_decoded" not in first.columns.names
+    for begun in (first, second):
+        begun.findings.add(met)
+    assert another.adopt(first)
+    assert decoding.adopt(second)
+    again = decoding.begin()
+    assert "value_decoded" in again.columns.names
+    again.findings.add(met)
+    assert not decoding.adopt(again)
+
+
+class _Paper:
+    """A session, and its context."""
+
+    @property
+    def sparkContext(self) -> Self:  # noqa: N802 - Spark's
+        """See ``SparkSession``."""
+        return self
+
+    def accumulator(self, value: Findings, _: object) -> SimpleNamespace:
+        """See ``SparkContext``."""
+        return SimpleNamespace(value=value)
+
+
+PAPER = cast("SparkSession", _Paper())
