@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions pure-tests test-busy properties simulate chaos \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions test-airflow pure-tests test-busy properties simulate chaos \
 	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -51,7 +51,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
-	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark"
+	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow"
 
 # Where no test needs a server: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
@@ -90,6 +90,16 @@ test-spark-versions: $(STAMP)
 			$(SPARK_TESTS) || exit 1; \
 	done
 	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m versions tests/spark/test_cluster.py
+
+# The operators of docs/examples/airflow, run by the real Airflow in an environment of its own.
+AIRFLOW := build/airflow/bin/python
+$(AIRFLOW): tests/airflow/requirements.txt
+	$(PY) -m venv --clear build/airflow
+	$(AIRFLOW) -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+test-airflow: $(STAMP) $(AIRFLOW)
+	AIRFLOW_PYTHON=$(AIRFLOW) $(PY) -m pytest -q -m airflow tests/airflow
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.

@@ -54,7 +54,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         default=argparse.SUPPRESS,
         help="a .properties file with what its servers want to see, as 'drain' takes it",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print JSON instead of a table",
+    )
     for name, what in (("--option", "the source"), ("--target-option", "the mirror's target")):
         parser.add_argument(
             name,

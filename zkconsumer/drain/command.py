@@ -5,6 +5,7 @@ No engine is loaded before the arguments are read.
 
 import argparse
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest
@@ -197,6 +198,11 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--interval-ms", type=int, metavar="MS", help="how long to wait for news, if continuous"
     )
+    running.add_argument(
+        "--json",
+        action="store_true",
+        help="print how far it is behind each batch, and at the end, as a JSON object a line",
+    )
     add_engine(parser)
     running.add_argument("--master", metavar="URL", help="of Spark (default: local[*])")
     running.add_argument(
@@ -311,15 +317,19 @@ def run(args: argparse.Namespace) -> int:
     )
     from zkconsumer.drain.launch import run_drain  # noqa: PLC0415 - loads much
     from zkconsumer.drain.opening import SparkOptions, opened_engine  # noqa: PLC0415
-    from zkconsumer.drain.progress import shown  # noqa: PLC0415
+    from zkconsumer.drain.progress import json_lines, shown  # noqa: PLC0415
 
     spark = SparkOptions(
         master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
     )
     opened = opened_engine("zkconsumer drain", request, spark)
     stop, ignored = DrainStopFlag(), ignored_signals()
-    with opened as engine, asking_signals(stop, ignored), shown() as watch:
+    lines = json_lines() if args.json else None
+    showing = shown() if lines is None else nullcontext(lines)
+    with opened as engine, asking_signals(stop, ignored), showing as watch:
         report = run_drain(engine, settings, watch=watch, stop=stop)
+    if lines is not None:
+        lines.ended(settings.path, report)
     sys.stderr.write(summary(settings.path, report) + "\n")
     if settings.once and not report.finished:
         sys.stderr.write("Stopped before the end: the same command goes on from here\n")

@@ -1,9 +1,11 @@
-"""Show a drain's progress at a terminal: a bar if ``rich`` is installed, else lines."""
+"""Show a drain's progress: at a terminal a bar, or lines without ``rich``; JSON for programs."""
 
+import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from io import FileIO, RawIOBase
 from typing import TYPE_CHECKING, TextIO
 
 from zkconsumer.clock import Clock, SystemClock
@@ -11,6 +13,7 @@ from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.pace import DrainPace
 from zkconsumer.drain.plan import BatchPlan, Positions
 from zkconsumer.drain.protocols import NoWatch, Watch
+from zkconsumer.drain.runner import DrainReport
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -68,6 +71,60 @@ class LoggedProgress:
         pace = self._meter.landed(plan)
         self._out.write(f"batch {plan.number}: {manifest.rows:,} messages; {pace}\n")
         self._out.flush()
+
+
+class JsonProgress:
+    """Prints a JSON object a line: whenever the cluster was looked at, and behind every batch.
+
+    Its reader may go away: that does not end the drain.
+
+    Args:
+        out: where to, unbuffered.
+        meter: reckons.
+    """
+
+    def __init__(self, out: RawIOBase, meter: DrainMeter) -> None:
+        self._out = out
+        self._meter = meter
+
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
+        """See ``Watch``."""
+        self._show(self._meter.on_snapshot(positions, until))
+
+    def landing(self, plan: BatchPlan) -> None:
+        """See ``Watch``."""
+
+    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+        """See ``Watch``."""
+        self._show(self._meter.landed(plan), batch=plan.number, rows=manifest.rows)
+
+    def ended(self, path: str, report: DrainReport) -> None:
+        """Print what the whole run landed."""
+        self._print(
+            ended=True,
+            path=path,
+            finished=report.finished,
+            batches=report.batches,
+            rows=report.rows,
+            dead_lettered=report.dead_lettered,
+            expired=sum(offsets.count for offsets in report.expired),
+        )
+
+    def _show(self, pace: DrainPace, **batch: int) -> None:
+        self._print(
+            ended=False, landed=pace.landed, lag=pace.lag, running_ms=pace.elapsed_ms, **batch
+        )
+
+    def _print(self, **fields: object) -> None:
+        line = json.dumps(fields, separators=(",", ":")) + "\n"
+        with suppress(OSError):
+            self._out.write(line.encode())
+
+
+def json_lines() -> JsonProgress:
+    """Return what prints JSON to standard output, past its buffer: a line is whole or not there."""
+    sys.stdout.flush()
+    return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False), DrainMeter())
 
 
 class BarWatch:

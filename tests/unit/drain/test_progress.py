@@ -1,14 +1,18 @@
 """What people see of a drain at a terminal, and that nobody else sees anything."""
 
 import io
+import json
+import os
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.progress import shown
+from zkconsumer.drain.progress import DrainMeter, JsonProgress, shown
 from zkconsumer.drain.protocols import NoWatch, Watch
+from zkconsumer.drain.runner import DrainReport
 from zkconsumer.model import OffsetRange, TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -57,3 +61,33 @@ def test_a_log_file_gets_nothing() -> None:
     """Bars are for terminals."""
     with shown(io.StringIO()) as watch:
         assert isinstance(watch, NoWatch)
+
+
+def test_a_program_gets_json_lines() -> None:
+    """One for each look at the cluster, one for each batch, and one for the whole run."""
+    reading, writing = os.pipe()
+    with io.FileIO(writing, "w") as out:
+        lines = JsonProgress(out, DrainMeter(ManualClock()))
+        drained(lines)
+        lines.ended("/lake", DrainReport(batches=1, rows=7, expired=(RANGE,), finished=True))
+    with open(reading, encoding="utf-8") as told:
+        looked, batch, end = (json.loads(told.readline()) for _ in range(3))
+    assert looked == {"ended": False, "landed": 0, "lag": 10_000, "running_ms": 0}
+    assert batch == {**looked, "landed": 4_000, "lag": 6_000, "batch": 1, "rows": 0}
+    assert end == {
+        "ended": True,
+        "path": "/lake",
+        "finished": True,
+        "batches": 1,
+        "rows": 7,
+        "dead_lettered": 0,
+        "expired": 4_000,
+    }
+
+
+def test_a_program_that_goes_away_does_not_end_the_drain() -> None:
+    """What can't be told is not told."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with io.FileIO(writing, "w") as out:
+        drained(JsonProgress(out, DrainMeter()))

@@ -1,0 +1,105 @@
+"""Runs the example's DAG, or a part of it, in Airflow's own Python: ``run_dag COMMAND SETTINGS``.
+
+It prints a line of JSON at the end. Settings are keyword arguments of operators, as JSON.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.support.waiting import wait_until
+
+
+def whole_dag(settings: dict[str, Any]) -> dict[str, Any]:
+    """Run each task as Airflow does, triggers included; gives its state and XCom."""
+    from airflow.sdk import DAG  # noqa: PLC0415 - of another environment
+    from zkconsumer_operators import (  # noqa: PLC0415
+        ZkconsumerDrainOperator,
+        ZkconsumerVerifyOperator,
+    )
+
+    topics = settings.pop("topics")
+    with DAG("drain_then_verify") as dag:
+        drain = ZkconsumerDrainOperator(task_id="drain", topics=topics, **settings)
+        drain >> ZkconsumerVerifyOperator(task_id="verify", **settings)
+    run = dag.test()
+    return {
+        one.task_id: {"state": str(one.state), "xcom": one.xcom_pull(task_ids=one.task_id)}
+        for one in run.get_task_instances()
+    }
+
+
+def killed_task(settings: dict[str, Any]) -> dict[str, Any]:
+    """End a drain that would go on, as Airflow ends a task that runs on a worker."""
+    operator = _endless(settings)
+    raised: list[str] = []
+
+    def execute() -> None:
+        try:
+            operator.execute({})
+        except Exception as error:  # noqa: BLE001 - told
+            raised.append(f"{type(error).__name__}: {error}")
+
+    with ThreadPoolExecutor() as pool:
+        task = pool.submit(execute)
+        _wait_for_batches(settings["path"])
+        operator.on_kill()
+        task.result(60)
+    return {"raised": raised, "folders": os.listdir(settings["run_folder"])}
+
+
+def killed_trigger(settings: dict[str, Any]) -> dict[str, Any]:
+    """End a drain that would go on, as a triggerer does; another triggerer took it over before."""
+    from airflow.sdk.exceptions import TaskDeferred  # noqa: PLC0415 - of another environment
+
+    operator = _endless({**settings, "deferrable": True})
+    try:
+        operator.execute({})
+    except TaskDeferred as deferred:
+        name, arguments = deferred.trigger.serialize()
+        taken_over = type(deferred.trigger)(**json.loads(json.dumps(arguments)))
+    else:
+        raise AssertionError("it did not defer")
+    _wait_for_batches(settings["path"])
+    event = asyncio.run(_killed(taken_over))
+    status = (Path(event["folder"]) / "status").read_text().strip()
+    try:
+        came_to = operator.resumed({}, event)
+    except Exception as error:  # noqa: BLE001 - told
+        came_to = f"{type(error).__name__}: {error}"
+    return {"trigger": name, "status": status, "came_to": came_to}
+
+
+async def _killed(trigger: Any) -> dict[str, Any]:
+    waiting = asyncio.ensure_future(anext(trigger.run()))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await trigger.on_kill()
+    payload: dict[str, Any] = (await waiting).payload
+    return payload
+
+
+def _endless(settings: dict[str, Any]) -> Any:
+    from zkconsumer_operators import ZkconsumerDrainOperator  # noqa: PLC0415
+
+    class Endless(ZkconsumerDrainOperator):
+        """Goes on when everything is landed."""
+
+        def words(self) -> list[str]:
+            return [word if word != "--once" else "--continuous" for word in super().words()]
+
+    return Endless(task_id="drain", **settings)
+
+
+def _wait_for_batches(path: str) -> None:
+    batches = Path(path) / "_zkconsumer/batches"
+    wait_until(lambda: batches.exists() and any(batches.iterdir()), timeout_s=60, what="a batch")
+
+
+if __name__ == "__main__":
+    told = globals()[sys.argv[1]](json.loads(sys.argv[2]))
+    sys.stdout.write("\n" + json.dumps(told) + "\n")
