@@ -35,7 +35,7 @@ from zkconsumer.records.codecs import Codec
 
 try:
     from zkconsumer.native import _core
-    from zkconsumer.records import native_decode
+    from zkconsumer.records import native_fetched
 except ImportError:
     IS_BUILT = False
 else:
@@ -145,33 +145,40 @@ def by_rows(library: str, shapes: unkeyed.Shapes, data: bytes) -> int:
             for name in {"crc32_small", "crc32_large"} & set(vars(module)):
                 stack.enter_context(patch.object(module, name, crc32))
         stack.enter_context(patch.object(unkeyed, "_shapes", shapes))
-        found = decode.decode_rows(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+        found = decode.decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM)
     return len(found.records)
 
 
 def by_records(data: bytes) -> int:
     """All records, in Python."""
-    return len(decode.decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records)
+    return len(
+        list(decode.decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records)
+    )
+
+
+def runs_of(data: bytes) -> "_core.Runs":
+    """What the core reads of a sound set."""
+    fetched = native_fetched.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+    runs, _ = fetched.take_records()
+    assert isinstance(runs, _core.Runs)
+    return runs
 
 
 def by_native(data: bytes) -> int:
     """All records, by the core."""
-    return len(
-        native_decode.decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records
-    )
+    return len(list(runs_of(data)))
 
 
 def by_walk(data: bytes) -> int:
     """Runs, and nothing made of them."""
-    runs = native_decode.decode_runs(data, fetch_offset=0, max_decompressed_bytes=ROOM).runs
-    return sum(map(len, runs))
+    return len(runs_of(data))
 
 
 def by_messages(data: bytes) -> int:
     """Every message, one at a time, its value used."""
     origin: _core.Origin[bytes, bytes] = _core.Origin("topic", 0)
     count = 0
-    for run in native_decode.decode_runs(data, fetch_offset=0, max_decompressed_bytes=ROOM).runs:
+    for run in runs_of(data).runs:
         for message in run.messages(origin):
             count += message.value is not None
     return count

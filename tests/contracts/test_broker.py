@@ -80,9 +80,10 @@ def fill(client: Client, tp: TopicPartition, codec: Codec = Codec.NONE) -> None:
 def records_of(fetched: FetchedPartition, offset: int) -> list[Record]:
     """Decode what came."""
     assert fetched.error_code == ErrorCode.NONE
-    return decode_record_set(
+    decoded = decode_record_set(
         fetched.records, fetch_offset=offset, max_decompressed_bytes=1 << 20
-    ).records
+    )
+    return list(decoded.records)
 
 
 def described(client: Client, *topics: str) -> tuple[TopicMetadata, ...]:

@@ -75,7 +75,7 @@ class FakeLog:
             )
             if one.error is not None:
                 raise one.error
-            groups.append((one.records, Codec(data[position + _ATTRIBUTES_AT] & CODEC_MASK)))
+            groups.append((list(one.records), Codec(data[position + _ATTRIBUTES_AT] & CODEC_MASK)))
             position = entry.stop
         base_offset = self.end_offset
         for records, codec in groups:

@@ -13,7 +13,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
-from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.stream import KafkaStream
@@ -83,7 +83,7 @@ def outcome(
         return True
 
     for partition, fetch_offset, data in sets:
-        decoded = decode_rows(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
+        decoded = decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
         found = native_records(data, fetch_offset) if are_native() else decoded.records
         chunk = Chunk(claims[partition], fetch_offset, decoded.next_offset, found, 100)
         assert queue.offer(chunk, ignore)

@@ -14,7 +14,7 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
-from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
 from zkconsumer.records.rows import Headers
 
@@ -234,7 +234,7 @@ def test_messages_decode_as_without_batches(
 ) -> None:
     """Sets of magic 0 and 1 give what the decoder for older versions gives."""
     written = build_message_set(some, magic=1, codec=codec)
-    old = decode_rows(written, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
+    old = decode_record_set(written, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
     new = decode(written, fetch_offset)
     for name in old.__dataclass_fields__:
         assert getattr(old, name) == getattr(new, name)

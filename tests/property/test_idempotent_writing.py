@@ -16,7 +16,7 @@ from zkconsumer.produce.identity import ProducerIdentity
 from zkconsumer.produce.settings import BatchSettings, ProducerSettings
 from zkconsumer.produce.writing import Writing
 from zkconsumer.records.batch_header import BATCH_HEADER
-from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from zkconsumer.wire.messages.produce import (
     ProducedPartition,
@@ -75,7 +75,7 @@ class Cluster:
         """The error code and the base offset for a set."""
         head = BATCH_HEADER.unpack_from(data)
         producer_id, first, count = head[9], head[11], head[12]
-        rows = decode_batches(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records.plain
+        rows = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records.plain
         log = self.logs[tp]
         kept = self.kept[tp, producer_id]
         for known, last, offset in kept if producer_id >= 0 else ():

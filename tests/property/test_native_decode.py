@@ -17,7 +17,7 @@ from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 
 if IS_BUILT:
-    from zkconsumer.records import native_decode
+    from zkconsumer.records import native_fetched
 
 pytestmark = needs_native
 COMPRESSING = st.sampled_from([Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
@@ -122,7 +122,7 @@ def test_what_is_sound_is_not_refused(
     for codec in codecs_around:
         data = wrap_message_set(data, offset=every[-1].offset, codec=codec)
     for part in (data, data[:-1]):
-        decoded = native_decode.decode_runs(
+        decoded = native_fetched.decode_fetched(
             part, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20
         )
         assert decoded.refused_at is None

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from tests.support.engines import IS_BUILT, needs_native
 from tests.support.flipped_logs import FlippedBroker, LogEntry, make_log, read_log
-from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.engine import believed
 from zkconsumer.records.offset_order import SetPosition, offsets_rise
 
 if IS_BUILT:
-    from zkconsumer.records import native_decode
+    from zkconsumer.records import native_reader
 
 ROOM = 1 << 20
 SEEDS = st.integers(0, 2**32)
@@ -126,7 +126,7 @@ def test_nothing_is_believed_that_contradicts_itself(
         whole, fetch_offset=start, high_watermark=end, is_again=False, max_decompressed_bytes=ROOM
     )
     assert found.error is None or found.error.position == found.stop
-    decoded = decode_batches(
+    decoded = decode_record_set(
         whole[found.start : found.stop], fetch_offset=start, max_decompressed_bytes=ROOM
     )
     offsets = [record.offset for record in decoded.records]
@@ -154,7 +154,7 @@ def test_both_engines_find_the_same(
     part = memoryview(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
     place = SetPosition(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
     end = data.draw(st.sampled_from([-1, 0, log[-1].last + 1, 1 << 40, (1 << 63) - 1]))
-    assert native_decode.offsets_rise(part, place, end) == offsets_rise(part, place, end)
+    assert native_reader.offsets_rise(part, place, end) == offsets_rise(part, place, end)
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])

@@ -11,7 +11,7 @@ from zkconsumer.produce.outgoing_sets import OutgoingRecords, OutgoingSet
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.fetched import decode_fetched
 from zkconsumer.records.rows import Headers
 
@@ -134,6 +134,6 @@ def test_runs_are_cut_where_rows_are(
             now_ms=NOW_MS,
         )
         assert one.build(version=3, codec=Codec.NONE, now_ms=NOW_MS) == held
-        found = decode_batches(held, fetch_offset=0, max_decompressed_bytes=1 << 24)
+        found = decode_record_set(held, fetch_offset=0, max_decompressed_bytes=1 << 24)
         values += [row[2] for row in found.records.plain]
     assert len(again) == len(values) == len(plain) - dropped

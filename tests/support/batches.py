@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.build_batch import BatchTraits, with_crc
-from zkconsumer.records.decode_batches import DecodedBatches, decode_batches
+from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import AbortedTransaction
 
@@ -37,7 +37,7 @@ def of_producer(producer_id: int, *, is_transactional: bool = True) -> BatchTrai
     )
 
 
-decoder = decode_batches
+decoder = decode_record_set
 """What ``decode`` uses; see ``engines.each_engine``."""
 
 
@@ -48,7 +48,7 @@ def decode(
     aborted: Iterable[AbortedTransaction] | None = None,
     *,
     enough_bytes: int | None = None,
-) -> DecodedBatches:
+) -> DecodedSet:
     """Decode with a bound that no small batch meets; as read_committed if ``aborted`` is given."""
     return decoder(
         data,

@@ -5,15 +5,15 @@ part of the two results must be the same.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import pytest
 
 from tests.support import batches, record_sets
 from zkconsumer.errors import CorruptRecord
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, facts_of
 from zkconsumer.records.decode import DecodedSet, decode_record_set
-from zkconsumer.records.decode_batches import DecodedBatches, decode_batches
 from zkconsumer.records.engine import Engine
 from zkconsumer.records.pure_fetched import PureFetched
 from zkconsumer.records.slices import FetchedRecords, RecordSlice
@@ -21,7 +21,7 @@ from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 try:
-    from zkconsumer.records import native_decode, native_fetched
+    from zkconsumer.records import native_fetched
 except ImportError:
     IS_BUILT = False
 else:
@@ -39,56 +39,28 @@ def each_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Have ``record_sets.decode`` and ``batches.decode`` use one decoder after the other."""
     before = record_sets.decoder, batches.decoder
     if request.param is Engine.NATIVE:
-        record_sets.decoder, batches.decoder = both, both_of_batches
+        record_sets.decoder = batches.decoder = both
     else:
-        record_sets.decoder, batches.decoder = decode_record_set, decode_batches
+        record_sets.decoder = batches.decoder = decode_record_set
     yield request.param
     record_sets.decoder, batches.decoder = before
-
-
-def both(
-    data: bytes | memoryview,
-    *,
-    fetch_offset: int,
-    max_decompressed_bytes: int,
-    enough_bytes: int | None = None,
-) -> DecodedSet:
-    """Decode natively, and check that the definition says the same.
-
-    What the core refuses and the definition takes is no fault as such (there may be no room left;
-    and the lz4 library takes copies from distance 0): tests of sound sets look at ``refused_at``.
-    """
-    runs = native_decode.decode_runs(
-        data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=max_decompressed_bytes,
-        enough_bytes=enough_bytes,
-    )
-    found = native_decode.with_records(runs)
-    expected = decode_record_set(
-        data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=max_decompressed_bytes,
-        enough_bytes=enough_bytes,
-    )
-    assert set_facts(found) == set_facts(expected)
-    if expected.error is not None:
-        # In front of it the definition may pass over what it was told to go on behind.
-        assert runs.refused_at is not None
-        assert runs.refused_at <= expected.error.position
-    return found
 
 
 def set_facts(decoded: DecodedSet) -> list[object]:
     """All that a decoded set says, in a form that compares; types count."""
     return [
-        [(type(one), [(type(field), field) for field in one]) for one in decoded.records],
+        typed(decoded.records),
         decoded.next_offset,
         decoded.valid_bytes,
         decoded.first_entry_size_bytes,
         error_facts(decoded.error),
         decoded.memory_bytes,
     ]
+
+
+def typed(records: Iterable[Record]) -> list[object]:
+    """Records and their fields, each with its type."""
+    return [(type(one), [(type(field), field) for field in one]) for one in records]
 
 
 def error_facts(error: CorruptRecord | None) -> object:
@@ -109,7 +81,7 @@ def error_facts(error: CorruptRecord | None) -> object:
 ORIGIN = RecordOrigin(TopicPartition("clicks", 3))
 
 
-def both_of_batches(
+def both(
     data: bytes | memoryview,
     *,
     fetch_offset: int,
@@ -117,10 +89,15 @@ def both_of_batches(
     enough_bytes: int | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
-) -> DecodedBatches:
-    """Give what the definition says, and check that the native decoder for polls says the same."""
+) -> DecodedSet:
+    """Give what the definition says, and check that the native decoder says the same.
+
+    What the core refuses and the definition takes is no fault as such (there may be no room left;
+    and the lz4 library takes copies from distance 0): tests of sound sets look at ``refused_at``.
+    """
     named = None if aborted is None else list(aborted)
-    found = native_fetched.decode_fetched(
+    decode = partial(
+        native_fetched.decode_fetched,
         data,
         fetch_offset=fetch_offset,
         max_decompressed_bytes=max_decompressed_bytes,
@@ -128,7 +105,8 @@ def both_of_batches(
         isolation=isolation,
         aborted=named,
     )
-    expected = decode_batches(
+    found = decode()
+    expected = decode_record_set(
         data,
         fetch_offset=fetch_offset,
         max_decompressed_bytes=max_decompressed_bytes,
@@ -137,8 +115,12 @@ def both_of_batches(
         aborted=named,
     )
     if expected.error is not None:
+        # In front of it the definition may pass over what it was told to go on behind.
         assert found.refused_at is not None
+        assert found.refused_at <= expected.error.position
     check_fetched(found, PureFetched(expected), (1, 2, 1 << 62), check_slice)
+    whole, _ = decode().take_records()
+    assert typed(whole) == typed(expected.records)
     return expected
 
 

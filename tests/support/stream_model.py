@@ -14,7 +14,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import MessageAndMetadata
@@ -92,7 +92,7 @@ class StreamModel:
         if are_native() and poison is None:
             assert native_of(self.queue).put_set(life.claim, data, begin) is None
             return
-        rows = decode_rows(data, fetch_offset=begin, max_decompressed_bytes=1 << 20).records
+        rows = decode_record_set(data, fetch_offset=begin, max_decompressed_bytes=1 << 20).records
         chunk = Chunk(life.claim, begin, life.end, rows, 10 * len(rows), poison)
         assert self.queue.offer(chunk, ignore)
 

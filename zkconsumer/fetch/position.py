@@ -4,15 +4,14 @@ A response is kept packed and unpacked piece by piece, as the stream's queue has
 waits for a slow stream waits packed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
+from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.core.record_set import RecordSet, after_piece, judged
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.records.decode import DecodedRows
-from zkconsumer.records.engine import decode_rows
 from zkconsumer.records.entries import CutOff
+from zkconsumer.records.fetched import FetchedRecords, decode_fetched
 
 _MIN_PIECE_BYTES = 4096
 _EXPANSION = 8
@@ -67,16 +66,6 @@ class FetchPosition:
         To look up the start again instead could pass over what was written in between.
         """
         return self.pending.fetch_offset if self.pending is not None else self.fetch_offset
-
-
-@dataclass(frozen=True, slots=True)
-class _Foul:
-    """Describe an unreadable entry; see ``Poison``."""
-
-    error: ZkConsumerError
-    next_offset: int | None
-    raw: bytes
-    raw_is_whole: bool
 
 
 def start_at(position: FetchPosition, offset: int) -> Chunk | None:
@@ -165,7 +154,7 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
     reading = after_piece(
         packed,
         decoded,
-        last_offset=decoded.records[-1].offset if decoded.records else None,
+        last_offset=decoded.last_offset,
         growth_max_bytes=settings.growth_max_bytes,
     )
     position.packed = reading.rest
@@ -186,7 +175,7 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
 
 
 def _needs_a_look_behind(
-    position: FetchPosition, packed: RecordSet, decoded: DecodedRows, settings: FetchSettings
+    position: FetchPosition, packed: RecordSet, decoded: FetchedRecords, settings: FetchSettings
 ) -> bool:
     """Return whether only bytes not fetched yet can tell how to pass over an entry."""
     is_in_front = decoded.next_offset == packed.fetch_offset == position.suspect_offset
@@ -201,11 +190,12 @@ def _needs_a_look_behind(
 
 def _decode_piece(
     packed: RecordSet, fetch_offset: int, room_bytes: int, settings: FetchSettings
-) -> DecodedRows:
+) -> FetchedRecords:
     piece_bytes = max(_MIN_PIECE_BYTES, room_bytes // _EXPANSION)
     while True:
-        piece = packed.data[packed.at_byte : packed.at_byte + piece_bytes]
-        decoded = decode_rows(
+        # A copy: what is queued must not keep the whole response in memory.
+        piece = bytes(packed.data[packed.at_byte : packed.at_byte + piece_bytes])
+        decoded = decode_fetched(
             piece,
             fetch_offset=fetch_offset,
             max_decompressed_bytes=settings.max_decompressed_bytes,
@@ -219,7 +209,7 @@ def _decode_piece(
 
 def _take_damage(
     position: FetchPosition,
-    decoded: DecodedRows,
+    decoded: FetchedRecords,
     error: CorruptRecord,
     resume: int,
     settings: FetchSettings,
@@ -235,24 +225,20 @@ def _take_damage(
     chunk = _chunk(position, decoded, fetch_offset)
     if position.suspect_offset != resume:
         position.suspect_offset = resume
-        return chunk if decoded.records else None
-    failure = PartitionFailed(
-        position.claim.topic_partition,
-        resume,
-        str(error),
-        code=error.errno,
-    )
+        return chunk if chunk.records else None
+    tp = position.claim.topic_partition
+    failure = PartitionFailed(tp, resume, str(error), code=error.errno)
     failure.__cause__ = error
     is_misplaced = decoded.error is None
     next_offset = error.next_offset if is_misplaced or error.offset >= resume else None
-    _poison(position, chunk, settings, _Foul(failure, next_offset, error.raw, raw_is_whole=True))
+    _poison(position, chunk, settings, Poison(tp, resume, next_offset, failure, error.raw))
     return chunk
 
 
 def _take_too_large(
     position: FetchPosition,
     packed: RecordSet,
-    decoded: DecodedRows,
+    decoded: FetchedRecords,
     cut_off: CutOff,
     settings: FetchSettings,
 ) -> Chunk:
@@ -260,7 +246,8 @@ def _take_too_large(
     failure = MessageTooLarge(tp, offset, cut_off.size_bytes, settings.growth_max_bytes)
     chunk = Chunk(position.claim, offset, offset, (), 0)
     raw = bytes(packed.rest[decoded.valid_bytes :])
-    _poison(position, chunk, settings, _Foul(failure, cut_off.next_offset, raw, raw_is_whole=False))
+    poison = Poison(tp, offset, cut_off.next_offset, failure, raw, raw_is_whole=False)
+    _poison(position, chunk, settings, poison)
     return chunk
 
 
@@ -274,17 +261,15 @@ def refused(position: FetchPosition, reason: str) -> Chunk:
     return Chunk(position.claim, offset, offset, (), 0, poison)
 
 
-def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul: _Foul) -> None:
+def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, poison: Poison) -> None:
     """End the chunk with the unreadable entry; go on after it, or halt the partition there."""
-    claim, offset, next_offset = position.claim, chunk.next_offset, foul.next_offset
+    next_offset = poison.next_offset
     # A damaged entry's own offsets. Beyond the end of the log they are not believed: to go
     # on there could pass over sound messages.
-    if next_offset is not None and not offset < next_offset <= claim.high_watermark:
+    if next_offset is not None and not poison.offset < next_offset <= position.claim.high_watermark:
         next_offset = None
-    chunk.poison = Poison(
-        claim.topic_partition, offset, next_offset, foul.error, foul.raw, foul.raw_is_whole
-    )
-    chunk.size_bytes += len(foul.raw)
+    chunk.poison = replace(poison, next_offset=next_offset)
+    chunk.size_bytes += len(poison.raw)
     if settings.skip_poison and next_offset is not None:
         chunk.next_offset = position.fetch_offset = next_offset
         position.suspect_offset = None
@@ -293,9 +278,8 @@ def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul
         position.halted = True
 
 
-def _chunk(position: FetchPosition, decoded: DecodedRows, fetch_offset: int) -> Chunk:
+def _chunk(position: FetchPosition, decoded: FetchedRecords, fetch_offset: int) -> Chunk:
     """Make a chunk of a piece's records, up to the present position."""
     next_offset = position.fetch_offset
     assert next_offset is not None
-    size_bytes = decoded.memory_bytes
-    return Chunk(position.claim, fetch_offset, next_offset, decoded.records, size_bytes)
+    return Chunk(position.claim, fetch_offset, next_offset, *decoded.take_records())

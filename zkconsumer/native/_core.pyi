@@ -238,38 +238,12 @@ class Fetched:
     def first_offset(self) -> int | None: ...
     @property
     def last_offset(self) -> int | None: ...
-    def take(self, count: int) -> Slice:
+    def take(self, count: int) -> Runs:
         """Take records off the front, up to so many.
 
         Raises:
             BufferError: somebody changed the bytes after they were checked.
         """
-
-@final
-class Slice:
-    """Records for one caller; it does not change. See ``records.slices.RecordSlice``."""
-
-    def __len__(self) -> int: ...
-    @property
-    def first_offset(self) -> int | None: ...
-    @property
-    def last_offset(self) -> int | None: ...
-    @property
-    def leader_epoch(self) -> int:
-        """Of its last record."""
-    @property
-    def size_bytes(self) -> int:
-        """Of keys and values."""
-    @property
-    def runs(self) -> list[Run]: ...
-    def records(self, origin: Origin[Any, Any]) -> list[ConsumerRecord]:
-        """Make all its records.
-
-        Raises:
-            BufferError: somebody changed the bytes after they were checked.
-        """
-    def headers(self) -> dict[int, tuple[tuple[str, bytes | None], ...]]: ...
-    def leader_epochs(self) -> tuple[tuple[int, int], ...]: ...
 
 class Progress:
     """What ``fetch.progress.PureProgress`` is, in C: active, its offsets unknown."""
@@ -290,22 +264,41 @@ class Bell:
 
 @final
 class Runs(Sequence[Record]):
-    """What a native loop found in a set: runs, which give records only to those who ask.
+    """Runs of one partition: of a chunk, or taken of what was fetched; immutable.
 
-    As a sequence it makes its records anew each time, and all of them for a single one.
+    As a sequence it makes its records anew each time, and all of them for a single one. For the
+    rest see ``records.slices.RecordSlice``.
     """
 
     @property
-    def runs(self) -> list[Run]: ...
+    def first_offset(self) -> int | None: ...
+    @property
+    def last_offset(self) -> int | None: ...
+    @property
+    def leader_epoch(self) -> int:
+        """Of its last record."""
+    @property
+    def memory_bytes(self) -> int:
+        """What a chunk of it is charged: the whole buffers that it keeps."""
     @property
     def size_bytes(self) -> int:
-        """What a chunk of it is charged: the whole buffers that it keeps."""
+        """Of keys and values."""
+    @property
+    def runs(self) -> list[Run]: ...
     def split(self, max_bytes: int) -> tuple[Runs, Runs]:
         """Make two: what is charged at most so much (or one message), and at least one message.
 
         Raises:
             ValueError: there is not more than one message.
         """
+    def records(self, origin: Origin[Any, Any]) -> list[ConsumerRecord]:
+        """Make all records as of a poll.
+
+        Raises:
+            BufferError: somebody changed the bytes after they were checked.
+        """
+    def headers(self) -> dict[int, tuple[tuple[str, bytes | None], ...]]: ...
+    def leader_epochs(self) -> tuple[tuple[int, int], ...]: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Record]: ...
     @overload
@@ -543,33 +536,6 @@ def crc32c(data: bytes | memoryview, value: int = 0, *, portable: bool = False) 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes | None:
     """Decompress as ``records.codecs`` does; None where that would raise (or might)."""
 
-def read_set(
-    data: bytes | bytearray | memoryview,
-    *,
-    position: int,
-    fetch_offset: int,
-    bound_bytes: int,
-    enough_bytes: int,
-    piece_bytes: int = ...,
-) -> tuple[list[Run], int, int, int, int]:
-    """Read a record set from a position on, without the GIL.
-
-    Args:
-        data: kept alive, not copied, unless it can be written to.
-        position: the byte at which to begin.
-        fetch_offset: messages below it are left out; not negative.
-        bound_bytes: what all compressed sets together may become.
-        enough_bytes: with so much decompressed no further set is begun.
-        piece_bytes: about how large runs, and the arenas for decompressed ones, become.
-
-    Returns:
-        The runs; the status (ENDS, FULL or REFUSED); the position behind what was read; the next
-        offset; and how much of the bound is left.
-
-    Raises:
-        MemoryError: there was none.
-    """
-
 def look_ahead(data: bytes | memoryview, fetch_offset: int) -> tuple[int, int, int, bool] | None:
     """Find where the next fetch would start; see ``fetch.ahead.Ahead``."""
 
@@ -589,8 +555,6 @@ PUMP_SILENT: Final[int]
 IO_NONSENSE: Final[int]
 IO_TIMED_OUT: Final[int]
 IO_CLOSED: Final[int]
-ODD_SET: Final[int]
-"""What makes a slot odd: its set holds what native code does not judge, or nothing whole."""
 
 @final
 class Pump:
@@ -635,9 +599,7 @@ class Pump:
         """Give them back, in the order in which they came.
 
         Returns:
-            For each its fetch offset, needed bytes, grown bytes, its last turn, what is odd about
-            it (0: none; ODD_SET, or another), the error code of an answer, how much was asked for
-            with that, and the arguments for a ``record_set.RecordSet``, or None.
+            For each what ``fetch.delegation.Returned`` holds.
         """
     def run(
         self,

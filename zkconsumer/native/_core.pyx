@@ -128,43 +128,6 @@ def decompress(int codec, const uint8_t[::1] data not None, *, int magic, size_t
         zk_buffer_drop(buffer)
 
 
-def read_set(
-    data,
-    *,
-    size_t position,
-    int64_t fetch_offset,
-    size_t bound_bytes,
-    size_t enough_bytes,
-    size_t piece_bytes=1 << 20,
-):
-    if fetch_offset < 0:
-        raise ValueError("a fetch offset is not negative")
-    cdef zk_set_limits limits
-    limits.fetch_offset = fetch_offset
-    limits.bound_bytes = bound_bytes
-    limits.enough_bytes = enough_bytes
-    limits.piece_bytes = max(piece_bytes, <size_t>4096)
-    cdef zk_runs runs
-    runs.items, runs.count, runs.capacity = NULL, 0, 0
-    cdef zk_buffer *buffer = _buffer_around(data)
-    cdef zk_set_result result
-    with nogil:
-        result = zk_read_set(buffer, position, &limits, &runs)
-        zk_buffer_drop(buffer)
-    try:
-        if result.status == ZK_SET_NO_MEMORY:
-            raise MemoryError
-        return (
-            _runs_of(&runs),
-            <int>result.status,
-            result.position,
-            result.next_offset,
-            result.room_bytes,
-        )
-    finally:
-        zk_runs_free(&runs)
-
-
 cdef list _runs_of(const zk_runs *runs):
     cdef list made = []
     cdef Run run

@@ -1,6 +1,5 @@
-# Sets of any magic, read into runs that wait for a poll; a part of _core.pyx. See csrc/batches.h.
+# Sets of any magic, read into runs that wait for their reader; a part of _core.pyx. See csrc/batches.h.
 
-from cpython.list cimport PyList_New, PyList_SET_ITEM
 from libc.stdlib cimport free, malloc
 
 
@@ -133,85 +132,13 @@ cdef class Fetched:
 
     @cython.critical_section
     def take(self, size_t count):
-        cdef Slice made = Slice.__new__(Slice)
-        cdef zk_taking taking = zk_fetched_take(&self.fetched, count, &made.held)
+        cdef Runs made = Runs.__new__(Runs)
+        cdef zk_taking taking = zk_fetched_take(&self.fetched, count, &made.runs)
         if taking == ZK_TAKE_NO_MEMORY:
             raise MemoryError
         if taking == ZK_TAKE_BROKEN:
             _raise_broken()
-        made.count = 0
-        cdef size_t at
-        for at in range(made.held.count):
-            made.count += made.held.items[at].count
         return made
-
-
-@cython.final
-cdef class Slice:
-    cdef zk_runs held
-    cdef Py_ssize_t count
-
-    def __init__(self):
-        raise TypeError("slices are taken of fetched runs")
-
-    def __dealloc__(self):
-        zk_runs_free(&self.held)
-
-    def __len__(self):
-        return self.count
-
-    @property
-    def first_offset(self):
-        return self.held.items[0].first_offset if self.count else None
-
-    @property
-    def last_offset(self):
-        return self.held.items[self.held.count - 1].last_offset if self.count else None
-
-    @property
-    def leader_epoch(self):
-        return self.held.items[self.held.count - 1].leader_epoch if self.count else -1
-
-    @property
-    def size_bytes(self):
-        cdef size_t at, total = 0
-        for at in range(self.held.count):
-            total += self.held.items[at].key_bytes + self.held.items[at].value_bytes
-        return total
-
-    @property
-    def runs(self):
-        return _runs_of(&self.held)
-
-    def records(self, Origin origin not None):
-        cdef object made = PyList_New(self.count)
-        cdef Py_ssize_t place = 0
-        cdef size_t at
-        for at in range(self.held.count):
-            _fill(made, &place, self.held.items + at, self.count, origin)
-        if place != self.count:
-            _raise_broken()
-        return made
-
-    def headers(self):
-        cdef dict made = {}
-        cdef Py_ssize_t place = 0
-        cdef size_t at
-        for at in range(self.held.count):
-            if self.held.items[at].with_headers:
-                _add_headers(made, place, self.held.items + at)
-            place += self.held.items[at].count
-        return made
-
-    def leader_epochs(self):
-        cdef list made = []
-        cdef Py_ssize_t place = 0
-        cdef size_t at
-        for at in range(self.held.count):
-            if not at or self.held.items[at].leader_epoch != self.held.items[at - 1].leader_epoch:
-                made.append((place, self.held.items[at].leader_epoch))
-            place += self.held.items[at].count
-        return tuple(made)
 
 
 cdef _fill(object made, Py_ssize_t *place, const zk_run *run, Py_ssize_t count, Origin origin):

@@ -99,7 +99,7 @@ cdef class Run:
     cdef zk_run run
 
     def __init__(self):
-        raise TypeError("runs come out of read_set")
+        raise TypeError("runs come out of readers")
 
     def __dealloc__(self):
         zk_buffer_drop(self.run.buffer)

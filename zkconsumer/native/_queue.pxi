@@ -2,6 +2,8 @@
 
 from collections import deque as _deque
 
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+
 cdef enum:
     _NAP_MS = 500  # as `scope.naps`: so often a wait looks for signals that came before it
 
@@ -40,7 +42,7 @@ cdef class Runs:
     cdef zk_runs runs
 
     def __init__(self):
-        raise TypeError("runs come out of a queue")
+        raise TypeError("runs come out of queues and readers")
 
     def __dealloc__(self):
         zk_runs_free(&self.runs)
@@ -51,9 +53,6 @@ cdef class Runs:
             total += self.runs.items[at].count
         return total
 
-    def __bool__(self):
-        return len(self) > 0
-
     def __iter__(self):
         for run in _runs_of(&self.runs):
             yield from (<Run>run).records()
@@ -62,12 +61,31 @@ cdef class Runs:
         return list(self)[index]
 
     @property
-    def runs(self):
-        return _runs_of(&self.runs)
+    def first_offset(self):
+        return self.runs.items[0].first_offset if self.runs.count else None
+
+    @property
+    def last_offset(self):
+        return self.runs.items[self.runs.count - 1].last_offset if self.runs.count else None
+
+    @property
+    def leader_epoch(self):
+        return self.runs.items[self.runs.count - 1].leader_epoch if self.runs.count else -1
+
+    @property
+    def memory_bytes(self):
+        return zk_runs_charge(&self.runs)
 
     @property
     def size_bytes(self):
-        return zk_runs_charge(&self.runs)
+        cdef size_t at, total = 0
+        for at in range(self.runs.count):
+            total += self.runs.items[at].key_bytes + self.runs.items[at].value_bytes
+        return total
+
+    @property
+    def runs(self):
+        return _runs_of(&self.runs)
 
     def split(self, size_t max_bytes):
         if not zk_runs_can_cut(&self.runs):
@@ -79,6 +97,36 @@ cdef class Runs:
         if not zk_runs_cut_front(&rest.runs, max_bytes, &front.runs):
             raise MemoryError
         return front, rest
+
+    def records(self, Origin origin not None):
+        cdef Py_ssize_t count = len(self), place = 0
+        cdef object made = PyList_New(count)
+        cdef size_t at
+        for at in range(self.runs.count):
+            _fill(made, &place, self.runs.items + at, count, origin)
+        if place != count:
+            _raise_broken()
+        return made
+
+    def headers(self):
+        cdef dict made = {}
+        cdef Py_ssize_t place = 0
+        cdef size_t at
+        for at in range(self.runs.count):
+            if self.runs.items[at].with_headers:
+                _add_headers(made, place, self.runs.items + at)
+            place += self.runs.items[at].count
+        return made
+
+    def leader_epochs(self):
+        cdef list made = []
+        cdef Py_ssize_t place = 0
+        cdef size_t at
+        for at in range(self.runs.count):
+            if not at or self.runs.items[at].leader_epoch != self.runs.items[at - 1].leader_epoch:
+                made.append((place, self.runs.items[at].leader_epoch))
+            place += self.runs.items[at].count
+        return tuple(made)
 
 
 cdef void _tell(void *queue) noexcept with gil:

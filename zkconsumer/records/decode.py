@@ -2,27 +2,36 @@
 
 A record set is a sequence of entries. Each goes to the reader of its magic, which reads as many
 entries of its own kind as follow each other: messages, batches, or first messages and then batches,
-if the broker was upgraded between. ``decode_batches`` adds headers and leader epochs.
+if the broker was upgraded between. This is the reference of all readers: streams, polls and ranges.
+
+Headers and leader epochs lie *beside* the rows, so that they travel with them (few records have
+headers); aborted transactions are dropped where that is wished.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from zkconsumer.errors import CorruptRecord, without_frames
-from zkconsumer.model import Record
 from zkconsumer.records.batch import GatheredBatches, passed_over, read_batches
 from zkconsumer.records.batch_header import MAGIC, NO_LEADER_EPOCH, corrupt_batch
 from zkconsumer.records.entries import cut_off_entry, entry_at, offset_behind
 from zkconsumer.records.legacy import MAGICS, read_messages
-from zkconsumer.records.rows import Rows, made, plain
+from zkconsumer.records.rows import Headers, Rows
+from zkconsumer.records.transactions import CommittedFilter, IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecodedRows:
+class DecodedSet:
     """The content of a record set, with records made on access.
 
+    A dropped or empty batch advances ``next_offset`` like any other, so there may be progress
+    without records.
+
     Attributes:
-        records: the records at or above the fetch offset, in log order.
+        records: the records at or above the fetch offset, in log order; without headers, which a
+            ``Record`` has no field for.
         next_offset: the next fetch offset: after the last whole entry read, never below the fetch
             offset. With an error, a fetch from here reads the same entry again.
         valid_bytes: the size of the entries read.
@@ -30,21 +39,27 @@ class DecodedRows:
             the header is complete but the entry is not; else None.
         error: of the entry at which reading stopped; None if there is none.
         memory_bytes: the memory of the records, as of ``memory.records_bytes``.
+        headers: of the records that have any, by their index in ``records``.
+        leader_epochs: pairs of an index in ``records`` and the leader epoch of the records from
+            there on, -1 if unknown; ascending by index.
+        last_leader_epoch: of the last batch read, with visible records or not; -1 if unknown. It
+            belongs to ``next_offset`` (KIP-320).
     """
 
-    records: Sequence[Record]
+    records: Rows
     next_offset: int
     valid_bytes: int
     first_entry_size_bytes: int | None
     error: CorruptRecord | None
     memory_bytes: int
+    headers: Mapping[int, Headers]
+    leader_epochs: tuple[tuple[int, int], ...]
+    last_leader_epoch: int
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecodedSet(DecodedRows):
-    """A ``DecodedRows`` whose records are made already."""
-
-    records: list[Record]
+    def leader_epoch(self, index: int) -> int:
+        """Return the leader epoch of the record at an index; -1 if unknown."""
+        place = bisect_right(self.leader_epochs, index, key=lambda pair: pair[0])
+        return self.leader_epochs[place - 1][1] if place else NO_LEADER_EPOCH
 
 
 def decode_record_set(
@@ -53,6 +68,8 @@ def decode_record_set(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    aborted: Iterable[AbortedTransaction] | None = None,
 ) -> DecodedSet:
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
@@ -61,42 +78,24 @@ def decode_record_set(
 
     Args:
         data: the record set, whose last entry may be incomplete. Records copy its bytes.
-        fetch_offset: the first offset to return; a compressed set may begin before it.
-        max_decompressed_bytes: the limit of all compressed sets in ``data`` together. It is an
-            error if the first one exceeds it. If a later one does, the record set ends before it,
-            as if truncated.
+        fetch_offset: the first offset to return; a batch or compressed set may begin before it.
+        max_decompressed_bytes: the limit of all batches and compressed sets in ``data`` together.
+            It is an error if the first one exceeds it. If a later one does, the record set ends
+            before it, as if truncated.
         enough_bytes: once this much is decompressed, the record set ends before the next compressed
-            one, as if truncated.
+            batch or set, as if truncated.
+        isolation: whether aborted transactions are dropped. Control batches always are.
+        aborted: the aborted transactions of *this* fetch response, which lists them if it was
+            requested with the same isolation level.
     """
-    decoded = decode_rows(
-        data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=max_decompressed_bytes,
-        enough_bytes=enough_bytes,
-    )
-    return DecodedSet(
-        records=made(plain(decoded.records)),
-        next_offset=decoded.next_offset,
-        valid_bytes=decoded.valid_bytes,
-        first_entry_size_bytes=decoded.first_entry_size_bytes,
-        error=decoded.error,
-        memory_bytes=decoded.memory_bytes,
-    )
-
-
-def decode_rows(
-    data: bytes | memoryview,
-    *,
-    fetch_offset: int,
-    max_decompressed_bytes: int,
-    enough_bytes: int | None = None,
-) -> DecodedRows:
-    """Decode like ``decode_record_set``, without making records."""
-    gathered = GatheredBatches(fetch_offset, max_decompressed_bytes, enough_bytes)
+    committed = None
+    if isolation is IsolationLevel.READ_COMMITTED:
+        committed = CommittedFilter(aborted)
+    gathered = GatheredBatches(fetch_offset, max_decompressed_bytes, enough_bytes, committed)
     return decode_rest(bytes(data), 0, gathered)
 
 
-def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> DecodedRows:
+def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> DecodedSet:
     """Decode the rest of a partly read record set.
 
     Args:
@@ -104,19 +103,22 @@ def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> Decod
         position: of the first unread entry.
         gathered: the result so far.
     """
-    position, error = read_on(whole, position, gathered)
+    position, error = _read_on(whole, position, gathered)
     cut_off = cut_off_entry(whole)
-    return DecodedRows(
+    return DecodedSet(
         records=Rows(gathered.rows),
         next_offset=gathered.next_offset,
         valid_bytes=position,
         first_entry_size_bytes=None if cut_off is None else cut_off.size_bytes,
         error=error,
         memory_bytes=gathered.memory_bytes,
+        headers=gathered.headers,
+        leader_epochs=tuple(gathered.leader_epochs),
+        last_leader_epoch=gathered.last_leader_epoch,
     )
 
 
-def read_on(
+def _read_on(
     whole: bytes, position: int, gathered: GatheredBatches
 ) -> tuple[int, CorruptRecord | None]:
     """Read a record set from a position; return where reading stopped, and the error there."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from zkconsumer.records import checksum, decode, offset_order, pure_fetched
+from zkconsumer.records import checksum, offset_order, pure_fetched
 from zkconsumer.records.slices import FetchedDecoder
 
 SWITCH = "ZKCONSUMER_PURE"
@@ -58,11 +58,10 @@ decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
 
 if ENGINE is Engine.NATIVE:
     from zkconsumer.records import native_fetched
-    from zkconsumer.records.native_decode import decode_record_set, decode_rows, offsets_rise
+    from zkconsumer.records.native_reader import offsets_rise
 
     decode_fetched = native_fetched.decode_fetched
 else:
-    decode_record_set, decode_rows = decode.decode_record_set, decode.decode_rows
     offsets_rise = offset_order.offsets_rise
 
 
@@ -93,6 +92,4 @@ __all__ = [
     "Engine",
     "believed",
     "decode_fetched",
-    "decode_record_set",
-    "decode_rows",
 ]

@@ -1,4 +1,4 @@
-"""Decodes fetched records for polls with the engine of this process.
+"""Decodes fetched records with the engine of this process.
 
 ``decode_fetched`` takes the record set of a Fetch response of any version, with any magics; it
 never raises, whatever the bytes. It may run in any thread, and the native core does most of its

@@ -1,19 +1,22 @@
-"""Decodes for polls by the native core: like ``pure_fetched``, by ``csrc/batches.c``.
+"""Decodes by the native core: like ``pure_fetched``, by ``csrc/batches.c``.
 
-As in ``native_decode``: the core reads valid entries (``native_reader``) and stops at anything
-else, and ``decode_batches`` continues there; likewise at a codec whose library the core was built
-without. Import this through ``records.fetched`` only.
+The core reads valid entries (``native_reader``). It stops before the first one that it rejects, and
+``decode``, the reference, continues there: it finds the error, and the valid records before it. So
+both engines raise the same error at the same position. Import it through ``records.fetched`` only.
 """
 
 import copyreg
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
 from zkconsumer.native import _core
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, parts_of
-from zkconsumer.records.decode_batches import decode_batches_from
+from zkconsumer.records.decode import decode_rest
 from zkconsumer.records.entries import cut_off_entry, offset_behind
+from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.native_reader import gathered_by, read_natively
 from zkconsumer.records.pure_fetched import PureFetched, PureSlice
 from zkconsumer.records.rows import Headers, Row
@@ -47,7 +50,7 @@ class NativeSlice:
     __slots__ = ("_runs", "_tail", "leader_epoch", "next_offset")
 
     def __init__(
-        self, runs: _core.Slice, tail: PureSlice | None, next_offset: int, leader_epoch: int
+        self, runs: _core.Runs, tail: PureSlice | None, next_offset: int, leader_epoch: int
     ) -> None:
         self._runs = runs
         self._tail = tail
@@ -180,6 +183,14 @@ class NativeFetched:
         next_offset = self.first_offset if last is None else offset_behind(last)
         return NativeSlice(runs, None, cast("int", next_offset), runs.leader_epoch)
 
+    def take_records(self) -> tuple[Sequence[Record], int]:
+        """See there."""
+        runs = self._runs.take(sys.maxsize)
+        if self._tail is None:
+            return (runs, self.memory_bytes) if len(runs) else ((), 0)
+        records = [*runs, *self._tail.take_records()[0]]
+        return records, records_bytes(records)
+
     def __repr__(self) -> str:
         return f"NativeFetched({len(self)} records up to {self.next_offset}, error={self.error!r})"
 
@@ -206,6 +217,6 @@ def decode_fetched(
     fetched = NativeFetched(reader, None if cut_off is None else cut_off.size_bytes)
     if status == _core.REFUSED:
         gathered = gathered_by(reader, fetch_offset, max_decompressed_bytes, enough_bytes)
-        rest = decode_batches_from(bytes(data), reader.position, gathered)
+        rest = decode_rest(bytes(data), reader.position, gathered)
         fetched.go_on_with(PureFetched(rest))
     return fetched

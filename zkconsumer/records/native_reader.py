@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from zkconsumer.native import _core
 from zkconsumer.records.batch import GatheredBatches
+from zkconsumer.records.offset_order import SetPosition
 from zkconsumer.records.transactions import CommittedFilter
 from zkconsumer.wire.messages.fetch import AbortedTransaction
 
@@ -61,6 +62,13 @@ def gathered_by(
     gathered.room_bytes = reader.room_bytes
     gathered.last_leader_epoch = reader.last_leader_epoch
     return gathered
+
+
+def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
+    """Return what ``offset_order.offsets_rise`` does, from the core."""
+    position, low, is_first = entry_position
+    found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
+    return None if found is None else SetPosition(*found)
 
 
 def _bounded(size: int) -> int:

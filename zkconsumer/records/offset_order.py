@@ -34,7 +34,7 @@ from zkconsumer.records.batch_header import (
 )
 from zkconsumer.records.castagnoli import crc32c
 from zkconsumer.records.checksum import crc32_large
-from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE
 from zkconsumer.records.legacy import CODEC_MASK
 
@@ -288,7 +288,7 @@ def _first_behind(
         is_plain = not data[found.position + _MAGIC_AT + 1] & CODEC_MASK
         if found.magic == MAGIC or is_plain:
             return found.first
-        inside = decode_rows(
+        inside = decode_record_set(
             data[found.position : found.stop],
             fetch_offset=0,
             max_decompressed_bytes=max_decompressed_bytes,

@@ -4,10 +4,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
 from zkconsumer.records.batch_header import NO_LEADER_EPOCH
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
-from zkconsumer.records.decode_batches import DecodedBatches, decode_batches
+from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.records.entries import offset_behind
 from zkconsumer.records.rows import Headers, Row
 from zkconsumer.records.transactions import IsolationLevel
@@ -28,7 +28,7 @@ class PureSlice:
 
     __slots__ = ("_decoded", "_start", "_stop")
 
-    def __init__(self, decoded: DecodedBatches, start: int, stop: int) -> None:
+    def __init__(self, decoded: DecodedSet, start: int, stop: int) -> None:
         self._decoded = decoded
         self._start = start
         self._stop = stop
@@ -124,50 +124,35 @@ class PureSlice:
 
 
 class PureFetched:
-    """A ``slices.FetchedRecords`` of rows."""
+    """A ``slices.FetchedRecords`` of rows; its attributes are those of the ``DecodedSet``."""
 
-    __slots__ = ("_decoded", "_start")
+    __slots__ = (
+        "_decoded",
+        "_start",
+        "error",
+        "first_entry_size_bytes",
+        "last_leader_epoch",
+        "memory_bytes",
+        "next_offset",
+        "valid_bytes",
+    )
 
-    def __init__(self, decoded: DecodedBatches) -> None:
+    def __init__(self, decoded: DecodedSet) -> None:
         self._decoded = decoded
         self._start = 0
+        self.next_offset = decoded.next_offset
+        self.valid_bytes = decoded.valid_bytes
+        self.first_entry_size_bytes = decoded.first_entry_size_bytes
+        self.error = decoded.error
+        self.memory_bytes = decoded.memory_bytes
+        self.last_leader_epoch = decoded.last_leader_epoch
 
     def __len__(self) -> int:
         return len(self._decoded.records) - self._start
 
     @property
-    def next_offset(self) -> int:
-        """See ``FetchedRecords``; so for the others."""
-        return self._decoded.next_offset
-
-    @property
-    def valid_bytes(self) -> int:
-        """See there."""
-        return self._decoded.valid_bytes
-
-    @property
-    def first_entry_size_bytes(self) -> int | None:
-        """See there."""
-        return self._decoded.first_entry_size_bytes
-
-    @property
-    def error(self) -> CorruptRecord | None:
-        """See there."""
-        return self._decoded.error
-
-    @property
-    def memory_bytes(self) -> int:
-        """See there."""
-        return self._decoded.memory_bytes
-
-    @property
-    def last_leader_epoch(self) -> int:
-        """See there."""
-        return self._decoded.last_leader_epoch
-
-    @property
     def first_offset(self) -> int | None:
-        """See there."""
+        """See ``FetchedRecords``; so for the others."""
         return self._decoded.records.plain[self._start][0] if self else None
 
     @property
@@ -180,6 +165,11 @@ class PureFetched:
         start = self._start
         self._start = min(start + max(0, count), len(self._decoded.records))
         return PureSlice(self._decoded, start, self._start)
+
+    def take_records(self) -> tuple[Sequence[Record], int]:
+        """See there."""
+        start, self._start = self._start, len(self._decoded.records)
+        return self._decoded.records[start:], self.memory_bytes
 
     def __repr__(self) -> str:
         return f"PureFetched({len(self)} records up to {self.next_offset}, error={self.error!r})"
@@ -194,9 +184,9 @@ def decode_fetched(
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
 ) -> PureFetched:
-    """Decode a fetched record set for a poll; the arguments are those of ``decode_batches``."""
+    """Decode a fetched record set; the arguments are those of ``decode_record_set``."""
     return PureFetched(
-        decode_batches(
+        decode_record_set(
             data,
             fetch_offset=fetch_offset,
             max_decompressed_bytes=max_decompressed_bytes,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
 from zkconsumer.records.rows import Headers, Row
 from zkconsumer.records.transactions import IsolationLevel
@@ -62,7 +63,7 @@ class RecordSlice(Protocol):
         """Return the headers of the records that have any, by index."""
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
-        """As of ``DecodedBatches``: pairs of an index and the epoch from there on."""
+        """As of ``DecodedSet``: pairs of an index and the epoch from there on."""
 
 
 class FetchedRecords(Protocol):
@@ -73,7 +74,7 @@ class FetchedRecords(Protocol):
 
     @property
     def next_offset(self) -> int:
-        """The next fetch offset, as of ``DecodedRows``. There may be progress without records."""
+        """The next fetch offset, as of ``DecodedSet``. There may be progress without records."""
 
     @property
     def valid_bytes(self) -> int:
@@ -108,9 +109,15 @@ class FetchedRecords(Protocol):
     def take(self, count: int) -> RecordSlice:
         """Remove up to ``count`` records from the front and return them."""
 
+    def take_records(self) -> tuple[Sequence[Record], int]:
+        """Remove all records; return them as a chunk of a stream holds them, and their memory.
+
+        The native engine's are runs, and made records only if some of them were decoded in Python.
+        """
+
 
 class FetchedDecoder(Protocol):
-    """The type of ``decode_fetched``; the arguments are those of ``decode_batches``."""
+    """The type of ``decode_fetched``; the arguments are those of ``decode_record_set``."""
 
     def __call__(  # noqa: D102 - see above
         self,

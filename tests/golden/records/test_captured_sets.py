@@ -69,14 +69,9 @@ def test_captured_sets_decode(name: str) -> None:
 def test_captured_sets_are_not_refused(name: str) -> None:
     """The native core reads whatever brokers send by itself."""
     core = import_module("zkconsumer.native._core")
-    status = core.read_set(
-        bytes.fromhex(SETS[name]["hex"]),
-        position=0,
-        fetch_offset=0,
-        bound_bytes=ROOM,
-        enough_bytes=ROOM,
-    )[1]
-    assert status == core.ENDS
+    data = bytes.fromhex(SETS[name]["hex"])
+    reader = core.SetReader(data, fetch_offset=0, bound_bytes=ROOM, enough_bytes=ROOM)
+    assert reader.read() == core.ENDS
 
 
 @pytest.mark.parametrize("name", CUT_OFF)

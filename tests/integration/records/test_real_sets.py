@@ -91,7 +91,7 @@ def test_a_first_entry_above_the_fetch_size_tells_what_it_needs(
     needed = reader.decode(topic, 10, max_bytes=20).first_entry_size_bytes
     assert needed is not None
     short = reader.decode(topic, 10, max_bytes=needed - 1)
-    assert (short.records, short.first_entry_size_bytes) == ([], needed)
+    assert (list(short.records), short.first_entry_size_bytes) == ([], needed)
     enough = reader.decode(topic, 10, max_bytes=needed)
     assert enough.records[0] == RECORDS[10]
     assert enough.first_entry_size_bytes is None

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.golden.jvm import no_compiler_because, run_oracle
-from tests.support.engines import IS_BUILT, both_of_batches
+from tests.support.engines import IS_BUILT, both
 from tests.support.raw_connections import raw_connection
 from zkconsumer.model import Record
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.sandbox import jars
 from zkconsumer.sandbox.cluster import Sandbox
@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 TIMEOUT_MS = 30_000
-decode = both_of_batches if IS_BUILT else decode_batches
+decode = both if IS_BUILT else decode_record_set
 VERSIONS = {"0.11.0.3": 4, "1.1.1": 6, "2.8.2": 12, "3.9.1": 12}
 """Releases of brokers, and the newest version of Fetch that each has and we speak."""
 

@@ -10,7 +10,7 @@ from zkconsumer.fetch.sizes import can_cut, cut_head, records_bytes
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode import decode_record_set
 
 COUNT = 20_000
 """Many more than the 2,000 tuples that CPython keeps for the next ones: those cost nothing."""
@@ -34,7 +34,7 @@ def test_records_count_what_they_take(
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        decoded = decode_rows(data, fetch_offset=0, max_decompressed_bytes=1 << 30)
+        decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 30)
         taken_bytes = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()

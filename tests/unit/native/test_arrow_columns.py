@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.record_sets import records
+from tests.unit.native.test_runs import runs_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 
@@ -20,7 +21,7 @@ def test_nulls_need_a_bitmap_and_nothing_else_has_one() -> None:
     """A bit for each row that is there, rounded up to whole bytes."""
     some = [Record(at, None if at % 3 else b"k", b"v") for at in range(9)]
     data = build_message_set(some)
-    runs, *_ = core.read_set(data, position=0, fetch_offset=0, bound_bytes=0, enough_bytes=0)
+    runs = runs_of(data)
     _, keys, values, *_ = core.arrow_columns(runs)
     bits, ends, key_data = keys
     assert (bits, values[0]) == (bytes([0b01001001, 0]), None)
@@ -31,13 +32,7 @@ def test_nulls_need_a_bitmap_and_nothing_else_has_one() -> None:
 def test_bytes_that_change_behind_our_back_are_noticed(at: int) -> None:
     """Sizes of the entry, its key or its value: never more is copied than there is room for."""
     data = bytearray(build_message_set(records(0, 1, 2)))
-    runs, *_ = core.read_set(
-        memoryview(data).toreadonly(),
-        position=0,
-        fetch_offset=0,
-        bound_bytes=0,
-        enough_bytes=0,
-    )
+    runs = runs_of(memoryview(data).toreadonly())
     data[at : at + 4] = (20).to_bytes(4, "big")
     with pytest.raises(BufferError):
         core.arrow_columns(runs)
@@ -51,7 +46,7 @@ def test_what_is_not_wanted_is_not_made(wanted: tuple[str, ...]) -> None:
     """The others are what they are beside all."""
     some = [Record(at, None if at % 3 else b"k", b"v", 5) for at in range(9)]
     data = build_message_set(some)
-    runs, *_ = core.read_set(data, position=0, fetch_offset=0, bound_bytes=0, enough_bytes=0)
+    runs = runs_of(data)
     every = core.arrow_columns(runs)
     found = core.arrow_columns(runs, **{name: name in wanted for name in NAMES})
     expected = [one if name in wanted else None for name, one in zip(NAMES, every[1:], strict=True)]

@@ -188,7 +188,7 @@ def test_records_are_no_work_for_the_garbage_collector() -> None:
 def test_they_come_from_the_core_only() -> None:
     """Nobody can make one around nothing."""
     core = import_module("zkconsumer.native._core")
-    for kind in (core.Fetched, core.Slice, core.ConsumerRecord):
+    for kind in (core.Fetched, core.Runs, core.ConsumerRecord):
         with pytest.raises(TypeError):
             kind()
     with pytest.raises(TypeError):

@@ -32,16 +32,15 @@ def runs_of(
 ) -> "list[Run]":
     """Read a sound set."""
     core = import_module("zkconsumer.native._core")
-    runs, status, _, _, _ = core.read_set(
+    reader = core.SetReader(
         data,
-        position=0,
         fetch_offset=fetch_offset,
         bound_bytes=1 << 30,
         enough_bytes=1 << 30,
         piece_bytes=piece_bytes,
     )
-    assert status == core.ENDS
-    made: list[Run] = runs
+    assert reader.read() == core.ENDS
+    made: list[Run] = reader.fetched().take(1 << 62).runs
     return made
 
 
@@ -144,14 +143,13 @@ def test_a_damaged_set_leaves_the_run_before_it_alone() -> None:
     sound = build_message_set(records(0, 1), codec=Codec.SNAPPY)
     inner = build_message_set(records(2, 3))
     cut_off = wrapper_around(3, gzip_of(inner[:-1]))
-    runs, status, position, next_offset, room_bytes = core.read_set(
-        sound + cut_off, position=0, fetch_offset=0, bound_bytes=1000, enough_bytes=1000
-    )
-    assert status == core.REFUSED
+    reader = core.SetReader(sound + cut_off, fetch_offset=0, bound_bytes=1000, enough_bytes=1000)
+    assert reader.read() == core.REFUSED
+    runs = reader.fetched().take(1 << 62).runs
     assert [run.records() for run in runs] == [records(0, 1)]
     assert (runs[0].last_offset, runs[0].value_bytes) == (1, 42)
-    assert (position, next_offset) == (len(sound), 2)
-    assert room_bytes == 1000 - len(build_message_set(records(0, 1)))
+    assert (reader.position, reader.next_offset) == (len(sound), 2)
+    assert reader.room_bytes == 1000 - len(build_message_set(records(0, 1)))
 
 
 def test_one_large_compressed_set_is_cut() -> None:

@@ -55,7 +55,8 @@ def producer(net: FakeNet, waits: Waits, settings: ProducerSettings = SETTINGS) 
 def written(net: FakeNet) -> list[Record]:
     """What the log holds."""
     data = net.cluster.log(TP).read(0, 1 << 20)
-    return decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records
+    decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
+    return list(decoded.records)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])

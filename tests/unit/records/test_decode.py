@@ -24,7 +24,7 @@ def entry(offset: int, size: int, rest: bytes = b"") -> bytes:
 def test_an_empty_set_changes_nothing() -> None:
     """No bytes: no records, and the same offset is asked again."""
     decoded = decode(b"", fetch_offset=7)
-    assert (decoded.records, decoded.next_offset, decoded.valid_bytes) == ([], 7, 0)
+    assert (list(decoded.records), decoded.next_offset, decoded.valid_bytes) == ([], 7, 0)
     assert decoded.first_entry_size_bytes is None
     assert decoded.error is None
 
@@ -84,7 +84,7 @@ def test_a_first_entry_that_does_not_fit_tells_its_size() -> None:
     data = build_message_set(THREE[:1])
     decoded = decode(data[:-1], fetch_offset=4)
     assert decoded.first_entry_size_bytes == len(data)
-    assert (decoded.records, decoded.next_offset, decoded.valid_bytes) == ([], 4, 0)
+    assert (list(decoded.records), decoded.next_offset, decoded.valid_bytes) == ([], 4, 0)
 
 
 def test_without_a_whole_header_the_size_is_unknown() -> None:

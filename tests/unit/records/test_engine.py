@@ -11,7 +11,7 @@ from zkconsumer.records import checksum, engine
 
 ASK = (
     "from zkconsumer.records import engine;"
-    "print(engine.ENGINE, engine.WHY, engine.decode_record_set.__module__)"
+    "print(engine.ENGINE, engine.WHY, engine.decode_fetched.__module__)"
 )
 
 
@@ -34,14 +34,14 @@ def test_the_native_one_runs_where_it_is_there() -> None:
     expected = "native CRC-32 by "
     assert requested().startswith(expected)
     assert requested(ZKCONSUMER_PURE="0").startswith(expected)
-    assert requested().endswith("native_decode")
+    assert requested().endswith("native_fetched")
 
 
 def test_the_pure_one_can_be_forced() -> None:
     """One variable in the environment does it, and is named as the reason."""
     message = requested(ZKCONSUMER_PURE="1")
     assert message.startswith("pure ZKCONSUMER_PURE is set; CRC-32 by ")
-    assert message.endswith(" zkconsumer.records.decode")
+    assert message.endswith(" zkconsumer.records.pure_fetched")
 
 
 def test_why_the_pure_one_runs_is_said_with_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def test_a_set_with_nothing_wanted_still_advances() -> None:
     data = wrap_message_set(inner, offset=19, codec=Codec.GZIP)
     decoded = decode(data, fetch_offset=15)
     assert decoded.error is None
-    assert (decoded.records, decoded.next_offset) == ([], 20)
+    assert (list(decoded.records), decoded.next_offset) == ([], 20)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -243,7 +243,7 @@ class TestDamage:
         data = bytearray(build_message_set(TEN[0], codec=Codec.GZIP))
         data[13] ^= 1
         decoded = decode(bytes(data), fetch_offset=10)
-        assert (decoded.records, decoded.next_offset) == ([], 10)
+        assert (list(decoded.records), decoded.next_offset) == ([], 10)
         assert decoded.error is not None
         assert (decoded.error.offset, decoded.error.next_offset) == (19, 20)
 
@@ -312,4 +312,4 @@ class TestBound:
         before = build_message_set(records(9), codec=Codec.GZIP)
         decoded = decode(before + data, fetch_offset=9, room=room)
         assert decoded.error is None
-        assert (decoded.records, decoded.next_offset) == (records(9), 10)
+        assert (list(decoded.records), decoded.next_offset) == (records(9), 10)

@@ -9,7 +9,7 @@ from tests.support.record_sets import records
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.rows import Rows, made, plain
 
@@ -67,7 +67,7 @@ def test_the_collector_does_not_follow_what_was_decoded(magic: int, codec: Codec
     """Once it has seen them, that is: thousands wait in a queue, and each look costs."""
     some = [Record(number, b"k", bytes(9), magic - 1) for number in range(50)]
     data = build_message_set(some, magic=magic, codec=codec)
-    decoded = decode_rows(data, fetch_offset=0, max_decompressed_bytes=10_000)
+    decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=10_000)
     rows = plain(decoded.records)
     assert len(rows) == 50
     gc.collect()

@@ -55,7 +55,7 @@ class RecordSet:
 
 
 class DecodedPiece(Protocol):
-    """Result of any decoder; see ``records.decode.DecodedRows``."""
+    """Result of any decoder; see ``records.decode.DecodedSet``."""
 
     @property
     def next_offset(self) -> int:

@@ -1,4 +1,4 @@
-/* Reads one fetched record set of any magic into runs: what `records.decode_batches` defines.
+/* Reads one fetched record set of any magic into runs: what `records.decode` defines.
  *
  * As walk.h does for messages, it takes what is certainly sound and stops in front of anything else.
  * Takes no lock, and calls nothing but malloc and the libraries of codecs: it may run in any thread,

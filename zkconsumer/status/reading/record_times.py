@@ -13,7 +13,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
-from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.decode import decode_record_set
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.wire.messages.fetch import (
@@ -181,7 +181,7 @@ def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | Rec
     if not response.records and response.high_watermark > offset:
         return _larger(requested)
     try:
-        decoded = decode_batches(
+        decoded = decode_record_set(
             response.records,
             fetch_offset=offset,
             max_decompressed_bytes=_MOST_BYTES,
