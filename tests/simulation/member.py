@@ -229,16 +229,17 @@ class SimMember:
         """A caller creates the streams."""
         topics, new_queue = self.plan.topics, self._new_queue
         if isinstance(topics, str):
-            shared = (new_queue(), new_queue())
-            request = JoinRequest(FilterSubscription(Whitelist(topics), shared))
+            made = [new_queue(), new_queue()]
+            request = JoinRequest(FilterSubscription(Whitelist(topics), tuple(made)))
         else:
             queues = {
                 topic: tuple(new_queue() for _ in range(count)) for topic, count in topics.items()
             }
+            made = [queue for of_topic in queues.values() for queue in of_topic]
             request = JoinRequest(StaticSubscription(queues))
         limit_ms = self.plan.max_retries * (self.plan.backoff_ms + 12_000) + 6_000
         give_up_ms = self._around.clock.now_ms() + limit_ms
-        self._joining = (request, list(request.subscription.queues()), give_up_ms)
+        self._joining = (request, made, give_up_ms)
         self.mailbox.put(request)
 
     def _new_queue(self) -> StreamQueue:

@@ -236,5 +236,4 @@ def waiting_for(queue: StreamQueue) -> int:
 
 def forget_waiters(queue: StreamQueue) -> None:
     """Have calls for room swallowed, as a signal handler that raises may do."""
-    waiters = queue._waiters if isinstance(queue, ChunkQueue) else native_of(queue).waiters
-    waiters.clear()
+    queue._store.waiters.clear()

@@ -48,7 +48,7 @@ def records_in(queue: StreamQueue) -> int:
     """How many records wait; a native queue does not tell."""
     if not isinstance(queue, ChunkQueue):
         return 0
-    return sum(len(item.records) for item in list(queue._items) if isinstance(item, Chunk))
+    return sum(len(item.records) for item in queue._store.named_items() if isinstance(item, Chunk))
 
 
 def read_all(queue: StreamQueue, count: int) -> int:

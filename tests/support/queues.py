@@ -47,20 +47,17 @@ def new_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
 
 def queued_in(queue: StreamQueue) -> list[Chunk]:
     """The chunks of Python that lie in a queue, in order."""
-    items = queue._items if isinstance(queue, ChunkQueue) else native_of(queue).named_items()
-    return [item for item in items if isinstance(item, Chunk)]
+    return [item for item in queue._store.named_items() if isinstance(item, Chunk)]
 
 
 def item_count(queue: StreamQueue) -> int:
     """How many items of Python lie in a queue, whatever they are."""
-    if isinstance(queue, ChunkQueue):
-        return len(queue._items)
-    return len(native_of(queue).named_items())
+    return len(queue._store.named_items())
 
 
 def waiters_of(queue: StreamQueue) -> list[Callable[[], None]]:
     """Who is to be called when there is room."""
-    return list(queue._waiters if isinstance(queue, ChunkQueue) else native_of(queue).waiters)
+    return list(queue._store.waiters)
 
 
 def native_of(queue: StreamQueue) -> "_core.Queue":
@@ -74,4 +71,4 @@ def native_of(queue: StreamQueue) -> "_core.Queue":
 
 def is_listened_to(queue: StreamQueue) -> bool:
     """Whether somebody wants to hear of every put."""
-    return queue._on_change is not None  # type: ignore[attr-defined]
+    return queue._on_change is not None

@@ -10,7 +10,7 @@ from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream_queue import OwnedQueue
 from zkconsumer.zk.nodes import Pattern, Registration
 
 
@@ -18,7 +18,7 @@ from zkconsumer.zk.nodes import Pattern, Registration
 class StaticSubscription:
     """Named topics; every topic has queues of its own, one per thread."""
 
-    topic_queues: Mapping[str, tuple[StreamQueue, ...]]
+    topic_queues: Mapping[str, tuple[OwnedQueue, ...]]
 
     @property
     def wildcard(self) -> bool:
@@ -35,11 +35,11 @@ class StaticSubscription:
         counts = {topic: len(queues) for topic, queues in self.topic_queues.items()}
         return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> OwnedQueue:
         """See ``StreamSubscription``."""
         return self.topic_queues[topic_partition.topic][thread]
 
-    def queues(self) -> tuple[StreamQueue, ...]:
+    def queues(self) -> tuple[OwnedQueue, ...]:
         """See ``StreamSubscription``."""
         return tuple(queue for queues in self.topic_queues.values() for queue in queues)
 
@@ -49,7 +49,7 @@ class FilterSubscription:
     """Topics by a filter; the same queues serve every topic that matches."""
 
     topic_filter: Whitelist | Blacklist
-    stream_queues: tuple[StreamQueue, ...]
+    stream_queues: tuple[OwnedQueue, ...]
 
     @property
     def wildcard(self) -> bool:
@@ -70,12 +70,12 @@ class FilterSubscription:
             timestamp_ms=timestamp_ms,
         )
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> OwnedQueue:
         """See ``StreamSubscription``."""
         del topic_partition
         return self.stream_queues[thread]
 
-    def queues(self) -> tuple[StreamQueue, ...]:
+    def queues(self) -> tuple[OwnedQueue, ...]:
         """See ``StreamSubscription``."""
         return self.stream_queues
 

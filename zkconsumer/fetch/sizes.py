@@ -1,9 +1,18 @@
 """Cut chunks to a size; ``records.memory`` counts the memory of their records. Pure."""
 
 from zkconsumer.fetch.claim import Chunk
+from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.memory import records_bytes
 
-__all__ = ["can_cut", "cut_head", "records_bytes"]
+if ENGINE is Engine.NATIVE:
+    from zkconsumer.native import _core
+
+__all__ = ["are_native", "can_cut", "cut_head", "least_bytes", "records_bytes"]
+
+
+def are_native(chunk: Chunk) -> bool:
+    """Return whether its records are runs of the native engine."""
+    return ENGINE is Engine.NATIVE and isinstance(chunk.records, _core.Runs)
 
 
 def can_cut(chunk: Chunk, max_bytes: int) -> bool:
@@ -12,13 +21,20 @@ def can_cut(chunk: Chunk, max_bytes: int) -> bool:
     return parts > 1 and chunk.size_bytes > max_bytes
 
 
+def least_bytes(chunk: Chunk) -> int:
+    """Return the size of the first record; 0 for native ones, which are sized when cut."""
+    return 0 if are_native(chunk) else records_bytes(chunk.records[:1])
+
+
 def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
-    """Cut the front off a chunk that can be cut.
+    """Cut the front off a chunk that can be cut; native records stay native.
 
     Returns:
         A chunk of at most ``max_bytes``, but of at least one record; ``chunk`` then is the
         rest, with the poison at its end.
     """
+    if ENGINE is Engine.NATIVE and isinstance(chunk.records, _core.Runs):
+        return _cut_runs(chunk, chunk.records, max_bytes)
     count, size_bytes = 0, 0
     for record in chunk.records:
         one_bytes = records_bytes((record,))
@@ -30,4 +46,16 @@ def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
     chunk.fetch_offset = behind
     chunk.records = chunk.records[count:]
     chunk.size_bytes -= size_bytes
+    return head
+
+
+def _cut_runs(chunk: Chunk, records: "_core.Runs", max_bytes: int) -> Chunk:
+    front, rest = (records, None) if len(records) == 1 else records.split(max_bytes)
+    behind = front.runs[-1].last_offset + 1
+    head = Chunk(chunk.claim, chunk.fetch_offset, behind, front, front.memory_bytes)
+    # The poison after the records is charged to the rest.
+    poison_bytes = max(0, chunk.size_bytes - records.memory_bytes)
+    chunk.fetch_offset = behind
+    chunk.records = () if rest is None else rest
+    chunk.size_bytes = poison_bytes + (0 if rest is None else rest.memory_bytes)
     return head

@@ -17,9 +17,9 @@ from typing import Any, Generic, Self, TypeVar
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.progress import Progress
 from zkconsumer.streams.chunk_cursor import ChunkCursor
-from zkconsumer.streams.chunk_queue import Item
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need, ReaderComponents
+from zkconsumer.streams.stream_queue import Item
 from zkconsumer.streams.waiting import Waiting
 
 K = TypeVar("K")

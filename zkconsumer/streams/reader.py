@@ -20,13 +20,13 @@ from typing import Generic, TypeVar
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, Poison
-from zkconsumer.streams.chunk_queue import Closed, Failed, Item
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream_cursors import StreamCursors
+from zkconsumer.streams.stream_queue import Closed, Failed, Item
 
 K = TypeVar("K")
 V = TypeVar("V")

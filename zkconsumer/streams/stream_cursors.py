@@ -8,6 +8,7 @@ import copyreg
 from typing import Generic, TypeVar, cast
 
 from zkconsumer.fetch.claim import Chunk
+from zkconsumer.fetch.sizes import are_native
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.streams.chunk_cursor import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.lease import Lease
@@ -50,12 +51,12 @@ class StreamCursors(Generic[K, V]):
 
     def of(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """Return the cursor for this chunk."""
-        return self.first if _is_native(chunk) else self._python
+        return self.first if are_native(chunk) else self._python
 
     def another(self, chunk: Chunk) -> ChunkCursor[K, V]:
         """Return a new cursor on this chunk, to read ahead of the stream's position."""
         cursor: ChunkCursor[K, V] = (
-            self._make_native() if _is_native(chunk) else self._make_python()
+            self._make_native() if are_native(chunk) else self._make_python()
         )
         cursor.chunk = chunk
         return cursor
@@ -77,7 +78,3 @@ class StreamCursors(Generic[K, V]):
         )
         # Its messages differ from ours only in their class.
         return cast("ChunkCursor[K, V]", cursor)
-
-
-def _is_native(chunk: Chunk) -> bool:
-    return ENGINE is Engine.NATIVE and isinstance(chunk.records, _core.Runs)

@@ -21,13 +21,14 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.membership.zookeeper.threads.commits import delivered_offset
-from zkconsumer.streams.chunk_queue import ChunkQueue, Item
+from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.poison import PoisonMode, PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.streams.stream_queue import Item
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 

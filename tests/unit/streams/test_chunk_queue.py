@@ -14,8 +14,9 @@ from tests.support.waiting import wait_until
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.scope import ThreadScope
-from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
+from zkconsumer.streams.chunk_queue import PythonStore
 from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream_queue import Closed, Failed
 
 pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 
@@ -97,16 +98,17 @@ def test_every_refused_producer_hears_of_room() -> None:
     assert (one.rung, two.rung) == (1, 2)
 
 
-class RacingQueue(ChunkQueue):
-    """A queue whose stream takes between an offer's two looks at the number of chunks."""
+class RacingStore(PythonStore):
+    """A store whose stream takes between an offer's two looks at the number of chunks."""
 
     def __init__(self, max_chunks: int) -> None:
         super().__init__(max_chunks)
         self.between: list[Callable[[], object]] = []
 
+    @property
     def chunk_count(self) -> int:
         """Count, then let the stream act."""
-        count = super().chunk_count()
+        count = super().chunk_count
         if self.between:
             self.between.pop(0)()
         return count
@@ -115,11 +117,12 @@ class RacingQueue(ChunkQueue):
 def test_room_made_while_an_offer_is_refused_is_not_missed() -> None:
     """The stream takes the last chunk in the very moment: the producer hears it, or gets in."""
     for looks_before in range(3):
-        queue, claim, wakeup = RacingQueue(1), claim_of(), Bell()
+        store, claim, wakeup = RacingStore(1), claim_of(), Bell()
+        queue = StreamQueue(store, None)
         queue.offer(chunk_of(claim, [0]), ignore)
-        queue.between = [ignore] * looks_before + [partial(queue.take, 0)]
+        store.between = [ignore] * looks_before + [partial(queue.take, 0)]
         taken = queue.offer(chunk_of(claim, [1]), wakeup.signal)
-        queue.between = []
+        store.between = []
         queue.take(0)  # what is left, if anything: whoever was refused is called by now
         assert taken or wakeup.rung == 1
 

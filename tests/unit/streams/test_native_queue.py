@@ -21,7 +21,7 @@ from zkconsumer.fetch.claim import Chunk, Poison
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.chunk_queue import Closed, Failed
+from zkconsumer.streams.stream_queue import Closed, Failed
 
 pytestmark = needs_native_engine
 
@@ -50,7 +50,7 @@ def test_a_native_chunk_is_a_chunk_for_whoever_takes_it() -> None:
     assert chunk.claim is claim
     assert (chunk.fetch_offset, chunk.next_offset) == (3, 8)
     assert list(chunk.records) == records(3, 4, 5, 6, 7)
-    assert chunk.size_bytes == queue.used_bytes() == native_records(chunk).size_bytes
+    assert chunk.size_bytes == queue.used_bytes() == native_records(chunk).memory_bytes
     assert chunk.poison is None
 
 
@@ -229,7 +229,7 @@ def test_a_native_chunk_that_python_offers_stays_native_when_it_is_cut() -> None
         parts.append(part)
         got += offsets_in(part)
         if part.records:
-            assert native_records(part).size_bytes <= SHARE // 2
+            assert native_records(part).memory_bytes <= SHARE // 2
     assert got == list(range(1_000))
     assert [part.poison for part in parts if part.poison] == [chunk.poison]
     assert parts[-1].poison is chunk.poison

@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.streams.chunk_queue import Item
 
 
 class FailureQueue:
-    """A ``StreamQueue`` without chunks: a poll engine has the records.
+    """A ``OwnedQueue`` without chunks: a poll engine has the records.
 
     Args:
         notify: called with what the stream would raise. Thread: control.
@@ -18,28 +17,21 @@ class FailureQueue:
         self._notify = notify
 
     def fail(self, error: ZkConsumerError) -> None:
-        """See ``StreamQueue``."""
+        """See ``OwnedQueue``."""
         self._notify(error)
 
     def close(self) -> None:
-        """See ``StreamQueue``: a closing caller gets a reply instead."""
-
-    def wake(self) -> None:
-        """See ``StreamQueue``."""
-
-    def listen(self, on_change: Callable[[], None] | None) -> None:
-        """See ``StreamQueue``."""
-        del on_change
+        """See ``OwnedQueue``: a closing caller gets a reply instead."""
 
     def discard_inactive(self) -> None:
-        """See ``StreamQueue``."""
+        """See ``OwnedQueue``."""
 
     def chunk_count(self) -> int:
-        """See ``StreamQueue``."""
+        """See ``OwnedQueue``."""
         return 0
 
     def used_bytes(self) -> int:
-        """See ``StreamQueue``."""
+        """See ``OwnedQueue``."""
         return 0
 
     def room_bytes(self, on_room: Callable[[], None]) -> int:
@@ -51,24 +43,3 @@ class FailureQueue:
         """See ``ChunkSink``: accepts nothing."""
         del chunk, on_room
         return False
-
-    def take(self, timeout_ms: int | None) -> Item | None:
-        """See ``StreamQueue``: no stream reads it."""
-        del timeout_ms
-        return None
-
-    def head(self, timeout_ms: int | None) -> Item | None:
-        """See ``StreamQueue``."""
-        del timeout_ms
-        return None
-
-    def pause(self, timeout_ms: int | None) -> None:
-        """See ``StreamQueue``."""
-        del timeout_ms
-
-    def remove(self) -> None:
-        """See ``StreamQueue``."""
-
-    def done_with(self, chunk: Chunk) -> None:
-        """See ``StreamQueue``."""
-        del chunk

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream_queue import OwnedQueue
 from zkconsumer.zk.nodes import Pattern, Registration
 
 
@@ -15,7 +15,7 @@ class PollSubscription:
     """
 
     topics: frozenset[str]
-    queue: StreamQueue
+    queue: OwnedQueue
 
     @property
     def wildcard(self) -> bool:
@@ -32,11 +32,11 @@ class PollSubscription:
         counts = dict.fromkeys(self.static_topics, 1)
         return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> OwnedQueue:
         """See ``StreamSubscription``."""
         del topic_partition, thread
         return self.queue
 
-    def queues(self) -> tuple[StreamQueue, ...]:
+    def queues(self) -> tuple[OwnedQueue, ...]:
         """See ``StreamSubscription``."""
         return (self.queue,)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.threads.commits import consumed_offset, handed_over_offset
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream_queue import OwnedQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class OwnedClaims:
 
     def __init__(self, rule: PositionRule = CONSUMED) -> None:
         self._rule = rule
-        self._claims: dict[TopicPartition, tuple[PartitionClaim, StreamQueue]] = {}
+        self._claims: dict[TopicPartition, tuple[PartitionClaim, OwnedQueue]] = {}
         self._leaving: dict[TopicPartition, PartitionClaim] = {}
         self._last: dict[TopicPartition, PartitionClaim] = {}
         self._refused: set[TopicPartition] = set()
@@ -53,7 +53,7 @@ class OwnedClaims:
     def open(
         self,
         tp: TopicPartition,
-        queue: StreamQueue,
+        queue: OwnedQueue,
         committed_offset: int | None,
         session_id: int,
         topic_czxid: int | None = None,
@@ -91,7 +91,7 @@ class OwnedClaims:
     def revoke(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
         """Stop delivering these at once; return their claims, which keep their offsets."""
         revoked: list[PartitionClaim] = []
-        queues: set[StreamQueue] = set()
+        queues: set[OwnedQueue] = set()
         for tp in partitions:
             self._refused.discard(tp)
             entry = self._claims.pop(tp, None)

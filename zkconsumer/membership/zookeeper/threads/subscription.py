@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream_queue import OwnedQueue
 from zkconsumer.zk.nodes import Registration
 
 
@@ -24,10 +24,10 @@ class StreamSubscription(Protocol):
         """Return the content of the registration node."""
         ...
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> OwnedQueue:
         """Return the queue of the stream that reads a thread's partition."""
         ...
 
-    def queues(self) -> tuple[StreamQueue, ...]:
+    def queues(self) -> tuple[OwnedQueue, ...]:
         """Return all queues, each once."""
         ...

@@ -10,7 +10,7 @@ from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.messages import CommitRequest
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.streams.chunk_queue import Closed
+from zkconsumer.streams.stream_queue import Closed
 
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
