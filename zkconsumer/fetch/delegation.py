@@ -8,19 +8,12 @@ an unsupported chunk waits for a queue, the session keeps the queue: nothing may
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.position import FetchPosition
 from zkconsumer.fetch.session import FetchSession, Outcome
-from zkconsumer.wire.messages.fetch import (
-    FetchedPartition,
-    FetchedTopic,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,29 +34,26 @@ class Delegation:
     grown_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
-    """Hold the state of a delegated partition on its return.
+class Returned(NamedTuple):
+    """Hold the state of a delegated partition on its return, as ``_core.Pump.unload`` gives it.
 
     Attributes:
         fetch_offset: the offset after the last queued record.
         needed_bytes: see ``FetchPosition``.
-        packed: received bytes that are not in a queue.
+        grown_bytes: see there.
         turn: number of its last turn; 0: none since it was delegated.
-        error_code: the broker's error for the request at ``fetch_offset``; 0: none.
-        requested_bytes: the size of that request.
-        grown_bytes: see ``FetchPosition``.
         is_odd: whether the session has to unpack what is packed.
+        error_code: the broker's error for the request at ``fetch_offset``; 0: none.
+        packed: received bytes that are not in a queue: the arguments of a ``RecordSet``.
     """
 
     fetch_offset: int
     needed_bytes: int
-    packed: RecordSet | None
-    turn: int
-    error_code: int = 0
-    requested_bytes: int = 0
     grown_bytes: int = 0
+    turn: int = 0
     is_odd: bool = False
+    error_code: int = 0
+    packed: tuple[memoryview, int, int, int, int, bool] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +114,7 @@ class NativeDelegate:
     ) -> tuple[Outcome, ...]:
         """Return the positions to the session, as if it had fetched itself."""
         turns: list[tuple[int, FetchPosition]] = []
-        refused: list[tuple[FetchPosition, Returned]] = []
+        refused: list[tuple[FetchPosition, int]] = []
         self.unsupported = {claim for claim in self.unsupported if claim.active}
         for position, state in zip(delegation.positions, returned, strict=True):
             if state.fetch_offset != position.fetch_offset:
@@ -132,18 +122,22 @@ class NativeDelegate:
             position.fetch_offset = state.fetch_offset
             position.needed_bytes = state.needed_bytes
             position.grown_bytes = state.grown_bytes
-            position.packed = state.packed
+            position.packed = None if state.packed is None else RecordSet(*state.packed)
             if state.turn:
                 turns.append((state.turn, position))
             if state.is_odd:
                 self.unsupported.add(position.claim)
-                if state.packed is not None and not state.packed.at_byte:
+                if position.packed is not None and not position.packed.at_byte:
                     self.session.judge_offsets(position)  # they may be what is odd
             if state.error_code:
-                refused.append((position, state))
+                refused.append((position, state.error_code))
         for _, position in sorted(turns, key=lambda one: one[0]):
             self.session.end_turn(position.claim)
-        return tuple(outcome for one in refused for outcome in self._refuse(*one))
+        return tuple(
+            self.session.take_error(position, code)
+            for position, code in refused
+            if position.ready and position.claim.active
+        )
 
     def forget_unpacked(self) -> None:
         """Forget the unsupported sets once the session has unpacked them."""
@@ -154,27 +148,6 @@ class NativeDelegate:
         """Return whether a chunk that can't be delegated waits for its queue."""
         is_odd = position.packed is not None and position.claim in self.unsupported
         return position.pending is not None or is_odd
-
-    def _refuse(self, position: FetchPosition, state: Returned) -> tuple[Outcome, ...]:
-        """Have the session handle an error code as if it had sent the request."""
-        topic, partition = position.claim.topic_partition
-        requested = FetchPartition(
-            partition=partition, fetch_offset=state.fetch_offset, max_bytes=state.requested_bytes
-        )
-        response = FetchedPartition(
-            partition=partition,
-            error_code=state.error_code,
-            high_watermark=-1,
-            records=memoryview(b""),
-        )
-        return self.session.receive_fetch(
-            FetchRequest(
-                max_wait_ms=0,
-                min_bytes=0,
-                topics=(FetchTopic(topic=topic, partitions=(requested,)),),
-            ),
-            FetchResponse(topics=(FetchedTopic(topic=topic, partitions=(response,)),)),
-        )
 
 
 def _is_plain(position: FetchPosition) -> bool:

@@ -124,6 +124,10 @@ class PythonFetchLoop:
         self._taken = 0
         self._unpacked = 0
         self._quiet_until_ms = 0
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Make what another engine needs besides."""
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
         """See ``FetchLoop``; called by the leader finder only, which therefore may count."""

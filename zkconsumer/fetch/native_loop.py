@@ -8,9 +8,8 @@ See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
 
 import logging
 import os
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
-from zkconsumer.clock import Clock
 from zkconsumer.errors import (
     ConnectionLost,
     DecodeError,
@@ -20,18 +19,14 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
-from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another, sent
-from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition
-from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.native import _core
 from zkconsumer.net.hedging import PendingRequest, Sent
 from zkconsumer.net.in_flight import RawStream, Received
-from zkconsumer.net.negotiated import Dial, NegotiatedConnection
-from zkconsumer.observe import SILENT, Fetched, Observation
-from zkconsumer.repeats import Repeats
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.observe import Fetched
 from zkconsumer.wire.codec import decode_request
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
@@ -105,26 +100,8 @@ def _can_fill(sink: ChunkSink) -> bool:
 class NativeFetchLoop(PythonFetchLoop):
     """One broker's fetch loop without the GIL, where the connection has a descriptor."""
 
-    def __init__(  # noqa: PLR0913 - each is another part of the connector
-        self,
-        key: LoopKey,
-        report: LoopReport,
-        *,
-        settings: FetchSettings,
-        dial: Dial,
-        observation: Observation = SILENT,
-        clock: Clock | None = None,
-        repeats: Repeats | None = None,
-    ) -> None:
-        super().__init__(
-            key,
-            report,
-            settings=settings,
-            dial=dial,
-            observation=observation,
-            clock=clock,
-            repeats=repeats,
-        )
+    def _set_up(self) -> None:
+        settings = self._settings
         self._delegate = NativeDelegate(self._session, _can_fill)
         self._is_whole_turn = True
         self._pump = _core.Pump()
@@ -135,7 +112,7 @@ class NativeFetchLoop(PythonFetchLoop):
             timeout_ms=settings.request_timeout_ms + settings.max_wait_ms,
             max_decompressed_bytes=min(settings.max_decompressed_bytes, _MOST_BYTES),
             growth_max_bytes=min(settings.growth_max_bytes, _MOST_BYTES),
-            report_ms=_REPORT_MS if observation.has_observers else 0,
+            report_ms=_REPORT_MS if self._observation.has_observers else 0,
         )
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
@@ -212,7 +189,8 @@ class NativeFetchLoop(PythonFetchLoop):
                     sent_ms = self._clock.now_ms() - self._quiet_ms
                     end, second = self._run_hedged(connection, line, end)
             finally:
-                outcomes = self._delegate.take_back(delegation, map(_returned, self._pump.unload()))
+                returned = map(Returned._make, self._pump.unload())
+                outcomes = self._delegate.take_back(delegation, returned)
                 self._be_quiet_for(self._pump.quiet_ms())
             self._act(outcomes)
             if second is None and end.kind == _core.PUMP_BROKEN:
@@ -339,28 +317,4 @@ def _slot(position: FetchPosition, queue_index: int) -> tuple[object, ...]:
         position.needed_bytes,
         position.grown_bytes,
         packed and (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
-    )
-
-
-def _returned(slot: tuple[Any, ...]) -> Returned:
-    """Convert the pump's state of a position."""
-    (
-        fetch_offset,
-        needed_bytes,
-        grown_bytes,
-        turn,
-        unsupported,
-        error_code,
-        requested_bytes,
-        packed,
-    ) = slot
-    return Returned(
-        fetch_offset=fetch_offset,
-        needed_bytes=needed_bytes,
-        grown_bytes=grown_bytes,
-        turn=turn,
-        error_code=error_code,
-        requested_bytes=requested_bytes,
-        is_odd=unsupported == _core.ODD_SET,
-        packed=packed and RecordSet(*packed),
     )

@@ -15,6 +15,7 @@ that share a full queue get their turns. Pure.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from zkconsumer.cluster.offset_times import TimedOffset, read_times, times_request
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.position import (
@@ -28,6 +29,7 @@ from zkconsumer.fetch.position import (
 )
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,
@@ -35,14 +37,7 @@ from zkconsumer.wire.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
-from zkconsumer.wire.messages.list_offsets import (
-    ListedPartition,
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
-from zkconsumer.wire.offsets import is_offset
+from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 _MOST_BYTES = (1 << 31) - 1
 
@@ -171,19 +166,8 @@ class FetchSession:
     def offsets_request(self) -> ListOffsetsRequest | None:
         """Return the request for the start of partitions that have none, or None."""
         time = int(self._settings.reset)
-        by_topic: dict[str, list[ListOffsetsPartition]] = {}
-        for (topic, partition), position in self._positions.items():
-            if position.needs_offset:
-                entry = ListOffsetsPartition(partition=partition, timestamp=time, max_offsets=1)
-                by_topic.setdefault(topic, []).append(entry)
-        if not by_topic:
-            return None
-        return ListOffsetsRequest(
-            topics=tuple(
-                ListOffsetsTopic(topic=topic, partitions=tuple(entries))
-                for topic, entries in by_topic.items()
-            )
-        )
+        times = {tp: time for tp, position in self._positions.items() if position.needs_offset}
+        return times_request(times, {}, IsolationLevel.READ_UNCOMMITTED) if times else None
 
     def fetch_request(
         self, has_capacity: Callable[[ChunkSink], bool] = lambda _sink: True
@@ -250,18 +234,15 @@ class FetchSession:
             for tp, one in self._positions.items()
             if one.ready and one.claim.sink not in busy
         }
-        whole_bytes = self._settings.response_max_bytes
-        part_bytes = self.part_bytes(has_large=False)
-        if any(position.needed_bytes > part_bytes for position in ready.values()):
-            part_bytes = self.part_bytes(has_large=True)
-        large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
+        large = self._large(ready)
+        part_bytes = self.part_bytes(has_large=bool(large))
         grown_bytes = self.grown_bytes(has_large=bool(large))
         sizes = {
             tp: max(part_bytes, one.needed_bytes, min(one.grown_bytes, grown_bytes))
             for tp, one in ready.items()
             if tp not in large
         }
-        left_bytes = whole_bytes // 2
+        left_bytes = self._settings.response_max_bytes // 2
         sinks: list[ChunkSink] = []
         for tp in large:
             needed_bytes, sink = ready[tp].needed_bytes, ready[tp].claim.sink
@@ -279,13 +260,15 @@ class FetchSession:
 
     def large_sinks(self) -> set[ChunkSink]:
         """The queues of partitions whose next entry needs more than their part of a response."""
-        large: set[ChunkSink] = set()
+        ready = {tp: position for tp, position in self._positions.items() if position.ready}
+        return {ready[tp].claim.sink for tp in self._large(ready)}
+
+    def _large(self, ready: dict[TopicPartition, FetchPosition]) -> list[TopicPartition]:
+        """Return those whose next entry needs more than their part, which then is a smaller one."""
+        large: list[TopicPartition] = []
         for has_large in (False, True):
             part_bytes = self.part_bytes(has_large=has_large)
-            ready = (position for position in self._positions.values() if position.ready)
-            large = {
-                position.claim.sink for position in ready if position.needed_bytes > part_bytes
-            }
+            large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
             if not large:
                 break
         return large
@@ -312,12 +295,10 @@ class FetchSession:
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
         """Set the start of the partitions that requested one."""
         outcomes: list[Outcome] = []
-        for topic in response.topics:
-            for fetched in topic.partitions:
-                tp = TopicPartition(topic.topic, fetched.partition)
-                position = self._positions.get(tp)
-                if position is not None and position.needs_offset and position.claim.active:
-                    outcomes.extend(self._take_offset(tp, position, fetched))
+        for tp, found in read_times(response, version=0).items():
+            position = self._positions.get(tp)
+            if position is not None and position.needs_offset and position.claim.active:
+                outcomes.extend(self._take_offset(tp, position, found))
         return tuple(outcomes)
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
@@ -340,27 +321,22 @@ class FetchSession:
         return tuple(outcomes)
 
     def _take_offset(
-        self, tp: TopicPartition, position: FetchPosition, fetched: ListedPartition
+        self, tp: TopicPartition, position: FetchPosition, found: TimedOffset | int
     ) -> Iterator[Outcome]:
-        if fetched.error_code != ErrorCode.NONE:
-            yield self._lose_leader(tp, f"ListOffsets: {error_name(fetched.error_code)}")
-        elif not fetched.offsets:
+        if isinstance(found, int):
+            yield self._lose_leader(tp, f"ListOffsets: {error_name(found)}")
+        elif found.offset < 0:
             yield self._lose_leader(tp, "ListOffsets: no offset in the answer")
-        elif not is_offset(fetched.offsets[0]):
-            yield self._lose_leader(tp, f"ListOffsets: {fetched.offsets[0]} is no offset")
         else:
-            chunk = start_at(position, fetched.offsets[0])
+            chunk = start_at(position, found.offset)
             if chunk is not None:
                 yield Deliver(chunk)
 
     def _take_response(
         self, position: FetchPosition, wanted: FetchPartition, fetched: FetchedPartition
     ) -> Iterator[Outcome]:
-        if fetched.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            position.fetch_offset = None
-            yield OffsetReset(position.claim, wanted.fetch_offset)
-        elif fetched.error_code != ErrorCode.NONE:
-            yield self._take_error(position, ErrorCode.of(fetched.error_code), fetched.error_code)
+        if fetched.error_code != ErrorCode.NONE:
+            yield self.take_error(position, fetched.error_code)
         else:
             position.claim.high_watermark = fetched.high_watermark
             is_behind = fetched.high_watermark > wanted.fetch_offset
@@ -374,8 +350,13 @@ class FetchSession:
             most_bytes = self._settings.grown_bytes
             position.grown_bytes = grown(wanted.max_bytes, len(fetched.records), most_bytes)
 
-    def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
+    def take_error(self, position: FetchPosition, code: int) -> Outcome:
         """Retry if that may help, maybe at another broker; else report the error to the stream."""
+        error, offset = ErrorCode.of(code), position.fetch_offset
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            assert offset is not None
+            position.fetch_offset = None
+            return OffsetReset(position.claim, offset)
         passes = error.retriable or error.refresh_metadata or error is ErrorCode.UNKNOWN
         if passes:
             tp = position.claim.topic_partition

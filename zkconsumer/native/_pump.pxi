@@ -16,7 +16,6 @@ cdef extern from "pump.h" nogil:
         uint64_t turn
         int odd
         int16_t error_code
-        size_t asked_bytes
         zk_set set
         size_t at
     ctypedef struct zk_slots:
@@ -102,7 +101,6 @@ cdef extern from "pump.h" nogil:
 PUMP_CALLED, PUMP_STOPPED, PUMP_BROKEN = ZK_PUMP_CALLED, ZK_PUMP_STOPPED, ZK_PUMP_BROKEN
 PUMP_SILENT = ZK_PUMP_SILENT
 IO_NONSENSE, IO_TIMED_OUT, IO_CLOSED = ZK_IO_NONSENSE, ZK_IO_TIMED_OUT, ZK_IO_CLOSED
-ODD_SET = ZK_ODD_SET
 
 
 @cython.final
@@ -243,9 +241,8 @@ cdef class Pump:
                     slot.needed_bytes,
                     slot.grown_bytes,
                     slot.turn,
-                    <int>slot.odd,
+                    slot.odd == ZK_ODD_SET,
                     slot.error_code,
-                    slot.asked_bytes,
                     packed,
                 )
             )

@@ -38,8 +38,7 @@ def lent(delegation: Delegation | None) -> list[TopicPartition]:
 
 def back(**changes: object) -> Returned:
     """A partition that comes back as it went."""
-    state: dict[str, object] = {"fetch_offset": 0, "needed_bytes": 0, "packed": None, "turn": 0}
-    return Returned(**{**state, **changes})  # type: ignore[arg-type]
+    return Returned(0, 0)._replace(**changes)  # type: ignore[arg-type]
 
 
 def three(sink: ListSink | None = None) -> tuple[FetchSession, list[PartitionClaim]]:
