@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
     from zkconsumer.membership.listener import ConsumerRebalanceListener
     from zkconsumer.observe import MemberName, Observer
+    from zkconsumer.produce.kafka_producer import (
+        FutureRecordMetadata,
+        KafkaProducer,
+        Producer,
+        RecordMetadata,
+    )
     from zkconsumer.records.consumer_record import ConsumerRecord
     from zkconsumer.records.transactions import IsolationLevel
     from zkconsumer.serializer import DefaultSerializer, Deserializer, JsonSerializer, Serializer
@@ -84,6 +90,7 @@ __all__ = [
     "DeadLetterFailed",
     "DefaultSerializer",
     "Deserializer",
+    "FutureRecordMetadata",
     "GroupFailed",
     "IllegalState",
     "IsolationLevel",
@@ -91,6 +98,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaConsumerSettings",
     "KafkaError",
+    "KafkaProducer",
     "KafkaStream",
     "LogTruncated",
     "MemberName",
@@ -105,8 +113,10 @@ __all__ = [
     "OffsetCommitFailed",
     "OffsetOutOfRange",
     "PartitionFailed",
+    "Producer",
     "RebalanceFailed",
     "RebalanceInProgress",
+    "RecordMetadata",
     "RegistryError",
     "RequestTimedOut",
     "Serializer",
@@ -132,14 +142,18 @@ _LATER = {
     "ConsumerSettings": "config_typed",
     "DefaultSerializer": "serializer",
     "Deserializer": "serializer",
+    "FutureRecordMetadata": "produce.kafka_producer",
     "IsolationLevel": "records.transactions",
     "JsonSerializer": "serializer",
     "KafkaConsumer": "consumer.kafka_consumer",
     "KafkaConsumerSettings": "consumer.settings.typed",
+    "KafkaProducer": "produce.kafka_producer",
     "KafkaStream": "streams.stream",
     "MemberName": "observe",
     "MessageAndMetadata": "streams.message",
     "Observer": "observe",
+    "Producer": "produce.kafka_producer",
+    "RecordMetadata": "produce.kafka_producer",
     "Serializer": "serializer",
     "StringDecoder": "streams.decoder",
     "Whitelist": "assignment.filters",
@@ -147,12 +161,11 @@ _LATER = {
 }
 
 
-_BESIDE = "it reads; keep kafka-python installed beside it, and import that from kafka"
+_BESIDE = "it reads and writes; keep kafka-python installed beside it, and import that from kafka"
 _ABSENT = {
     "AsyncConsumerRebalanceListener": "listeners are called in the consumer's own thread, so "
     "derive from ConsumerRebalanceListener and write functions",
     "KafkaAdminClient": _BESIDE,
-    "KafkaProducer": _BESIDE,
     "OffsetSpec": _BESIDE,
 }
 """What ``from kafka import ...`` has besides."""

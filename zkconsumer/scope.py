@@ -17,7 +17,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-_NAP_MS = 500
+NAP_MS = 500
 
 
 def naps(timeout_ms: int | None) -> Iterator[int]:
@@ -29,12 +29,12 @@ def naps(timeout_ms: int | None) -> Iterator[int]:
     """
     if timeout_ms is None:
         while True:
-            yield _NAP_MS
+            yield NAP_MS
     left_ms = max(0, timeout_ms)
-    yield min(left_ms, _NAP_MS)
-    while left_ms > _NAP_MS:
-        left_ms -= _NAP_MS
-        yield min(left_ms, _NAP_MS)
+    yield min(left_ms, NAP_MS)
+    while left_ms > NAP_MS:
+        left_ms -= NAP_MS
+        yield min(left_ms, NAP_MS)
 
 
 class Mailbox(Generic[T]):

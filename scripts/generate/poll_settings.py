@@ -1,9 +1,10 @@
-"""Print the table of settings that ends docs/poll-api.md."""
+"""Print the tables of settings that end docs/poll-api.md and docs/produce.md."""
 
 from zkconsumer.config_spec import ConfigKey
 from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS
+from zkconsumer.produce import producer_keys
 
 _HEAD = "| setting | default | allowed | since | meaning |\n|---|---|---|---|---|"
 
@@ -32,6 +33,28 @@ def markdown() -> str:
             "",
             "| setting | why |\n|---|---|",
             *refused,
+            "",
+        ]
+    )
+
+
+def producer_markdown() -> str:
+    """Return the settings of a producer."""
+    objects = producer_keys.OBJECTS.items()
+    inert = sorted(f"`{key.replace('.', '_')}`" for key in producer_keys.INERT)
+    refused = producer_keys.REFUSED.items()
+    return "\n".join(
+        [
+            _HEAD,
+            *map(_row, producer_keys.KEYS),
+            *(f"| `{key.replace('.', '_')}` | none | | kafka-python | {doc} |" for key, doc in objects),
+            "",
+            f"Taken without effect: {', '.join(inert)}.",
+            "",
+            "Refused with a `ConfigError`:",
+            "",
+            "| setting | why |\n|---|---|",
+            *(f"| `{key.replace('.', '_')}` | {why} |" for key, why in refused),
             "",
         ]
     )

@@ -13,6 +13,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectionLost, WriteFailed
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.identity import ProducerIdentity
+from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.settings import BatchSettings, ProducerSettings
 from zkconsumer.produce.writing import Writing
 from zkconsumer.records.batch_header import BATCH_HEADER
@@ -34,6 +35,7 @@ faults = st.lists(
     st.sampled_from(["", "", "", "", "cut", "lost", "later", "too large", "forgets", "due"]),
     max_size=40,
 )
+counted = st.lists(st.integers(0, 40), min_size=3, max_size=3)
 
 
 @dataclass
@@ -195,6 +197,59 @@ def write(
     return wanted, found, True
 
 
+class Trickle:
+    """A source that gives a few records of each partition at a time."""
+
+    def __init__(self, wanted: dict[TopicPartition, list[bytes]], step: int) -> None:
+        self.found: dict[TopicPartition, list[tuple[int, int]]] = {tp: [] for tp in TPS}
+        self._left = {tp: deque(values) for tp, values in wanted.items()}
+        self._step = step
+
+    def more(self) -> dict[TopicPartition, list[Record]]:
+        """See ``RecordSource``."""
+        return {
+            tp: [Record(0, None, left.popleft()) for _ in range(min(self._step, len(left)))]
+            for tp, left in self._left.items()
+        }
+
+    def written(self, written_set: WrittenSet) -> None:
+        """See ``RecordSource``."""
+        self.found[written_set.topic_partition].append((written_set.base_offset, written_set.count))
+
+    def may_retry(self, _tp: TopicPartition) -> bool:
+        """See ``RecordSource``."""
+        return True
+
+
+@given(faults, counted, st.integers(1, 20), st.sampled_from([60, 900_000]))
+def test_what_comes_meanwhile_is_written_once_and_in_order(
+    script: list[str], counts: list[int], step: int, set_bytes: int
+) -> None:
+    """Records that are added behind those under way; all are told of, in their order."""
+    cluster = Cluster([fault for fault in script if fault != "forgets"])
+    wanted = {
+        tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
+        for tp, count in zip(TPS, counts, strict=True)
+    }
+    source = Trickle(wanted, step)
+    writing = Writing(
+        {},
+        BatchSettings(producer=ProducerSettings(retries=99, backoff_ms=0), set_bytes=set_bytes),
+        cast("Any", cluster),
+        ProducerIdentity(is_wanted=True),
+        wait=lambda _ms: None,
+        clock=SystemClock(),
+        is_stopped=lambda: False,
+        source=source,
+    )
+    assert writing.run() == ()
+    assert {tp: cluster.logs[tp] for tp in TPS} == wanted
+    check_told(cluster, wanted, source.found)
+    assert {tp: sum(n for _, n in source.found[tp]) for tp in TPS} == {
+        tp: len(values) for tp, values in wanted.items()
+    }
+
+
 def check_told(
     cluster: Cluster,
     wanted: dict[TopicPartition, list[bytes]],
@@ -206,9 +261,6 @@ def check_told(
         for base, count in sets:
             assert cluster.logs[tp][base : base + count] == wanted[tp][place : place + count]
             place += count
-
-
-counted = st.lists(st.integers(0, 40), min_size=3, max_size=3)
 
 
 @given(faults, counted, st.sampled_from([60, 200, 900_000]), st.integers(0, 100))

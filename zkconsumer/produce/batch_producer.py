@@ -23,10 +23,10 @@ from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.routes import Routes
 from zkconsumer.produce.settings import ACKS_ALL, ACKS_NONE, BatchSettings
-from zkconsumer.produce.writing import Writing
+from zkconsumer.produce.writing import RecordSource, Writing
 from zkconsumer.scope import wait_ms
 
-__all__ = ["BatchProducer", "BatchSettings", "HeadedRecord", "WrittenSet"]
+__all__ = ["BatchProducer", "BatchSettings", "HeadedRecord", "RecordSource", "WrittenSet"]
 
 
 class BatchProducer:
@@ -115,7 +115,25 @@ class BatchProducer:
             WriteFailed: some records were not acknowledged, for good or until the retries were used
                 up, or ``stop`` was called; the error tells both kinds.
         """
-        writing = Writing(
+        return self._writing(records, None).run()
+
+    def write_from(self, source: RecordSource) -> None:
+        """Write what a source gives until it has no more; it is told what was written.
+
+        Records that come while others are in flight are sent with the next request, so a partition
+        that has to wait for its leader does not hold up the others.
+
+        Raises:
+            WriteFailed: as ``write``; ``written`` is empty, as the source knows it already.
+        """
+        self._writing({}, source).run()
+
+    def _writing(
+        self,
+        records: Mapping[TopicPartition, Sequence[Outgoing] | OutgoingRecords],
+        source: RecordSource | None,
+    ) -> Writing:
+        return Writing(
             records,
             self._settings,
             self._routes,
@@ -123,8 +141,8 @@ class BatchProducer:
             wait=self._wait,
             clock=self._clock,
             is_stopped=lambda: self._stopped or self._is_last_try,
+            source=source,
         )
-        return writing.run()
 
     def end_tries(self) -> None:
         """Wait for requests in flight, but retry nothing. Thread: any."""

@@ -92,16 +92,23 @@ class Pending:
     ) -> None:
         self.written: list[WrittenSet] = []
         self._set_bytes = set_bytes
-        self._partitions = {
-            tp: _Partition(
-                wanted.copy() if isinstance(wanted, OutgoingRecords) else OutgoingRecords(wanted)
-            )
-            for tp, wanted in records.items()
-            if wanted
-        }
+        self._partitions: dict[TopicPartition, _Partition] = {}
+        self.add(records)
 
     def __bool__(self) -> bool:
         return bool(self._partitions)
+
+    def add(self, records: Mapping[TopicPartition, Sequence[Outgoing] | OutgoingRecords]) -> None:
+        """Append records to those that wait already."""
+        for tp, wanted in records.items():
+            if not wanted:
+                continue
+            added = wanted if isinstance(wanted, OutgoingRecords) else OutgoingRecords(wanted)
+            found = self._partitions.get(tp)
+            if found is None:
+                self._partitions[tp] = _Partition(added.copy())
+            else:
+                found.left.extend(added)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
         """Return the partitions with unwritten records."""

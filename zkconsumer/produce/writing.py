@@ -7,7 +7,7 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode, error_name
@@ -55,6 +55,19 @@ _ENOUGH_BYTES: Final = 1 << 19
 """A request of this size is sent: the broker works on it while we make the next one."""
 
 
+class RecordSource(Protocol):
+    """Where a write gets further records from, and whom it tells what was written."""
+
+    def more(self) -> Mapping[TopicPartition, Sequence[Outgoing]]:
+        """Return further records to write after the earlier ones of their partitions."""
+
+    def written(self, written_set: WrittenSet) -> None:
+        """Handle an acknowledgement; of each partition in the order of the records."""
+
+    def may_retry(self, tp: TopicPartition) -> bool:
+        """Return whether the partition's next set may be tried again after a failure."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _UnderWay:
     """A request in flight, and its sets."""
@@ -76,6 +89,7 @@ class Writing:
         wait: sleeps for a number of milliseconds.
         clock: for the time of writing.
         is_stopped: whether retries are to end.
+        source: of further records; None: ``records`` are all.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -88,6 +102,7 @@ class Writing:
         wait: Callable[[int], object],
         clock: Clock,
         is_stopped: Callable[[], bool],
+        source: RecordSource | None = None,
     ) -> None:
         self._pending = Pending(records, set_bytes=settings.set_bytes)
         self._settings = settings
@@ -97,6 +112,7 @@ class Writing:
         self._wait = wait
         self._clock = clock
         self._is_stopped = is_stopped
+        self._source = source
         self._least = least_version(settings.codec)
         self._under_way: deque[_UnderWay] = deque()
         self._tries: Counter[TopicPartition] = Counter()
@@ -106,8 +122,8 @@ class Writing:
         self._identity_change: Callable[[], None] | None = None
 
     def run(self) -> tuple[WrittenSet, ...]:
-        """See ``BatchProducer.write``."""
-        while self._pending:
+        """See ``BatchProducer.write`` and ``write_from``."""
+        while self._is_unfinished():
             self._send()
             if self._under_way:
                 self._take(self._under_way.popleft())
@@ -121,6 +137,16 @@ class Writing:
                 self._wait(self._producer.backoff_ms)
                 self._resting.clear()
         return tuple(self._pending.written)
+
+    def _is_unfinished(self) -> bool:
+        """Tell the source what was written, and get more of it; return whether there is any."""
+        if self._source is not None:
+            for written_set in self._pending.written:
+                self._source.written(written_set)
+            self._pending.written.clear()
+            if not self._failed:
+                self._pending.add(self._source.more())
+        return bool(self._pending)
 
     # --- sending ----------------------------------------------------------------------------
 
@@ -302,7 +328,7 @@ class Writing:
             self._identity_change = self._identity.lose
         elif is_of_records(outcome) and self._pending.halve(tp):
             return
-        elif self._may_try_again(outcome, self._tries[tp]):
+        elif self._may_try_again(tp, outcome):
             self._tries[tp] += 1
             if self._tries[tp] == _TRIES_BEFORE_WARNING:
                 log.warning("%s: %s; trying on", tp, outcome)
@@ -315,8 +341,12 @@ class Writing:
         self._resting.add(tp)
         self._rest_until_ms = self._clock.now_ms() + self._producer.backoff_ms
 
-    def _may_try_again(self, error: ZkConsumerError, tries: int) -> bool:
-        return not self._is_stopped() and may_pass(error) and tries < self._producer.retries
+    def _may_try_again(self, tp: TopicPartition, error: ZkConsumerError) -> bool:
+        if self._is_stopped() or not may_pass(error):
+            return False
+        if self._source is not None and not self._source.may_retry(tp):
+            return False
+        return self._tries[tp] < self._producer.retries
 
     # --- identity ---------------------------------------------------------------------------
 
@@ -369,6 +399,7 @@ def _write_failed(
         written=written,
         may_pass=all(may_pass(error) and not is_of_records(error) for error in failed.values()),
         refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
+        causes=failed,
     )
     error.__cause__ = next(iter(failed.values()))
     return error

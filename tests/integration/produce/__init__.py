@@ -1,0 +1,1 @@
+"""Producers on real brokers."""

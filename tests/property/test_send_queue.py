@@ -1,0 +1,132 @@
+"""The queue of a producer: nothing is lost or turned round, and no partition waits too long."""
+
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.send_queue import QueueLimits, SendQueue
+
+TPS = (TopicPartition("t", 0), TopicPartition("t", 1))
+LIMITS = QueueLimits(batch_size=100, linger_ms=50, buffer_memory=1_000, delivery_timeout_ms=10_000)
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 1), st.integers(1, 120)),
+        st.tuples(st.just("take"), st.just(0), st.just(0)),
+        st.tuples(st.just("settle"), st.integers(0, 1), st.integers(0, 5)),
+        st.tuples(st.just("put back"), st.just(0), st.just(0)),
+        st.tuples(st.just("hurry"), st.just(0), st.just(0)),
+        st.tuples(st.just("pass"), st.just(0), st.integers(0, 60)),
+    ),
+    max_size=60,
+)
+
+
+def add(queue: SendQueue, tp: TopicPartition, name: bytes, *, size: int = 10, at: int = 0) -> bool:
+    """Queue a record that is known by its value; its future is the value, too."""
+    return queue.add(tp, Record(0, None, name), size=size, now_ms=at, future=name)
+
+
+@given(steps)
+def test_records_of_a_partition_are_settled_once_and_in_their_order(
+    script: list[tuple[str, int, int]],
+) -> None:
+    """Whatever is taken, put back, hurried or late; and the bytes are counted."""
+    queue = SendQueue(LIMITS)
+    sent: dict[TopicPartition, list[bytes]] = defaultdict(list)
+    settled: dict[TopicPartition, list[bytes]] = defaultdict(list)
+    sizes: dict[bytes, int] = {}
+    now_ms = 0
+    for step, partition, amount in script:
+        tp = TPS[partition]
+        match step:
+            case "add":
+                name = b"%d" % len(sizes)
+                sizes[name] = amount
+                sent[tp].append(name)
+                add(queue, tp, name, size=amount, at=now_ms)
+            case "take":
+                is_due = queue.due_ms(now_ms) == 0
+                assert queue.take(now_ms) or not is_due or any(map(queue.in_hand, TPS))
+                assert queue.due_ms(now_ms) is None or not is_due or any(map(queue.in_hand, TPS))
+            case "settle":
+                count = min(amount, queue.in_hand(tp))
+                settled[tp] += [one.future for one in queue.settle(tp, count)] if count else []
+            case "put back":
+                queue.put_back()
+            case "hurry":
+                left = {one.future for one in queue.hurry()}
+                assert left == {*sent[TPS[0]], *sent[TPS[1]]} - {
+                    *settled[TPS[0]],
+                    *settled[TPS[1]],
+                }
+            case _:
+                now_ms += amount
+        for each in TPS:
+            assert settled[each] == sent[each][: len(settled[each])]
+        left_names = {name for each in TPS for name in sent[each][len(settled[each]) :]}
+        assert queue.used_bytes == sum(sizes[name] for name in left_names)
+    queue.clear()
+    assert (queue.used_bytes, queue.everything(), queue.due_ms(now_ms)) == (0, [], None)
+
+
+def test_a_partition_is_due_when_its_batch_is_full_or_has_lingered() -> None:
+    """The other one goes on lingering."""
+    queue = SendQueue(LIMITS)
+    assert queue.due_ms(0) is None
+    assert add(queue, TPS[0], b"a")
+    assert not add(queue, TPS[0], b"b", at=10)
+    add(queue, TPS[1], b"c", at=30)
+    assert queue.due_ms(30) == 20
+    assert queue.take(30) == {}
+    assert list(queue.take(50)) == [TPS[0]]
+    assert add(queue, TPS[1], b"d", size=100, at=50)
+    assert queue.due_ms(50) == 0
+
+
+def test_what_is_hurried_is_due_and_what_comes_later_is_not() -> None:
+    """A flush waits for what was sent before it."""
+    queue = SendQueue(LIMITS)
+    add(queue, TPS[0], b"a")
+    assert [one.future for one in queue.hurry()] == [b"a"]
+    add(queue, TPS[1], b"b")
+    assert list(queue.take(0)) == [TPS[0]]
+
+
+def test_one_record_has_room_whatever_its_size() -> None:
+    """Else it could never be sent; a second one waits."""
+    queue = SendQueue(LIMITS)
+    assert queue.has_room(5_000)
+    add(queue, TPS[0], b"a", size=900)
+    assert queue.has_room(100)
+    assert not queue.has_room(101)
+
+
+def test_in_hand_are_some_batches_at_most() -> None:
+    """What waits keeps its place behind them."""
+    queue = SendQueue(LIMITS)
+    for number in range(30):
+        add(queue, TPS[0], b"%d" % number, size=100)
+    assert len(queue.take(0)[TPS[0]]) == 10
+    assert queue.take(0) == {}
+    queue.settle(TPS[0], 4)
+    assert [row.value for row in queue.take(0)[TPS[0]] if isinstance(row, Record)] == [
+        b"10", b"11", b"12", b"13"
+    ]  # fmt: skip
+
+
+def test_records_that_wait_too_long_expire() -> None:
+    """Those in hand do not: they may be written, so the writer is asked not to try again."""
+    queue = SendQueue(LIMITS)
+    add(queue, TPS[0], b"a")
+    queue.hurry()
+    queue.take(0)
+    add(queue, TPS[0], b"b", at=1)
+    assert queue.may_retry(TPS[0], 9_999)
+    assert not queue.may_retry(TPS[0], 10_000)
+    assert queue.expire(10_000) == {}
+    assert [one.future for one in queue.expire(10_001)[TPS[0]]] == [b"b"]
+    assert queue.in_hand(TPS[0]) == 1
+    assert not queue.may_retry(TPS[1], 0)

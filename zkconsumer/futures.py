@@ -1,0 +1,87 @@
+"""The outcome of something that goes on in the background, with callbacks; as in kafka-python.
+
+Source: kafka-python ``Future``, without the part for those that resolve futures.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, Self, TypeVar
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class CallbackFuture(Generic[T]):
+    """A value or an error that is known later. Thread: any; resolved once, by its owner.
+
+    Attributes:
+        value: the value; None before the end, and after a failure.
+        exception: the error; None before the end, and after success.
+    """
+
+    __slots__ = ("_callbacks", "_errbacks", "_is_done", "exception", "value")
+
+    def __init__(self) -> None:
+        self._is_done = False
+        # Most futures have no callbacks, and a producer makes one for each record.
+        self._callbacks: deque[Callable[[Any], object]] | None = None
+        self._errbacks: deque[Callable[[Any], object]] | None = None
+        self.value: T | None = None
+        self.exception: Exception | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the outcome is known."""
+        return self._is_done
+
+    def succeeded(self) -> bool:
+        """Return whether there is a value."""
+        return self.is_done and self.exception is None
+
+    def failed(self) -> bool:
+        """Return whether there is an error."""
+        return self.is_done and self.exception is not None
+
+    def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
+        """Call `call` with these values and the outcome's value; at once if already known.
+
+        What it raises is logged.
+        """
+        if self._callbacks is None:
+            self._callbacks = deque()
+        self._callbacks.append(partial(call, *values, **named))
+        return self._run_if_done()
+
+    def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
+        """Call `call` with these values and the error on failure; as ``add_callback``."""
+        if self._errbacks is None:
+            self._errbacks = deque()
+        self._errbacks.append(partial(call, *values, **named))
+        return self._run_if_done()
+
+    def add_both(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
+        """Call `call` on success and on failure."""
+        return self.add_callback(call, *values, **named).add_errback(call, *values, **named)
+
+    def notify(self, value: T | None, error: Exception | None) -> None:
+        """Resolve the future, and run its callbacks. Called once, by its owner."""
+        self.value, self.exception = (value if error is None else None), error
+        self._is_done = True
+        self._run_if_done()
+
+    def _run_if_done(self) -> Self:
+        calls = self._callbacks if self.exception is None else self._errbacks
+        while self._is_done and calls:
+            try:
+                # Another thread may add one, and take it, at the same time.
+                call = calls.popleft()
+            except IndexError:
+                break
+            try:
+                call(self.value if self.exception is None else self.exception)
+            except Exception:  # the caller's code
+                log.exception("a callback of a future failed")
+        return self

@@ -1,0 +1,485 @@
+"""The public producer: records are queued by the caller's threads and written by one of its own.
+
+It is a door to ``BatchProducer``, which the Spark sink and the mirror use: the queue decides what
+is due (``send_queue``), the thread writes it and resolves the futures.
+
+Source: Kafka ``KafkaProducer``; names as in kafka-python. docs/produce.md says what differs.
+"""
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.config_spec import shown
+from zkconsumer.errors import (
+    ConsumerClosed,
+    IllegalArgumentError,
+    IllegalState,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    NoBrokersAvailable,
+    TransportError,
+    WriteFailed,
+    ZkConsumerError,
+)
+from zkconsumer.forking import ForkGuard
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.dialling import dialer_of
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, outgoing_bytes, parts_of
+from zkconsumer.produce.pending import WrittenSet
+from zkconsumer.produce.producer_config import read_producer_config
+from zkconsumer.produce.send_future import FutureRecordMetadata, RecordMetadata
+from zkconsumer.produce.send_queue import QueuedRecord, SendQueue
+from zkconsumer.produce.topic_partitions import TopicPartitions
+from zkconsumer.records.rows import Headers
+from zkconsumer.scope import NAP_MS, ScopedThread, ThreadScope, naps
+
+__all__ = ["FutureRecordMetadata", "KafkaProducer", "Producer", "RecordMetadata"]
+
+log = logging.getLogger(__name__)
+
+_ENDING_MS: Final = 5_000
+"""How long the thread may take to end once its connections are closed."""
+
+
+class KafkaProducer:
+    """Writes records to Kafka, to brokers from 0.8 to the newest; also called ``Producer``.
+
+    ``send`` queues a record and returns a future; a thread in the background writes batches. The
+    order within a partition is kept, also across retries. Where brokers have it (0.11 and later)
+    it is idempotent: a batch that is sent again is not written twice. Use it as a context manager,
+    or call ``close()``: what is queued when the process ends is lost.
+
+    Args:
+        config: settings by their keys, ``{"linger.ms": 5}``.
+        **settings: settings as keyword arguments, ``linger_ms=5``, which win; the table is in
+            docs/produce.md.
+
+    Raises:
+        ConfigError: a setting makes no sense, or is unknown; names it.
+        UnsupportedCodec: the library for ``compression_type`` is not installed.
+        NoBrokersAvailable: no broker answers within ``bootstrap_timeout_ms``.
+        AuthenticationFailed, UnsupportedVersion, ProtocolError: those that answer refuse us, are
+            too old, or are no brokers.
+
+    Thread: any, all methods.
+
+    Example:
+        >>> with KafkaProducer(bootstrap_servers="kafka1:9092") as producer:  # doctest: +SKIP
+        ...     future = producer.send("clicks", b"/index.html", key=b"user 7")
+        ...     print(future.get(timeout=10).offset)
+    """
+
+    def __init__(self, config: Mapping[str, object] | None = None, **settings: object) -> None:
+        self.config = read_producer_config(config, settings)
+        self._clock = SystemClock()
+        self._open(f"producer {self.config.client.client_id}")
+
+    def _open(self, name: str) -> None:
+        config, clock = self.config, self._clock
+        self._guard = ForkGuard(name)
+        self._scope = ThreadScope(name, clock=clock)
+        self._stop = StopFlag()
+        self._dialer = dialer_of(config.client, clock=clock)
+        self._client = ClusterClient(
+            self._dialer,
+            config.brokers,
+            request_timeout_ms=config.client.timeout_ms,
+            retry_backoff_ms=config.batches.producer.backoff_ms,
+            clock=clock,
+            shuffle=random.shuffle,
+        )
+        self._topics = TopicPartitions(
+            self._client,
+            clock,
+            self._stop,
+            max_age_ms=config.metadata_max_age_ms,
+            creating=config.creates_topics,
+        )
+        self._writer = BatchProducer(
+            config.brokers, dialer=self._dialer, settings=config.batches, clock=clock
+        )
+        self._queue = SendQueue(config.limits)
+        self._changed = threading.Condition()
+        self._resolved = threading.Condition()
+        self._ending = False
+        self._closed = False
+        self._failure: BaseException | None = None
+        self._writing: ScopedThread | None = None
+        if config.bootstrap_timeout_ms:
+            self._connect()
+        self._writing = self._scope.spawn(
+            "writer", self._run, stop=self._request_end, on_error=self._died
+        )
+
+    # --- the caller's side ---------------------------------------------------------------------
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> FutureRecordMetadata:
+        """Queue a record, to be written in the background.
+
+        Blocks for at most ``max_block_ms``, while the topic is looked up and until there is room.
+
+        Args:
+            topic: where it goes.
+            value: bytes, or what ``value_serializer`` takes; None: null, which deletes the key in a
+                compacted topic.
+            key: bytes, or what ``key_serializer`` takes; None: null.
+            headers: names and values; only brokers of 0.11 and later keep any.
+            partition: the partition; None: chosen by the key.
+            timestamp_ms: since the epoch; None: now. Brokers before 0.10 keep none.
+
+        Returns:
+            The future place of the record. A record that is too large, and one that brokers refuse,
+            fails there.
+
+        Raises:
+            IllegalArgumentError: no bytes, or no such partition.
+            KafkaTimeoutError: the topic is not there, or there was no room, in ``max_block_ms``.
+            BrokerError: the topic's name is illegal, or we are not authorized.
+            ConsumerClosed: the producer was closed.
+            ConsumerForked: this is a forked child.
+            Exception: what a serializer or the partitioner raised.
+
+        Thread: any.
+        """
+        self._check_open()
+        config = self.config
+        deadline_ms = self._clock.now_ms() + config.max_block_ms
+        self._topics.look_up(_text("topic", topic), timeout_ms=config.max_block_ms)
+        given = _headers(headers)
+        key_bytes = _bytes("key", config.serialize_key(topic, list(given), key))
+        value_bytes = _bytes("value", config.serialize_value(topic, list(given), value))
+        stamp = self._clock.wall_ms() if timestamp_ms is None else timestamp_ms
+        record = Record(0, key_bytes, value_bytes, stamp)
+        outgoing: Outgoing = HeadedRecord(record, given) if given else record
+        size = outgoing_bytes(outgoing)
+        future = FutureRecordMetadata(self._wait_for)
+        chosen = self._topics.choose(topic, partition, key_bytes, config.partitioner)
+        if size > config.max_record_bytes:
+            most = config.max_record_bytes
+            text = f"the record has {size} bytes: max_request_size is {most}"
+            future.notify(None, MessageSizeTooLargeError(text))
+            return future
+        tp = TopicPartition(topic, chosen)
+        with self._changed:
+            self._wait_for_room(size, deadline_ms)
+            now_ms = self._clock.now_ms()
+            if self._queue.add(tp, outgoing, size=size, now_ms=now_ms, future=future):
+                self._changed.notify_all()
+        return future
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until every record that was sent before is written, or has failed.
+
+        Args:
+            timeout: in seconds; None: without a limit (``delivery_timeout_ms`` is one).
+
+        Raises:
+            KafkaTimeoutError: the time is over first.
+            IllegalState: a callback of the same producer waits, which would wait for itself.
+            ConsumerClosed: the producer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: any but the producer's own.
+        """
+        self._check_open()
+        with self._changed:
+            futures = [record.future for record in self._queue.hurry()]
+            self._changed.notify_all()
+
+        def are_done() -> bool:
+            while futures and futures[-1].is_done:
+                futures.pop()
+            return not futures
+
+        if not self._wait_for(are_done, timeout):
+            raise KafkaTimeoutError(f"not everything was acknowledged within {timeout} s")
+
+    def partitions_for(self, topic: str) -> set[int]:
+        """Return the partitions of a topic; asks the brokers if it is new to this producer.
+
+        Args:
+            topic: the name.
+
+        Raises:
+            KafkaTimeoutError: the topic is not there within ``max_block_ms``.
+            BrokerError: the topic's name is illegal, or we are not authorized.
+            ConsumerClosed: the producer was closed.
+            ConsumerForked: this is a forked child.
+
+        Thread: any.
+        """
+        self._check_open()
+        name = _text("topic", topic)
+        return set(self._topics.look_up(name, timeout_ms=self.config.max_block_ms))
+
+    def bootstrap_connected(self) -> bool:
+        """Return whether a broker has responded.
+
+        Returns:
+            True also while no connection is open: they are opened when they are needed.
+
+        Thread: any.
+        """
+        return self._client.release is not None
+
+    def close(self, timeout: float | None = None) -> None:
+        """Write what is queued, and end. Idempotent.
+
+        Args:
+            timeout: in seconds, for writing; what is not acknowledged then fails. None: no limit
+                but ``delivery_timeout_ms``.
+
+        Thread: any; a callback may call it, and then what is queued fails.
+        """
+        if self._guard.forked:
+            return
+        self._closed = True
+        if self._is_own_thread():
+            timeout = 0
+        left_ms = None if timeout is None else int(max(0, timeout) * 1000)
+        with self._changed:
+            self._queue.hurry()
+        self._request_end()
+        if self._writing is not None and not self._is_own_thread():
+            for nap_ms in naps(left_ms):
+                self._writing.thread.join(nap_ms / 1000)
+                if not self._writing.thread.is_alive():
+                    break
+        self._stop.set()
+        self._fail_everything(IllegalState("the producer was closed before the record was written"))
+        self._request_end()
+        self._writer.stop()
+        self._client.stop()
+        self._scope.close(_ENDING_MS)
+        self._dialer.stop()
+        for serializer in self.config.serializers:
+            close = getattr(serializer, "close", None)
+            if callable(close):
+                close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- the source of the writer; its thread ----------------------------------------------------
+
+    def _run(self) -> None:
+        """Write what is due until the producer is closed and everything is settled."""
+        source = _Source(self._queue, self._changed, self._clock, self._resolve, self._fail)
+        while self._await_due():
+            try:
+                self._writer.write_from(source)
+            except WriteFailed as error:
+                self._not_written(error)
+
+    def _await_due(self) -> bool:
+        """Wait until records are due; return False if there will be none."""
+        with self._changed:
+            while not self._stop.is_set:
+                due_ms = self._queue.due_ms(self._clock.now_ms())
+                if due_ms == 0:
+                    return True
+                if due_ms is None and self._ending:
+                    return False
+                self._changed.wait(None if due_ms is None else due_ms / 1000)
+        return False
+
+    def _not_written(self, error: WriteFailed) -> None:
+        """Fail the records that can't be written; the others of the same write are tried again."""
+        for tp, cause in error.causes.items():
+            with self._changed:
+                # Of a refused set, halved down to one record, only that one is the cause.
+                count = 1 if tp in error.refused else self._queue.in_hand(tp)
+                records = self._queue.settle(tp, count)
+            self._fail(records, cause)
+        with self._changed:
+            self._queue.put_back()
+
+    def _resolve(self, written: WrittenSet, records: Sequence[QueuedRecord]) -> None:
+        tp = written.topic_partition
+        for place, record in enumerate(records):
+            record.future.notify(_metadata(tp, written.base_offset + place, record), None)
+        with self._resolved:
+            self._resolved.notify_all()
+
+    def _fail(self, records: Iterable[QueuedRecord], error: Exception) -> None:
+        for record in records:
+            record.future.notify(None, error)
+        with self._resolved:
+            self._resolved.notify_all()
+
+    def _fail_everything(self, error: Exception) -> None:
+        with self._changed:
+            left = self._queue.clear()
+            self._changed.notify_all()
+        self._fail(left, error)
+
+    def _died(self, error: BaseException) -> None:
+        self._failure = error
+        self._fail_everything(ZkConsumerError(f"the producer's thread died: {error!r}"))
+
+    # --- waiting -------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        try:
+            self._client.view((), timeout_ms=self.config.bootstrap_timeout_ms)
+        except NoBrokersAvailable:
+            self.close(0)
+            raise
+        except TransportError as error:
+            self.close(0)
+            raise NoBrokersAvailable(str(error)) from error
+        except BaseException:
+            self.close(0)
+            raise
+
+    def _check_open(self) -> None:
+        self._guard.check()
+        if self._failure is not None:
+            raise ZkConsumerError("the producer's thread died") from self._failure
+        if self._closed:
+            raise ConsumerClosed("the producer was closed")
+
+    def _wait_for_room(self, size: int, deadline_ms: int) -> None:
+        """Wait, with the lock held, until a record of this size can be queued."""
+        while not self._queue.has_room(size):
+            left_ms = deadline_ms - self._clock.now_ms()
+            if left_ms <= 0 or self._is_own_thread():
+                raise KafkaTimeoutError(
+                    f"no room for {size} bytes within {self.config.max_block_ms} ms: "
+                    f"{self._queue.used_bytes} are not acknowledged (buffer_memory)"
+                )
+            self._changed.wait(min(left_ms, NAP_MS) / 1000)
+        self._check_open()
+
+    def _wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait until a condition holds that a future's end may change; return whether it does."""
+        if self._is_own_thread() and not condition():
+            raise IllegalState("a callback waits for its own producer, which waits for it")
+        deadline_ms = None if timeout is None else self._clock.now_ms() + timeout * 1000
+        with self._resolved:
+            while not condition():
+                left_ms = NAP_MS if deadline_ms is None else deadline_ms - self._clock.now_ms()
+                if left_ms <= 0:
+                    return False
+                # Short, so that signal handlers run: see ``scope.naps``.
+                self._resolved.wait(min(left_ms, NAP_MS) / 1000)
+        return True
+
+    def _is_own_thread(self) -> bool:
+        own = self._writing
+        return own is not None and threading.current_thread() is own.thread
+
+    def _request_end(self) -> None:
+        with self._changed:
+            self._ending = True
+            self._changed.notify_all()
+
+
+Producer = KafkaProducer
+
+
+class _Source:
+    """What a writer gets from the queue, and what it tells; see ``RecordSource``."""
+
+    def __init__(
+        self,
+        queue: SendQueue,
+        changed: threading.Condition,
+        clock: Clock,
+        resolve: Callable[[WrittenSet, Sequence[QueuedRecord]], None],
+        fail: Callable[[Iterable[QueuedRecord], Exception], None],
+    ) -> None:
+        self._queue = queue
+        self._changed = changed
+        self._clock = clock
+        self._resolve = resolve
+        self._fail = fail
+
+    def more(self) -> Mapping[TopicPartition, Sequence[Outgoing]]:
+        """See ``RecordSource``."""
+        now_ms = self._clock.now_ms()
+        with self._changed:
+            expired = self._queue.expire(now_ms)
+            taken = self._queue.take(now_ms)
+        for tp, records in expired.items():
+            self._fail(records, KafkaTimeoutError(f"{tp}: not written in delivery_timeout_ms"))
+        return taken
+
+    def written(self, written_set: WrittenSet) -> None:
+        """See ``RecordSource``."""
+        with self._changed:
+            records = self._queue.settle(written_set.topic_partition, written_set.count)
+            self._changed.notify_all()
+        self._resolve(written_set, records)
+
+    def may_retry(self, tp: TopicPartition) -> bool:
+        """See ``RecordSource``."""
+        with self._changed:
+            return self._queue.may_retry(tp, self._clock.now_ms())
+
+
+def _metadata(tp: TopicPartition, offset: int, queued: QueuedRecord) -> RecordMetadata:
+    record, headers = parts_of(queued.outgoing)
+    header_bytes = sum(len(name.encode()) + len(value or b"") for name, value in headers)
+    return RecordMetadata(
+        tp.topic,
+        tp.partition,
+        tp,
+        offset,
+        record.timestamp,
+        None,
+        -1 if record.key is None else len(record.key),
+        -1 if record.value is None else len(record.value),
+        header_bytes if headers else -1,
+    )
+
+
+def _text(name: str, given: object) -> str:
+    if not isinstance(given, str) or not given:
+        raise IllegalArgumentError(f"{name} is {shown(given)}: give a text")
+    return given
+
+
+def _bytes(name: str, given: object) -> bytes | None:
+    if given is None or type(given) is bytes:
+        return given
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(given)
+    raise IllegalArgumentError(
+        f"the {name} is {type(given).__name__}: give bytes, or a {name}_serializer that makes some"
+    )
+
+
+def _headers(given: Iterable[object] | None) -> Headers:
+    headers: list[tuple[str, bytes | None]] = []
+    for header in given or ():
+        match header:
+            case (str(name), bytes() | None as value):
+                headers.append((name, value))
+            case _:
+                raise IllegalArgumentError(f"header {shown(header)}: give (name, bytes)")
+    return tuple(headers)

@@ -1,0 +1,231 @@
+"""The settings of a ``KafkaProducer``: read and checked once, and frozen."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final
+
+from zkconsumer.config_security import JAVA_KEYS, SECURITY_KEYS, by_our_names
+from zkconsumer.config_spec import INT_MAX, ConfigKey, Value, shown
+from zkconsumer.config_values import read_value
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Broker
+from zkconsumer.nearest import did_you_mean
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.security_of import security_of
+from zkconsumer.produce.producer_keys import BY_KEY, INERT, KEYS, OBJECTS, REFUSED
+from zkconsumer.produce.send_queue import QueueLimits
+from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, BatchSettings, ProducerSettings
+from zkconsumer.records.codecs import Codec, compress
+from zkconsumer.serializer import Headers
+
+Serialize = Callable[[str, Headers, object], bytes | None]
+"""Makes bytes of a key or a value; called with the topic and the headers, too."""
+
+Partitioner = Callable[[bytes | None, list[int], list[int]], int]
+"""Chooses a partition: of a key's bytes, all partitions, and those that have a leader."""
+
+_KNOWN: Final = frozenset((*BY_KEY, *OBJECTS, *JAVA_KEYS))
+_ACKS: Final = {"all": ACKS_ALL, "1": ACKS_LEADER}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerConfig:
+    """What holds for one producer.
+
+    Attributes:
+        brokers: to start from.
+        client: of the connections.
+        batches: of writing.
+        limits: of the queue.
+        serialize_key: makes a key's bytes.
+        serialize_value: makes a value's bytes.
+        partitioner: chooses partitions; None: as the Java client does.
+        max_record_bytes: the largest record.
+        max_block_ms: how long ``send`` may wait.
+        bootstrap_timeout_ms: how long to look for a first broker; 0: not at all.
+        metadata_max_age_ms: how long partitions of a topic are believed.
+        creates_topics: whether brokers may create missing topics.
+        serializers: the objects that were given, to be closed.
+    """
+
+    brokers: tuple[Broker, ...]
+    client: ClientSettings
+    batches: BatchSettings
+    limits: QueueLimits
+    serialize_key: Serialize
+    serialize_value: Serialize
+    partitioner: Partitioner | None
+    max_record_bytes: int
+    max_block_ms: int
+    bootstrap_timeout_ms: int
+    metadata_max_age_ms: int
+    creates_topics: bool
+    serializers: tuple[object, ...]
+
+
+def read_producer_config(
+    config: Mapping[str, object] | None, settings: Mapping[str, object]
+) -> ProducerConfig:
+    """Read the settings of a producer.
+
+    Args:
+        config: settings by their keys, with dots or underscores; None: no such.
+        settings: the same as keyword arguments, which win. None counts as not given.
+
+    Raises:
+        ConfigError: a setting is unknown, makes no sense, or contradicts another one.
+    """
+    given = _merged(config, settings)
+    values = _Values(given)
+    idempotent = values.flag("enable.idempotence")
+    acks = _ACKS[values.text("acks")]
+    if idempotent and acks != ACKS_ALL and given.get("enable.idempotence"):
+        raise ConfigError("enable_idempotence needs acks='all'")
+    codec = Codec[values.text("compression.type").upper()]
+    if codec is not Codec.NONE:
+        compress(
+            codec, b"", magic=1 if codec is not Codec.ZSTD else 2
+        )  # says now which library is missing
+    key, value = given.get("key.serializer"), given.get("value.serializer")
+    client = values.client(given)
+    return ProducerConfig(
+        brokers=client.bootstrap,
+        client=client,
+        batches=BatchSettings(
+            producer=ProducerSettings(
+                client_id=client.client_id,
+                security=client.security,
+                acks=acks,
+                timeout_ms=client.timeout_ms,
+                retries=values.number("retries"),
+                backoff_ms=values.number("retry.backoff.ms"),
+            ),
+            codec=codec,
+            set_bytes=max(1, values.number("batch.size")),
+            request_bytes=values.number("max.request.size"),
+            idempotent=idempotent,
+        ),
+        limits=QueueLimits(
+            batch_size=values.number("batch.size"),
+            linger_ms=values.number("linger.ms"),
+            buffer_memory=values.number("buffer.memory"),
+            delivery_timeout_ms=values.number("delivery.timeout.ms"),
+        ),
+        serialize_key=_serializer("key_serializer", key),
+        serialize_value=_serializer("value_serializer", value),
+        partitioner=_partitioner(given.get("partitioner")),
+        max_record_bytes=values.number("max.request.size"),
+        max_block_ms=values.number("max.block.ms"),
+        bootstrap_timeout_ms=values.number("bootstrap.timeout.ms"),
+        metadata_max_age_ms=values.number("metadata.max.age.ms"),
+        creates_topics=values.flag("allow.auto.create.topics"),
+        serializers=(key, value),
+    )
+
+
+class _Values:
+    """The values of the table, defaults filled in."""
+
+    def __init__(self, given: Mapping[str, object]) -> None:
+        self._values: dict[str, Value] = {}
+        for spec in KEYS:
+            raw = given.get(spec.key)
+            if spec.key == "bootstrap.servers" and not isinstance(raw, str):
+                raw = ",".join(map(str, raw)) if isinstance(raw, list | tuple) else raw
+            self._values[spec.key] = (
+                spec.default if raw is None else read_value(spec, _plain(spec, raw))
+            )
+
+    def text(self, key: str) -> str:
+        return str(self._values[key])
+
+    def number(self, key: str) -> int:
+        value = self._values[key]
+        assert isinstance(value, int)
+        return value
+
+    def flag(self, key: str) -> bool:
+        return self._values[key] is True
+
+    def client(self, given: Mapping[str, object]) -> ClientSettings:
+        context: Any = given.get("ssl.context")
+        return ClientSettings(
+            client_id=self.text("client.id"),
+            timeout_ms=self.number("request.timeout.ms"),
+            bootstrap=parse_bootstrap("bootstrap_servers", self.text("bootstrap.servers")),
+            security=security_of(
+                SimpleNamespace(
+                    **{spec.attribute: self._values[spec.key] for spec in SECURITY_KEYS}
+                ),
+                ssl_context=context,
+                token_provider=given.get("sasl.oauth.token.provider"),
+            ),
+        )
+
+
+def _merged(
+    config: Mapping[str, object] | None, settings: Mapping[str, object]
+) -> dict[str, object]:
+    given: dict[str, object] = {}
+    for source in (config or {}, settings):
+        for name, value in source.items():
+            key = name.replace("_", ".")
+            if key in REFUSED and value is not None:
+                raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
+            if key in _KNOWN and value is not None:
+                given[key] = value
+            elif key not in _KNOWN and key not in INERT and key not in REFUSED:
+                names = [known.replace(".", "_") for known in _KNOWN]
+                hint = did_you_mean(key.replace(".", "_"), names)
+                raise ConfigError(f"there is no setting {name}{hint}")
+    return by_our_names(given)
+
+
+def _plain(spec: ConfigKey, raw: object) -> object:
+    """Return what kafka-python takes besides as the table has it."""
+    if spec.key == "acks":
+        if str(raw) == "0":
+            raise ConfigError("acks=0: a record that is lost would go unnoticed; give 1 or 'all'")
+        return str(raw)
+    if spec.kind == "int" and isinstance(raw, float):
+        return INT_MAX if raw == math.inf else math.ceil(raw) if math.isfinite(raw) else raw
+    return raw
+
+
+def _serializer(name: str, given: Any) -> Serialize:
+    """Return a serializer in one form; without one, bytes go through."""
+    if given is None:
+        return lambda _topic, _headers, data: data  # type: ignore[return-value]  # checked later
+    method = getattr(given, "serialize", None)
+    if callable(method):
+        return _null_stays_null(method)
+    if not callable(given):
+        raise ConfigError(f"{name} is {shown(given)}: give a function or a Serializer")
+    return _null_stays_null(lambda _topic, _headers, data: given(data))
+
+
+def _null_stays_null(serialize: Serialize) -> Serialize:
+    """Let null be null where a serializer can't take it, as deserializers of a consumer do."""
+
+    def serialized(topic: str, headers: Headers, data: object) -> bytes | None:
+        try:
+            return serialize(topic, headers, data)
+        except (TypeError, AttributeError):
+            if data is None:
+                return None
+            raise
+
+    return serialized
+
+
+def _partitioner(given: Any) -> Partitioner | None:
+    if given is None or callable(given):
+        chosen: Partitioner | None = given
+        return chosen
+    raise ConfigError(
+        f"partitioner is {shown(given)}: give a function of the key's bytes, of all partitions and "
+        "of those that have a leader"
+    )

@@ -1,0 +1,205 @@
+"""Every setting of a ``KafkaProducer`` that is a text, a number or a yes or no: one table. Pure.
+
+docs/produce.md is printed from it. Names and defaults are kafka-python's.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from zkconsumer.config_security import SECURITY_KEYS
+from zkconsumer.config_spec import ConfigKey
+
+KEYS: Final[tuple[ConfigKey, ...]] = (
+    ConfigKey(
+        key="bootstrap.servers",
+        kind="text",
+        default="localhost:9092",
+        legal_text="host1:port1,host2:port2, or a list of such",
+        since="0.8.2",
+        doc="Brokers to start from; the others are found through them.",
+        accepts="str | Sequence[str] | None",
+    ),
+    ConfigKey(
+        key="client.id",
+        kind="text",
+        default="zkconsumer-producer",
+        since="0.8.2",
+        doc="Names this client in requests: in the brokers' logs, metrics and quotas.",
+    ),
+    ConfigKey(
+        key="acks",
+        kind="choice",
+        default="all",
+        choices=("all", "1"),
+        synonyms={"-1": "all"},
+        since="0.8.2",
+        doc="Whose logs hold a record before it counts as written: those of all in-sync replicas, "
+        "or the leader's alone. `0` is refused: no future could tell a lost record.",
+        accepts='Literal["all", "1", -1, 1] | None',
+    ),
+    ConfigKey(
+        key="enable.idempotence",
+        kind="bool",
+        default=True,
+        since="0.11.0",
+        doc="Number the records, so that one that is sent again is not written twice. Needs "
+        "`acks=all`; where that is not given, or on brokers before 0.11, there is none.",
+    ),
+    ConfigKey(
+        key="retries",
+        kind="int",
+        default=2**31 - 1,
+        low=0,
+        since="0.8.2",
+        doc="Further tries of a batch, within `delivery_timeout_ms`.",
+        accepts="float | None",
+    ),
+    ConfigKey(
+        key="delivery.timeout.ms",
+        kind="int",
+        default=120_000,
+        low=1,
+        since="2.1.0",
+        doc="How old a record may be when it is tried again; then its future fails.",
+    ),
+    ConfigKey(
+        key="batch.size",
+        kind="int",
+        default=16_384,
+        low=0,
+        since="0.8.2",
+        doc="The largest batch of a partition in bytes, before compression; a larger record is a "
+        "batch of its own.",
+    ),
+    ConfigKey(
+        key="linger.ms",
+        kind="int",
+        default=0,
+        low=0,
+        since="0.8.2",
+        doc="How long a record waits for others to fill its batch. Also with 0, records that "
+        "come while others are in flight go together.",
+    ),
+    ConfigKey(
+        key="compression.type",
+        kind="choice",
+        default="none",
+        choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        since="0.8.2",
+        doc="Compresses batches. lz4 needs 0.8.2 and `zkconsumer[lz4]`; zstd needs 2.1 and "
+        "`zkconsumer[zstd]`.",
+    ),
+    ConfigKey(
+        key="buffer.memory",
+        kind="int",
+        default=33_554_432,
+        low=1,
+        since="0.8.2",
+        doc="The most bytes of records that are not acknowledged; `send` waits for room.",
+    ),
+    ConfigKey(
+        key="max.request.size",
+        kind="int",
+        default=1_048_576,
+        low=1,
+        since="0.8.2",
+        doc="The largest record, before compression, and the largest request, unless one batch "
+        "is larger. Brokers have limits of their own (`message.max.bytes`).",
+    ),
+    ConfigKey(
+        key="max.block.ms",
+        kind="int",
+        default=60_000,
+        low=0,
+        since="0.9.0",
+        doc="How long `send` and `partitions_for` wait for the topic's metadata, and for room.",
+    ),
+    ConfigKey(
+        key="allow.auto.create.topics",
+        kind="bool",
+        default=True,
+        since="0.11.0",
+        doc="Whether brokers that are configured so create a topic that is missing; older ones "
+        "are not asked.",
+    ),
+    ConfigKey(
+        key="metadata.max.age.ms",
+        kind="int",
+        default=300_000,
+        low=1,
+        since="0.8.2",
+        doc="How often to look for new partitions. A leader that moved is noticed at once.",
+    ),
+    ConfigKey(
+        key="retry.backoff.ms",
+        kind="int",
+        default=100,
+        low=0,
+        since="0.8.2",
+        doc="The pause before a batch is tried again.",
+    ),
+    ConfigKey(
+        key="request.timeout.ms",
+        kind="int",
+        default=30_000,
+        low=1,
+        since="0.9.0",
+        doc="How long a connection may take, and a broker to acknowledge.",
+    ),
+    ConfigKey(
+        key="bootstrap.timeout.ms",
+        kind="int",
+        default=30_000,
+        low=0,
+        since="kafka-python",
+        doc="A producer connects when it is made: how long it waits for a broker before it "
+        "raises `NoBrokersAvailable`. With 0 it connects when it is used.",
+    ),
+    *SECURITY_KEYS,
+)
+
+BY_KEY: Final[Mapping[str, ConfigKey]] = {spec.key: spec for spec in KEYS}
+
+OBJECTS: Final[Mapping[str, str]] = {
+    "key.serializer": "A function of the key, or a `Serializer`: gives bytes, or None for null.",
+    "value.serializer": "The same of the value.",
+    "partitioner": "A function of the key's bytes, all partitions, and those with a leader: gives "
+    "a partition. By default keys go where the Java client puts them (murmur2), and records "
+    "without one round the partitions that have a leader.",
+    "ssl.context": "An `ssl.SSLContext`, in place of all other settings that begin with `ssl_`.",
+    "sasl.oauth.token.provider": "With `OAUTHBEARER`: a function that gives a token, or an object "
+    "with `token()`.",
+}
+"""Settings that are no text, number or yes or no, and what they do, in Markdown."""
+
+INERT: Final = frozenset(
+    {
+        "api.version",
+        "api.version.auto.timeout.ms",
+        "client.dns.lookup",
+        "connections.max.idle.ms",
+        "kafka.client",
+        "max.in.flight.requests.per.connection",
+        "metric.reporters",
+        "metrics.enabled",
+        "metrics.num.samples",
+        "metrics.sample.window.ms",
+        "receive.buffer.bytes",
+        "receive.message.max.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "selector",
+        "send.buffer.bytes",
+        "socket.options",
+    }
+)
+"""Settings of kafka-python that are taken without effect; the order of records is kept always."""
+
+REFUSED: Final[Mapping[str, str]] = {
+    "transactional.id": "there are no transactions: use kafka-python's producer for them",
+    "transaction.timeout.ms": "there are no transactions: use kafka-python's producer for them",
+    "proxy.url": "connections go straight to the brokers",
+    "socks5.proxy": "connections go straight to the brokers",
+    "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
+}
+"""Settings that can't be passed over, and why they are not taken."""

@@ -1,0 +1,142 @@
+"""Chooses the partitions of records, by what brokers say of their topics.
+
+Looked up by the thread that sends, when a topic is new to it or was not looked up for long.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.call_deadline import CallDeadline
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.errors import (
+    BrokerError,
+    IllegalArgumentError,
+    KafkaTimeoutError,
+    TransportError,
+)
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.partitioner import Chooser, murmur_hash
+from zkconsumer.produce.producer_config import Partitioner
+
+_BACKOFF_MS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """A topic as it was last described."""
+
+    partitions: tuple[int, ...]
+    available: tuple[int, ...]
+    chooser: Chooser
+    seen_ms: int
+
+
+class TopicPartitions:
+    """The partitions of topics. Thread: any, except ``choose``: one at a time.
+
+    Args:
+        client: of the cluster.
+        clock: for ages and deadlines.
+        stop: ends waits.
+        max_age_ms: how long a description is believed.
+        creating: whether brokers may create missing topics.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        clock: Clock,
+        stop: StopFlag,
+        *,
+        max_age_ms: int,
+        creating: bool,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._stop = stop
+        self._max_age_ms = max_age_ms
+        self._creating = creating
+        self._topics: dict[str, _Topic] = {}
+
+    def look_up(self, topic: str, *, timeout_ms: int) -> tuple[int, ...]:
+        """Return the partition ids of a topic, ascending; ask the brokers if that is due.
+
+        Raises:
+            KafkaTimeoutError: the topic is not there, or no broker responds.
+            BrokerError: the name is illegal, or we are not authorized.
+            ZkConsumerError: as ``ClusterClient.view``.
+        """
+        known = self._topics.get(topic)
+        if known is not None and self._clock.now_ms() - known.seen_ms < self._max_age_ms:
+            return known.partitions
+        deadline = CallDeadline(
+            self._clock, self._stop, limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
+        )
+        try:
+            return self._described(topic, deadline).partitions
+        except TransportError:
+            if known is None:
+                raise
+            return known.partitions
+
+    def choose(
+        self, topic: str, partition: int | None, key: bytes | None, partitioner: Partitioner | None
+    ) -> int:
+        """Return the partition of a record of a topic that was looked up.
+
+        Raises:
+            IllegalArgumentError: the topic has no such partition.
+        """
+        known = self._topics[topic]
+        if partition is None:
+            if partitioner is None:
+                return known.chooser.choose(key)
+            partition = partitioner(key, list(known.partitions), list(known.available))
+        if partition not in known.chooser.partitions:
+            raise IllegalArgumentError(
+                f"topic {topic} has no partition {partition!r}: it has {len(known.partitions)}"
+            )
+        return partition
+
+    def _described(self, topic: str, deadline: CallDeadline) -> _Topic:
+        while True:
+            view = self._client.view(
+                [topic], timeout_ms=max(1, deadline.left_ms), allow_auto_create=self._creating
+            )
+            code = view.errors.get(topic, int(ErrorCode.NONE))
+            if topic in view.partitions:
+                found = self._topics[topic] = self._topic_of(topic, view)
+                return found
+            if code != ErrorCode.NONE and not ErrorCode.of(code).retriable:
+                raise BrokerError(code, "Metadata", f"topic {topic}: {error_name(code)}")
+            if not deadline.pause():
+                raise KafkaTimeoutError(
+                    f"topic {topic} is not there: {error_name(code)}; brokers create it on demand "
+                    "only with auto.create.topics.enable"
+                )
+
+    def _topic_of(self, topic: str, view: ClusterView) -> _Topic:
+        partitions = view.partitions[topic]
+        available = _led(topic, partitions, view.leaders)
+        return _Topic(
+            partitions,
+            available,
+            Chooser(
+                partitions,
+                available=available,
+                hash_of=murmur_hash,
+                start=random.randrange(1 << 16),  # noqa: S311 - only spreads records
+            ),
+            self._clock.now_ms(),
+        )
+
+
+def _led(
+    topic: str, partitions: tuple[int, ...], leaders: Mapping[TopicPartition, object]
+) -> tuple[int, ...]:
+    return tuple(number for number in partitions if TopicPartition(topic, number) in leaders)
