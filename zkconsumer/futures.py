@@ -46,9 +46,12 @@ class CallbackFuture(Generic[T]):
         return self.is_done and self.exception is not None
 
     def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call `call` with these values and the outcome's value; at once if already known.
+        """Call a function on success; at once if that is known already. What it raises is logged.
 
-        What it raises is logged.
+        Args:
+            call: the function; the last argument is the outcome's value.
+            *values: its first arguments.
+            **named: its keyword arguments.
         """
         if self._callbacks is None:
             self._callbacks = deque()
@@ -56,18 +59,35 @@ class CallbackFuture(Generic[T]):
         return self._run_if_done()
 
     def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call `call` with these values and the error on failure; as ``add_callback``."""
+        """Call a function on failure; as ``add_callback``.
+
+        Args:
+            call: the function; the last argument is the error.
+            *values: its first arguments.
+            **named: its keyword arguments.
+        """
         if self._errbacks is None:
             self._errbacks = deque()
         self._errbacks.append(partial(call, *values, **named))
         return self._run_if_done()
 
     def add_both(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call `call` on success and on failure."""
+        """Call a function on success and on failure.
+
+        Args:
+            call: the function; the last argument is the value or the error.
+            *values: its first arguments.
+            **named: its keyword arguments.
+        """
         return self.add_callback(call, *values, **named).add_errback(call, *values, **named)
 
     def notify(self, value: T | None, error: Exception | None) -> None:
-        """Resolve the future, and run its callbacks. Called once, by its owner."""
+        """Resolve the future, and run its callbacks. Called once, by its owner.
+
+        Args:
+            value: the value, on success.
+            error: None on success.
+        """
         self.value, self.exception = (value if error is None else None), error
         self._is_done = True
         self._run_if_done()

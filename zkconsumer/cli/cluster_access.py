@@ -105,12 +105,19 @@ class CommandCluster:
             RegistryError: ZooKeeper does not respond, or has no brokers.
         """
         if self._client is None:
-            bootstrap = self._bootstrap or live_brokers(
-                self.store, self.zookeeper_connect or "", self.dialer.protocol
-            )
-            self._client = client_of(self.dialer, bootstrap, self.timeout_ms, self.clock)
+            self._client = client_of(self.dialer, self.known_brokers(), self.timeout_ms, self.clock)
             self._closing.callback(self._client.stop)
         return self._client
+
+    def known_brokers(self) -> Sequence[Broker]:
+        """Return the bootstrap brokers, or those that are registered in ZooKeeper.
+
+        Raises:
+            RegistryError: ZooKeeper does not respond, or has no brokers.
+        """
+        return self._bootstrap or live_brokers(
+            self.store, self.zookeeper_connect or "", self.dialer.protocol
+        )
 
     def reader(
         self, limits: ReadingLimits | None = None, *, with_sessions: bool = False

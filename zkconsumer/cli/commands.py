@@ -64,6 +64,10 @@ SECTIONS: Final = (
         ),
     ),
     Section(
+        "Writing messages",
+        (Command("produce", "write lines of text or JSON as messages of a topic"),),
+    ),
+    Section(
         "Changing where groups stand",
         (Command("offsets", "export, import, set and migrate the offsets of groups"),),
     ),

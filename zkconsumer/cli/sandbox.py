@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from zkconsumer.cli.sandbox_access import advice
@@ -76,6 +78,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="N",
         help="write so many log lines to each --topic",
     )
+    up.add_argument(
+        "--play",
+        action="store_true",
+        help="write to topics and read them in groups that keep up, are slow, stuck or left, so "
+        "that serve, lag and doctor have something to show",
+    )
     up.set_defaults(run=run)
 
 
@@ -148,7 +156,12 @@ def _up(args: argparse.Namespace) -> None:
     missing = missing_jars(args.kafka) if args.kafka in VERSIONS else 0
     if missing:
         print(f"fetching {missing} jars of Kafka {args.kafka}, this once", file=sys.stderr)
-    with Sandbox(args.kafka, args.brokers, **_options(args)) as cluster:
+    if args.play and (args.security or args.zookeeper_security):
+        raise SandboxError("--play goes without --security and --zookeeper-security")
+    with (
+        Sandbox(args.kafka, args.brokers, **_options(args)) as cluster,
+        playing(cluster) if args.play else nullcontext(),
+    ):
         for topic in args.topics:
             cluster.create_topic(topic.name, topic.partitions, topic.replication)
             write_sample(cluster.brokers, topic.name, topic.partitions, args.sample_messages)
@@ -160,6 +173,16 @@ def _up(args: argparse.Namespace) -> None:
             print(advice(cluster.access, cluster.zookeeper_connect))
         print(f"Kafka {cluster.kafka} is up. Ctrl-C stops it.", flush=True)
         Mailbox[None]().get()  # a signal ends this
+
+
+@contextmanager
+def playing(cluster: Sandbox) -> Iterator[None]:
+    """Have something go on in a cluster; say what."""
+    from zkconsumer.demo.play import WHAT_PLAYS, Play  # noqa: PLC0415 - few need it
+
+    with Play(cluster):
+        print(" ".join(WHAT_PLAYS.split()), flush=True)
+        yield
 
 
 def _options(args: argparse.Namespace) -> SandboxOptions:

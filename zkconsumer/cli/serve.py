@@ -42,6 +42,7 @@ A cluster that goes away is waited for; what is shown meanwhile says how old it 
   zkconsumer serve --zookeeper zk1:2181,zk2:2181/kafka
   zkconsumer serve --bootstrap-server kafka1:9092,kafka2:9092        (without a ZooKeeper)
   zkconsumer serve --zookeeper zk1:2181 --listen 0.0.0.0:8380 --token-file /etc/zkconsumer/token
+  zkconsumer serve --play                               (a sandbox, to try it out)
 
 It listens on this machine alone unless told otherwise. Who can reach it can see the cluster, so
 another address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
@@ -67,6 +68,11 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
     _add_access_arguments(parser)
     _add_limit_arguments(parser)
     _add_history_arguments(parser)
+    parser.add_argument(
+        "--play",
+        action="store_true",
+        help="of no cluster of yours: start a sandbox in which something goes on, and show that",
+    )
     parser.set_defaults(run=run)
 
 
@@ -178,6 +184,23 @@ def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
 @refusing
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal."""
+    return _play(args) if args.play else _run(args)
+
+
+def _play(args: argparse.Namespace) -> int:
+    """Serve the page of a sandbox, which ends with it."""
+    from zkconsumer.cli.sandbox import playing  # noqa: PLC0415 - its own dependencies
+    from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
+
+    print("starting a ZooKeeper and a Kafka (the first time, downloading them)", flush=True)
+    with Sandbox() as cluster, playing(cluster):
+        # In place of the addresses of a configuration file.
+        args.zookeeper, args.bootstrap_servers = cluster.zookeeper_connect, None
+        args.no_history = args.history is None
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         from zkconsumer.web.serving import (  # noqa: PLC0415 - an extra
             connection_limits,

@@ -27,31 +27,41 @@ from zkconsumer.cli.tables import (
     shows_colour,
     table,
 )
+from zkconsumer.cli.topic_changes import CHANGES, add_change_arguments, change_topic
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 
 _COULD_NOT: Final = 1
 _BAD: Final = 3
-_ACTIONS: Final = ("list", "describe", "leaders", "under-replicated")
+_ACTIONS: Final = ("list", "describe", "leaders", "under-replicated", *CHANGES)
 
 _DESCRIPTION = """\
 Show the topics of a cluster: their names, their partitions with leader and replicas, or how the
-leaders are spread over the brokers. It asks ZooKeeper alone, so it works while brokers are down,
-and changes nothing. Without --zookeeper it asks a broker, which tells all but settings of topics
-and what is being deleted.
+leaders are spread over the brokers. It asks ZooKeeper alone, so it works while brokers are down.
+Without --zookeeper it asks a broker, which tells all but settings of topics and what is being
+deleted.
 
   zkconsumer topics --zookeeper zk1:2181 list
   zkconsumer topics --zookeeper zk1:2181 describe --topic 'orders.*'
   zkconsumer topics --zookeeper zk1:2181 under-replicated
   zkconsumer topics --bootstrap-server kafka1:9092 list
 
-The flags of kafka-topics.sh that read are known, too: --list, --describe, --topic,
---under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
+Create, alter and delete topics, on any Kafka from 0.8 to 4.x. What would be done is shown, and
+nothing is done without a yes, or --yes. Brokers do it where they can (from 0.10.1 on; more
+partitions from 1.0, settings from 2.3); for older ones it is done in --zookeeper.
+
+  zkconsumer topics create --bootstrap-server kafka1:9092 --topic orders --partitions 6
+  zkconsumer topics alter --zookeeper zk1:2181 --topic orders --config retention.ms=86400000
+  zkconsumer topics delete --zookeeper zk1:2181 --topic orders --yes
+
+The flags of kafka-topics.sh are known, too: --list, --describe, --create, --alter, --delete,
+--topic, --under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
 """
 _EPILOG = """\
-exit status: 0 done; 1 it could not be read; 2 wrong usage, or no such topic; 3 under-replicated
-partitions or ones without a leader were asked for and there are some (not with --format scala)"""
+exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such topic, or refused;
+3 under-replicated partitions or ones without a leader were asked for and there are some (not with
+--format scala)"""
 
 _WELL: Final = {
     DescriptionFilter.UNDER_REPLICATED: "no partition is under-replicated",
@@ -95,11 +105,14 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    add_action(parser, _ACTIONS, what="what to show")
+    add_action(parser, _ACTIONS, what="what to show, or to do")
     add_cluster_arguments(parser)
-    add_action_flags(parser, ("list", "describe"))
+    add_action_flags(parser, ("list", "describe", *CHANGES))
     parser.add_argument(
-        "--topic", metavar="REGEX", help="only topics whose whole name matches this Java regex"
+        "--topic",
+        metavar="REGEX",
+        help="only topics whose whole name matches this Java regex; for create, alter and delete: "
+        "the name of the topic",
     )
     only = parser.add_mutually_exclusive_group()
     for flags_of_it, meant, what in (
@@ -123,6 +136,7 @@ def add_parser(subparsers: Subparsers) -> None:
             *flags_of_it, dest="only", action="store_const", const=meant, help=f"describe: {what}"
         )
     add_format_arguments(parser, scala="kafka.admin.TopicCommand of 0.8.2.2")
+    add_change_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -134,6 +148,8 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: the cluster could not be read.
     """
     action, only = _action(args)
+    if action in CHANGES:
+        return change_topic(action, args)
     wanted = None if args.topic is None else Whitelist(args.topic)
     with open_cluster(args) as access:
         if only is DescriptionFilter.OVERRIDDEN and access.zookeeper is None:

@@ -25,6 +25,11 @@ class RecordMetadata(NamedTuple):
         serialized_key_size: bytes; -1: the key is null.
         serialized_value_size: bytes; -1: the value is null.
         serialized_header_size: bytes; -1: there are no headers.
+
+    Example:
+        >>> place = producer.send("clicks", b"1").get(timeout=10)  # doctest: +SKIP
+        >>> place.partition, place.offset  # doctest: +SKIP
+        (0, 41)
     """
 
     topic: str

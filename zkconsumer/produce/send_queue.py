@@ -141,7 +141,7 @@ class SendQueue:
         }
 
     def settle(self, tp: TopicPartition, count: int) -> list[QueuedRecord]:
-        """Remove the first records in hand of a partition, and return them; none after ``clear``."""
+        """Remove the first records in hand of a partition, and return them."""
         found = self._partitions.get(tp)
         if found is None:
             return []

@@ -17,10 +17,13 @@ from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.header import RequestHeader, ResponseHeader
+from zkconsumer.wire.messages.alter_configs import IncrementalAlterConfigsRequest
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from zkconsumer.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from zkconsumer.wire.messages.create_partitions import CreatePartitionsRequest
 from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
 from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
+from zkconsumer.wire.messages.delete_topics import DeleteTopicsRequest
 from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import FetchRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -82,6 +85,9 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         SaslAuthenticateRequest,
         DeleteGroupsRequest,
         ConsumerGroupDescribeRequest,
+        DeleteTopicsRequest,
+        CreatePartitionsRequest,
+        IncrementalAlterConfigsRequest,
     )
 }
 """Every request class that the codec supports."""

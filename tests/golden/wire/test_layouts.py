@@ -63,7 +63,7 @@ OURS = {
     "partition_responses": {"partitions"},
     "protocol_data": {"protocol"},
     "replica_nodes": {"replicas"},
-    "responses": {"topics"},
+    "responses": {"topics", "resources"},
     "topic_authorized_operations": {"authorized_operations"},
     "topic_data": {"topics"},
 }

@@ -1,0 +1,67 @@
+"""What people and programs write in lines, as records; hostile lines are one error each."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.cli.consume.format import json_line as printed_line
+from zkconsumer.cli.formats.produced_lines import ProducedLine, json_line, text_line
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.streams.message import MessageAndMetadata
+
+
+def test_a_line_of_text_is_a_value() -> None:
+    """Whatever it holds; with a separator what stands before the first one is the key."""
+    assert text_line(b"a:b") == ProducedLine(None, b"a:b")
+    assert text_line(b"a:b:c", separator=b":") == ProducedLine(b"a", b"b:c")
+    assert text_line(b":", separator=b":") == ProducedLine(b"", b"")
+    with pytest.raises(ConfigError, match="no key: there is no ':' in the line"):
+        text_line(b"abc", separator=b":")
+
+
+def test_a_line_of_json_is_a_record() -> None:
+    """Null is null; what is no text is written as JSON; base64 is bytes."""
+    line = {
+        "key": None,
+        "value": {"n": [1, "é"]},
+        "headers": [["a", "1"], ["b", None]],
+        "partition": 2,
+        "timestamp": 1_700_000_000_000,
+        "offset": 7,
+    }
+    assert json_line(json.dumps(line).encode()) == ProducedLine(
+        None, '{"n":[1,"é"]}'.encode(), (("a", b"1"), ("b", None)), 2, 1_700_000_000_000
+    )
+    assert json_line(b'{"value": "/w==", "value_encoding": "base64"}').value == b"\xff"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{", "no JSON"),
+        (b"[1]", "no JSON object"),
+        (b"\xff", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b'{"value": "a", "value_encoding": "base64"}', "no base64"),
+        (b'{"value": "a", "value_encoding": "hex"}', "value_encoding can be base64 alone"),
+        (b'{"headers": 1}', "headers is neither"),
+        (b'{"headers": {"a": 1}}', "headers have texts"),
+        (b'{"partition": -1}', "partition is no number"),
+        (b'{"timestamp": true}', "timestamp is no number"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_said(line: bytes, reason: str) -> None:
+    """In a sentence that can follow the line's number."""
+    with pytest.raises(ConfigError, match=reason):
+        json_line(line)
+
+
+@given(st.none() | st.binary(), st.none() | st.binary())
+def test_what_consume_prints_can_be_written_again(key: bytes | None, value: bytes | None) -> None:
+    """Byte for byte, in its partition, with its time."""
+    record = Record(7, key, value, 1_700_000_000_000)
+    printed = printed_line(MessageAndMetadata(TopicPartition("t", 3), record, bytes, bytes))
+    assert json_line(printed) == ProducedLine(key, value, (), 3, 1_700_000_000_000)

@@ -1,0 +1,121 @@
+"""Lines of ``zkconsumer produce`` as records to write. Pure.
+
+A line of text is a value, or a key and a value with a separator between them. A line of JSON has
+the fields that ``zkconsumer consume --output json`` prints; other fields are passed over.
+"""
+
+import base64
+import binascii
+import json
+from typing import Any, NamedTuple
+
+from zkconsumer.errors import ConfigError
+
+
+class ProducedLine(NamedTuple):
+    """A record to write.
+
+    Attributes:
+        key: None for null.
+        value: None for null.
+        headers: names and values.
+        partition: None: by the key.
+        timestamp_ms: None: now.
+    """
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+def text_line(line: bytes, *, separator: bytes | None = None) -> ProducedLine:
+    """Read a line of text.
+
+    Args:
+        line: without its end.
+        separator: between key and value; None: the line is the value, the key is null.
+
+    Raises:
+        ConfigError: there is no separator in the line.
+
+    Example:
+        >>> text_line(b"user 7:/index.html", separator=b":")[:2]
+        (b'user 7', b'/index.html')
+    """
+    if separator is None:
+        return ProducedLine(None, line)
+    key, found, value = line.partition(separator)
+    if not found:
+        raise ConfigError(f"no key: there is no {separator.decode(errors='replace')!r} in the line")
+    return ProducedLine(key, value)
+
+
+def json_line(line: bytes) -> ProducedLine:
+    """Read a line of JSON.
+
+    ``key`` and ``value`` are texts or null; other JSON is written as JSON. Where a field such as
+    ``value_encoding`` is ``base64``, the value is bytes.
+
+    Raises:
+        ConfigError: the line is no JSON object, or a field can't be what it should.
+
+    Example:
+        >>> json_line(b'{"key": "a", "value": {"n": 1}, "headers": {"h": "x"}}')[:3]
+        (b'a', b'{"n":1}', (('h', b'x'),))
+    """
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"no JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise ConfigError('no JSON object such as {"key": "a", "value": "b"}')
+    return ProducedLine(
+        _bytes(fields, "key"),
+        _bytes(fields, "value"),
+        _headers(fields.get("headers")),
+        _number(fields, "partition"),
+        _number(fields, "timestamp"),
+    )
+
+
+def _bytes(fields: dict[str, Any], name: str) -> bytes | None:
+    value = fields.get(name)
+    match value, fields.get(f"{name}_encoding"):
+        case None, _:
+            return None
+        case str(), "base64":
+            try:
+                return base64.b64decode(value, validate=True)
+            except (binascii.Error, ValueError):
+                raise ConfigError(f"{name} is no base64") from None
+        case str(), None:
+            return value.encode("utf-8", "surrogatepass")
+        case _, None:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        case _:
+            raise ConfigError(f"{name}_encoding can be base64 alone")
+
+
+def _headers(given: object) -> tuple[tuple[str, bytes | None], ...]:
+    match given:
+        case None:
+            return ()
+        case dict():
+            pairs = list(given.items())
+        case list() if all(isinstance(one, list) and len(one) == 2 for one in given):
+            pairs = [(one[0], one[1]) for one in given]
+        case _:
+            raise ConfigError("headers is neither an object nor a list of pairs")
+    for name, value in pairs:
+        if not isinstance(name, str) or not isinstance(value, str | None):
+            raise ConfigError("headers have texts as names, and texts or null as values")
+    return tuple((name, None if value is None else value.encode()) for name, value in pairs)
+
+
+def _number(fields: dict[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise ConfigError(f"{name} is no number from 0 on")

@@ -1,0 +1,214 @@
+"""``zkconsumer produce``: lines of standard input, or of files, as messages of a topic."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from zkconsumer.cli.cluster_access import open_cluster
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.consume.settings import key_and_value
+from zkconsumer.cli.formats.produced_lines import ProducedLine, json_line, text_line
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.config_security import SECURITY_NAMES
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.produce.kafka_producer import KafkaProducer, RecordMetadata
+from zkconsumer.properties_file import load_properties
+
+_DESCRIPTION = """\
+Write messages to a topic of any Kafka from 0.8 to 4.x: each line of standard input, or of files, is
+one. On a terminal type them, and end with Ctrl-D.
+
+  echo hello | zkconsumer produce --bootstrap-server kafka1:9092 --topic weblog
+  zkconsumer produce --zookeeper zk1:2181 --topic weblog --key-separator : access.log
+  zkconsumer produce --zookeeper zk1:2181 --topic weblog --json events.ndjson
+
+With --json a line is an object with "value", and "key", "headers", "partition", "timestamp" if
+wanted: what 'zkconsumer consume --output json' prints can be written again.
+"""
+_EPILOG = """\
+exit status: 0 every line is written; 1 one was not, and how many are is said; 2 wrong usage;
+130 interrupted: what was read before is written"""
+
+_MOST_LINE_BYTES: Final = 64 << 20
+_INTERRUPTED_S: Final = 10
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "produce",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files to read; - is the input")
+    parser.add_argument("--topic", required=True, metavar="NAME", help="the topic to write to")
+    add_cluster_arguments(parser)
+    lines = parser.add_argument_group("the messages")
+    form = lines.add_mutually_exclusive_group()
+    form.add_argument(
+        "--key-separator", metavar="TEXT", help="what stands before it in a line is the key"
+    )
+    form.add_argument("--json", action="store_true", help="each line is a JSON object")
+    lines.add_argument(
+        "--header",
+        dest="headers",
+        type=key_and_value,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a header of every message (0.11 and later); may be given again",
+    )
+    lines.add_argument(
+        "--partition", type=_number, metavar="N", help="write to this partition (default: by key)"
+    )
+    lines.add_argument(
+        "--acks", choices=("all", "1"), default="all", help="whose logs must have it (default: all)"
+    )
+    lines.add_argument(
+        "--compression-codec",
+        "--codec",
+        dest="codec",
+        choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        default="none",
+        help="default: none",
+    )
+    parser.set_defaults(run=run)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a partition")
+    return int(text)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Write what is read; return the exit status.
+
+    Raises:
+        ZkConsumerError: no broker responds, or the topic is not there.
+        OSError: a file can't be read.
+    """
+    if not args.topic.strip():
+        raise ConfigError("--topic is empty")
+    written = _Written()
+    with ExitStack() as files:
+        sources = [_opened(name, files) for name in args.files or ["-"]]
+        producer = _producer(args)
+        try:
+            producer.partitions_for(args.topic)
+            status = _write(args, producer, sources, written)
+            producer.close()
+        except BaseException:
+            producer.close(_INTERRUPTED_S)
+            print(f"zkconsumer: {written} before that", file=sys.stderr)
+            raise
+    print(f"zkconsumer: {written}", file=sys.stderr)
+    if written.error is not None:
+        raise written.error
+    return status
+
+
+class _Written:
+    """Counts what became of messages. Thread: callbacks write, the command reads at the end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._partitions: set[int] = set()
+        self.error: Exception | None = None
+
+    def __str__(self) -> str:
+        messages = f"{self._count} message{'' if self._count == 1 else 's'}"
+        return f"{messages} written" + (
+            f" to {len(self._partitions)} partitions" if len(self._partitions) > 1 else ""
+        )
+
+    def add(self, place: RecordMetadata) -> None:
+        """Count a message."""
+        self._count += 1
+        self._partitions.add(place.partition)
+
+    def failed(self, line: int, error: Exception) -> None:
+        """Keep the first error."""
+        if self.error is None:
+            self.error = ZkConsumerError(f"line {line} was not written: {error}")
+
+
+def _write(
+    args: argparse.Namespace, producer: KafkaProducer, sources: list[BinaryIO], written: _Written
+) -> int:
+    read = json_line if args.json else partial(text_line, separator=_separator(args))
+    own = tuple((name, value.encode()) for name, value in args.headers)
+    for number, line in enumerate(_lines(sources), 1):
+        if written.error is not None:
+            return 1
+        try:
+            made: ProducedLine = read(line)
+            future = producer.send(
+                args.topic,
+                made.value,
+                made.key,
+                [*made.headers, *own],
+                args.partition if made.partition is None else made.partition,
+                made.timestamp_ms,
+            )
+        except ConfigError as error:
+            # What was read before is written: so this is not refused, it has failed.
+            written.failed(number, error)
+            return 1
+        future.add_callback(written.add)
+        future.add_errback(written.failed, number)
+    return 0
+
+
+def _separator(args: argparse.Namespace) -> bytes | None:
+    if args.key_separator == "":
+        raise ConfigError("--key-separator is empty")
+    return None if args.key_separator is None else args.key_separator.encode()
+
+
+def _lines(sources: list[BinaryIO]) -> Iterator[bytes]:
+    for source in sources:
+        while line := source.readline(_MOST_LINE_BYTES + 1):
+            if len(line) > _MOST_LINE_BYTES:
+                raise ZkConsumerError(f"a line is longer than {_MOST_LINE_BYTES} bytes")
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _opened(name: str, files: ExitStack) -> BinaryIO:
+    if name != "-":
+        return files.enter_context(Path(name).open("rb"))
+    if sys.stdin is None:
+        raise ZkConsumerError("standard input is closed: give a file")
+    if sys.stdin.isatty():
+        print("zkconsumer: each line is a message; Ctrl-D ends", file=sys.stderr)
+    return sys.stdin.buffer
+
+
+def _producer(args: argparse.Namespace) -> KafkaProducer:
+    file = load_properties(args.command_config) if args.command_config else {}
+    with open_cluster(args) as access:
+        brokers = access.known_brokers()
+    return KafkaProducer(
+        {key: value for key, value in file.items() if key in SECURITY_NAMES},
+        bootstrap_servers=[
+            f"[{broker.host}]:{broker.port}"
+            if ":" in broker.host
+            else f"{broker.host}:{broker.port}"
+            for broker in brokers
+        ],
+        client_id="zkconsumer-tools",
+        acks=args.acks,
+        compression_type=args.codec,
+        linger_ms=5,
+        bootstrap_timeout_ms=args.timeout_ms,
+        request_timeout_ms=args.timeout_ms,
+        max_block_ms=args.timeout_ms,
+    )

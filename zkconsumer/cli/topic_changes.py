@@ -1,0 +1,382 @@
+"""``zkconsumer topics create|alter|delete``: says what it would do, asks, and does it.
+
+Brokers are asked where they serve the request: CreateTopics and DeleteTopics from 0.10.1 on,
+CreatePartitions from 1.0, IncrementalAlterConfigs from 2.3. For older ones it is done in ZooKeeper.
+"""
+
+import argparse
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
+from zkconsumer.cli.confirm import confirm
+from zkconsumer.cli.formats.replica_spread import spread_replicas
+from zkconsumer.cli.topic_nodes import TopicNodes
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode, error_name
+from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.printable import printable
+from zkconsumer.scope import wait_ms
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.alter_configs import (
+    DELETE,
+    SET,
+    TOPIC,
+    AlteredResource,
+    AlteredSetting,
+    IncrementalAlterConfigsRequest,
+)
+from zkconsumer.wire.messages.create_partitions import CreatePartitionsRequest, GrowingTopic
+from zkconsumer.wire.messages.create_topics import (
+    BROKER_DEFAULT,
+    FIRST_WITH_DEFAULTS,
+    CreateTopicsRequest,
+    NewTopic,
+    TopicSetting,
+)
+from zkconsumer.wire.messages.delete_topics import DeleteTopicsRequest
+from zkconsumer.zk.paths import is_topic_name
+
+CHANGES: Final = ("create", "alter", "delete")
+
+_PAUSE_MS: Final = 100
+_LAST_OFFSETS: Final = "__consumer_offsets"
+
+
+class _Outcome(Protocol):
+    """What brokers say of one topic."""
+
+    @property
+    def error_code(self) -> int: ...
+
+    @property
+    def error_message(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A change: what it is, in a sentence, and how it is done."""
+
+    sentence: str
+    apply: Callable[[], str]
+
+
+def add_change_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the three actions."""
+    group = parser.add_argument_group("create, alter and delete")
+    group.add_argument(
+        "--partitions", type=_count, metavar="N", help="how many in all (create: default 1)"
+    )
+    group.add_argument(
+        "--replication-factor",
+        type=_count,
+        metavar="N",
+        help="create: replicas of a partition (default: the brokers' own, before Kafka 2.4: 1)",
+    )
+    group.add_argument(
+        "--config",
+        dest="configs",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the topic; may be given again",
+    )
+    group.add_argument(
+        "--delete-config",
+        dest="deleted_configs",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="alter: go back to the brokers' own value; may be given again",
+    )
+    group.add_argument("--yes", action="store_true", help="do it without asking")
+
+
+def change_topic(action: str, args: argparse.Namespace) -> int:
+    """Change one topic; return the exit status.
+
+    Raises:
+        ConfigError: it can't be done so; nothing was done.
+        ZkConsumerError: brokers or ZooKeeper refuse, or don't respond.
+    """
+    topic = args.topic
+    if not topic or not is_topic_name(topic):
+        raise ConfigError(f"{action} needs the name of one topic in --topic, not {topic!r}")
+    if args.format != "table":
+        raise ConfigError(f"--format {args.format} does not go with {action}")
+    with open_cluster(args) as access:
+        changer = _Changer(access, topic, args)
+        planned = getattr(changer, action)()
+        if not confirm(planned.sentence, topic, args.yes):
+            return 2
+        print(printable(planned.apply()))
+    return 0
+
+
+class _Changer:
+    """Plans changes of one topic. Thread: one."""
+
+    def __init__(self, access: CommandCluster, topic: str, args: argparse.Namespace) -> None:
+        self._access = access
+        self._topic = topic
+        self._args = args
+        self._view = self._read()
+
+    def create(self) -> _Planned:
+        """Plan a creation."""
+        args = self._args
+        if self._topic in self._view.partitions:
+            raise ConfigError(f"topic {self._topic} exists already: 'topics describe' shows it")
+        if args.deleted_configs:
+            raise ConfigError("--delete-config goes with alter")
+        count = args.partitions or 1
+        config = dict(args.configs)
+        replicas = args.replication_factor
+        return _Planned(
+            f"topic {self._topic} would be created: {_counted(count, 'partition')}, "
+            f"{'replicas as the brokers have it' if replicas is None else _replicas(replicas)}"
+            f"{_settings(config)}",
+            lambda: self._create(count, replicas, config),
+        )
+
+    def alter(self) -> _Planned:
+        """Plan more partitions and other settings."""
+        args, topic = self._args, self._topic
+        present = len(self._partitions())
+        if args.replication_factor is not None:
+            raise ConfigError(
+                "--replication-factor goes with create: replicas are moved by "
+                "kafka-reassign-partitions.sh"
+            )
+        config, deleted, count = dict(args.configs), args.deleted_configs, args.partitions
+        if not (config or deleted or count):
+            raise ConfigError("alter what? give --partitions, --config or --delete-config")
+        if count is not None and count <= present:
+            raise ConfigError(
+                f"topic {topic} has {_counted(present, 'partition')}: there can only be more"
+            )
+        parts = [
+            *(
+                [f"partitions {present} -> {count}, keys go elsewhere from then on"]
+                if count
+                else []
+            ),
+            *(f"{name}={value}" for name, value in config.items()),
+            *(f"{name} as the brokers have it" for name in deleted),
+        ]
+        return _Planned(
+            f"topic {topic} would be changed: {'; '.join(parts)}",
+            lambda: self._alter(count, config, deleted),
+        )
+
+    def delete(self) -> _Planned:
+        """Plan a deletion."""
+        if self._topic == _LAST_OFFSETS:
+            raise ConfigError(f"{_LAST_OFFSETS} holds the offsets of all groups: it is not deleted")
+        if self._args.configs or self._args.deleted_configs or self._args.partitions:
+            raise ConfigError("delete takes --topic alone")
+        count = len(self._partitions())
+        return _Planned(
+            f"topic {self._topic} would be deleted, with all messages of its "
+            f"{_counted(count, 'partition')}. This can't be undone.",
+            self._delete,
+        )
+
+    # --- doing it ------------------------------------------------------------------------------
+
+    def _create(self, count: int, replicas: int | None, config: Mapping[str, str]) -> str:
+        def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
+            defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
+            return connection.call(
+                CreateTopicsRequest(
+                    topics=(
+                        NewTopic(
+                            name=self._topic,
+                            num_partitions=count,
+                            replication_factor=replicas or (BROKER_DEFAULT if defaults else 1),
+                            configs=tuple(
+                                TopicSetting(name=name, value=value)
+                                for name, value in config.items()
+                            ),
+                        ),
+                    ),
+                    timeout_ms=self._access.timeout_ms,
+                ),
+                timeout_ms=self._access.timeout_ms,
+            ).topics
+
+        def in_zookeeper(nodes: TopicNodes) -> None:
+            nodes.create(self._spread(range(count), replicas or 1), config)
+
+        self._change(ApiKey.CREATE_TOPICS, request, in_zookeeper)
+        self._await(lambda view: self._led(view, count), "leaders of all partitions")
+        return f"topic {self._topic} created: {_counted(count, 'partition')}"
+
+    def _alter(self, count: int | None, config: Mapping[str, str], deleted: Sequence[str]) -> str:
+        if config or deleted:
+            self._configure(config, deleted)
+        if count is not None:
+            self._grow(count)
+        return f"topic {self._topic} changed"
+
+    def _grow(self, count: int) -> None:
+        def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
+            topic = GrowingTopic(name=self._topic, count=count)
+            limit_ms = self._access.timeout_ms
+            asked = CreatePartitionsRequest(topics=(topic,), timeout_ms=limit_ms)
+            return connection.call(asked, timeout_ms=limit_ms).results
+
+        def in_zookeeper(nodes: TopicNodes) -> None:
+            present = len(self._partitions())
+            _, topics = self._access.cluster()
+            replicas = next(
+                len(topic.partitions[0].replicas) for topic in topics if topic.name == self._topic
+            )
+            nodes.grow(self._spread(range(present, count), replicas))
+
+        self._change(ApiKey.CREATE_PARTITIONS, request, in_zookeeper)
+        self._await(lambda view: self._led(view, count), "leaders of all partitions")
+
+    def _configure(self, config: Mapping[str, str], deleted: Sequence[str]) -> None:
+        settings = (
+            *(AlteredSetting(name=k, config_operation=SET, value=v) for k, v in config.items()),
+            *(AlteredSetting(name=k, config_operation=DELETE, value=None) for k in deleted),
+        )
+
+        def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
+            resource = AlteredResource(
+                resource_type=TOPIC, resource_name=self._topic, configs=settings
+            )
+            asked = IncrementalAlterConfigsRequest(resources=(resource,))
+            return connection.call(asked, timeout_ms=self._access.timeout_ms).resources
+
+        def in_zookeeper(nodes: TopicNodes) -> None:
+            nodes.configure(config, deleted)
+
+        self._change(ApiKey.INCREMENTAL_ALTER_CONFIGS, request, in_zookeeper)
+
+    def _delete(self) -> str:
+        def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
+            limit_ms = self._access.timeout_ms
+            asked = DeleteTopicsRequest(topic_names=(self._topic,), timeout_ms=limit_ms)
+            return connection.call(asked, timeout_ms=limit_ms).topics
+
+        self._change(ApiKey.DELETE_TOPICS, request, lambda nodes: nodes.delete())
+        try:
+            self._await(lambda view: self._topic not in view.partitions, "the deletion")
+        except RequestTimedOut:
+            return (
+                f"topic {self._topic} is marked for deletion and still there: brokers with "
+                "delete.topic.enable=false, the default before 1.0, or some that are down, leave it"
+            )
+        return f"topic {self._topic} deleted"
+
+    def _change(
+        self,
+        api: ApiKey,
+        request: Callable[[NegotiatedConnection], Sequence[_Outcome]],
+        in_zookeeper: Callable[[TopicNodes], None],
+    ) -> None:
+        """Have the controller do it, or do it in ZooKeeper if brokers lack the request.
+
+        Raises:
+            ConfigError: brokers lack it, and no ZooKeeper is given.
+            BrokerError: the broker refuses.
+        """
+        controller = self._view.brokers.get(
+            -1 if self._view.controller_id is None else self._view.controller_id
+        )
+        broker = controller or next(iter(self._view.brokers.values()))
+        connection = self._access.dialer.dial(broker, timeout_ms=self._access.timeout_ms)
+        try:
+            if connection.versions.has(api):
+                self._check(api, request(connection))
+                return
+            release = connection.versions.release
+        finally:
+            connection.close()
+        if self._access.zookeeper is None:
+            raise ConfigError(
+                f"{broker} is of Kafka {'.'.join(map(str, release))}, where this is done in "
+                "ZooKeeper: give --zookeeper HOSTS; nothing was done"
+            )
+        in_zookeeper(TopicNodes(self._access.zookeeper, self._topic, release))
+
+    def _check(self, api: ApiKey, outcomes: Sequence[_Outcome]) -> None:
+        for outcome in outcomes:
+            code = outcome.error_code
+            if code not in {ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT}:
+                words = f": {outcome.error_message}" if outcome.error_message else ""
+                raise BrokerError(code, api.name, f"topic {self._topic}: {error_name(code)}{words}")
+
+    # --- looking -------------------------------------------------------------------------------
+
+    def _read(self) -> ClusterView:
+        view = self._access.client.view((self._topic,), timeout_ms=self._access.timeout_ms)
+        if not view.brokers:
+            # Brokers of 0.8 without topics name none.
+            brokers = {broker.id: broker for broker in self._access.known_brokers()}
+            return ClusterView(brokers=brokers, leaders={}, leaderless={}, errors={})
+        return view
+
+    def _partitions(self) -> Sequence[int]:
+        found = self._view.partitions.get(self._topic)
+        if found is None:
+            raise ConfigError(
+                f"there is no topic {self._topic}: 'topics list' shows those there are"
+            )
+        return found
+
+    def _spread(self, partitions: range, replicas: int) -> dict[int, list[int]]:
+        brokers = sorted(self._view.brokers)
+        start = random.randrange(len(brokers))  # noqa: S311 - only spreads leaders
+        return spread_replicas(partitions, brokers, replicas, start=start)
+
+    def _led(self, view: ClusterView, count: int) -> bool:
+        return all(TopicPartition(self._topic, number) in view.leaders for number in range(count))
+
+    def _await(self, holds: Callable[[ClusterView], bool], what: str) -> None:
+        """Wait until brokers know of the change.
+
+        Raises:
+            RequestTimedOut: they don't, within the time limit.
+        """
+        clock = self._access.clock
+        deadline_ms = clock.now_ms() + self._access.timeout_ms
+        while not holds(self._read()):
+            if clock.now_ms() > deadline_ms:
+                raise RequestTimedOut(
+                    f"topic {self._topic}: waited {self._access.timeout_ms} ms for {what}; it may "
+                    "still come"
+                )
+            wait_ms(_PAUSE_MS)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _replicas(count: int) -> str:
+    return f"{count} replica{'' if count == 1 else 's'} of each"
+
+
+def _settings(config: Mapping[str, str]) -> str:
+    return "".join(f", {name}={value}" for name, value in config.items())
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.strip(), value.strip()

@@ -1,0 +1,139 @@
+"""Changes topics in ZooKeeper, for brokers that lack the requests: as the original's tool did.
+
+Source: Kafka 0.8.2.2 and 1.1 ``AdminUtils``, ``TopicCommand``, ``DynamicConfigManager``.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.wire.releases import Release
+from zkconsumer.zk.paths import topic_path
+from zkconsumer.zk.store import CreateOp, OpError, SetOp, ZkStore
+
+_CONFIGS: Final = "/config/topics"
+_CHANGES: Final = "/config/changes"
+_DELETIONS: Final = "/admin/delete_topics"
+_TRIES: Final = 5
+
+
+class TopicNodes:
+    """The nodes of one topic.
+
+    Args:
+        store: the ZooKeeper client.
+        topic: a legal name.
+        release: of the brokers.
+    """
+
+    def __init__(self, store: ZkStore, topic: str, release: Release) -> None:
+        self._store = store
+        self._topic = topic
+        self._release = release
+
+    def create(self, assignment: Mapping[int, Sequence[int]], config: Mapping[str, str]) -> None:
+        """Create the topic: the settings, then the partitions, on which the controller acts.
+
+        Raises:
+            ConfigError: it exists; or Kafka 0.8.0 has no settings of topics.
+            RegistryError: ZooKeeper refuses.
+        """
+        self._store.ensure_paths(["/brokers/topics"])
+        if self._release >= (0, 8, 1):
+            self._write_config(config)
+        elif config:
+            raise ConfigError("Kafka 0.8.0 has no settings of topics; nothing was done")
+        content = {"version": 1, "partitions": {str(key): ids for key, ids in assignment.items()}}
+        if not self._store.create(topic_path(self._topic), _json(content), ephemeral=False):
+            raise ConfigError(f"topic {self._topic} exists already")
+
+    def grow(self, assignment: Mapping[int, Sequence[int]]) -> None:
+        """Add partitions; what else the node holds stays.
+
+        Raises:
+            ConfigError: there is no such topic.
+            RegistryError: somebody else changed it at the same time, or ZooKeeper refuses.
+        """
+        path = topic_path(self._topic)
+        (node,) = self._store.get_many([path])
+        if node is None:
+            raise ConfigError(f"there is no topic {self._topic}")
+        content = json.loads(node.data)
+        added = {str(key): list(ids) for key, ids in assignment.items()}
+        if content["partitions"].keys() & added.keys():
+            raise RegistryError(f"topic {self._topic} was changed by somebody else: look again")
+        content["partitions"] |= added
+        (error,) = self._store.write_many([SetOp(path, _json(content), node.version)])
+        if error is not None:
+            raise RegistryError(f"topic {self._topic} was not changed: {error}")
+
+    def configure(self, changes: Mapping[str, str], deleted: Sequence[str]) -> None:
+        """Change settings, and let the brokers know.
+
+        Raises:
+            ConfigError: Kafka 0.8.0 has no settings of topics.
+            RegistryError: ZooKeeper refuses.
+        """
+        if self._release < (0, 8, 1):
+            raise ConfigError("Kafka 0.8.0 has no settings of topics; nothing was done")
+        (node,) = self._store.get_many([f"{_CONFIGS}/{self._topic}"])
+        config = dict(json.loads(node.data).get("config", {})) if node is not None else {}
+        config |= changes
+        for name in deleted:
+            config.pop(name, None)
+        self._write_config(config)
+        self._notify()
+
+    def delete(self) -> None:
+        """Request the deletion, which the controller carries out where it may.
+
+        Raises:
+            ConfigError: Kafka 0.8.0 can't delete topics.
+        """
+        if self._release < (0, 8, 1):
+            raise ConfigError("Kafka 0.8.0 can't delete topics; nothing was done")
+        self._store.ensure_paths([_DELETIONS])
+        self._store.create(f"{_DELETIONS}/{self._topic}", b"", ephemeral=False)
+
+    def _write_config(self, config: Mapping[str, str]) -> None:
+        self._store.ensure_paths([_CONFIGS])
+        content = _json({"version": 1, "config": dict(config)})
+        (error,) = self._store.set_or_create_many({f"{_CONFIGS}/{self._topic}": content})
+        if error is not None:
+            raise RegistryError(f"the settings of topic {self._topic} were not written: {error}")
+
+    def _notify(self) -> None:
+        """Create the next sequential node below ``/config/changes``.
+
+        Brokers pass over numbers below the last one they saw, so it must be the number that
+        ZooKeeper would give: that counts the children ever created.
+        """
+        self._store.ensure_paths([_CHANGES])
+        for _ in range(_TRIES):
+            (stat,) = self._store.exists_many([_CHANGES])
+            (children,) = self._store.children_many([_CHANGES])
+            if stat is None or children is None:
+                break
+            number = (stat.child_changes + len(children)) // 2
+            path = f"{_CHANGES}/config_change_{number:010d}"
+            (error,) = self._store.write_many([CreateOp(path, self._notification())])
+            if error is None:
+                return
+            if error is not OpError.NODE_EXISTS:
+                break
+        raise RegistryError(
+            f"the settings of topic {self._topic} are written, but brokers could not be notified: "
+            "they read them when they start"
+        )
+
+    def _notification(self) -> bytes:
+        if self._release < (0, 9):
+            return _json(self._topic)
+        if self._release < (0, 10, 1):
+            return _json({"version": 1, "entity_type": "topics", "entity_name": self._topic})
+        return _json({"version": 2, "entity_path": f"topics/{self._topic}"})
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

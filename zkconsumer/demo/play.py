@@ -1,0 +1,148 @@
+"""Life on a sandbox: topics that are written to, and groups of every kind, until it is closed.
+
+So that the page, ``lag`` and ``doctor`` have something to show to somebody who tries them out.
+"""
+
+import datetime
+import logging
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.demo.lines import log_line
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.produce.kafka_producer import KafkaProducer
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+
+log = logging.getLogger(__name__)
+
+TOPICS: Final = {"orders": 6, "clicks": 4, "payments": 2}
+_TURN_S: Final = 0.1
+_LINES_A_TURN: Final = 3
+_READ_BEFORE_STUCK: Final = 20
+_READ_BEFORE_GONE: Final = 100
+_ENDING_MS: Final = 15_000
+
+
+class _Reader(NamedTuple):
+    """A member that reads on and on: its group, its topic, and how much of it a turn."""
+
+    group_id: str
+    topic: str
+    max_records: int
+    pause_s: float
+
+
+_READERS: Final = (
+    _Reader("billing", "orders", 500, 0.2),
+    _Reader("billing", "orders", 500, 0.2),
+    _Reader("dashboard", "clicks", 500, 0.2),
+    _Reader("reports", "orders", 2, 0.5),
+)
+
+WHAT_PLAYS: Final = """\
+topics orders, clicks and payments are written to; group billing (two members) and dashboard keep
+up, reports is too slow, settlement is stuck, archive was left by its members"""
+
+
+class Play:
+    """Writes to topics of a sandbox, and reads them in groups. Use it as a context manager.
+
+    Args:
+        cluster: a running sandbox with a ZooKeeper, without settings of security.
+    """
+
+    def __init__(self, cluster: Sandbox) -> None:
+        self._cluster = cluster
+        self._stop = threading.Event()
+        self._scope = ThreadScope("play")
+
+    def __enter__(self) -> Self:
+        for topic, partitions in TOPICS.items():
+            self._cluster.create_topic(topic, partitions)
+        self._begin("writer", self._write)
+        for number, reader in enumerate(_READERS):
+            self._begin(f"{reader.group_id}-{number}", lambda reader=reader: self._read(reader))
+        self._begin("settlement", self._get_stuck)
+        self._begin("archive", self._leave)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all members and the writer. Idempotent."""
+        self._stop.set()
+        self._scope.close(_ENDING_MS)
+
+    def _begin(self, role: str, body: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                body()
+            except ZkConsumerError as error:
+                # The servers may end first, by the same Ctrl-C.
+                if not self._stop.is_set():
+                    log.warning("%s of the play ended: %s", role, error)
+
+        self._scope.spawn(role, run, stop=self._stop.set)
+
+    def _write(self) -> None:
+        number = 0
+        with KafkaProducer(
+            bootstrap_servers=self._cluster.bootstrap_servers,
+            value_serializer=str.encode,
+            delivery_timeout_ms=5_000,
+        ) as producer:
+            while not self._stop.wait(_TURN_S):
+                now = datetime.datetime.now(datetime.UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
+                for topic in TOPICS:
+                    for _ in range(_LINES_A_TURN):
+                        producer.send(topic, log_line(number, now))
+                        number += 1
+
+    def _read(self, reader: _Reader) -> None:
+        with self._consumer(reader.group_id, reader.topic) as consumer:
+            while not self._stop.is_set():
+                consumer.poll(timeout_ms=500, max_records=reader.max_records)
+                self._stop.wait(reader.pause_s)
+
+    def _leave(self) -> None:
+        """Read some, and leave the group for good."""
+        read = 0
+        with self._consumer("archive", "clicks") as consumer:
+            while read < _READ_BEFORE_GONE and not self._stop.is_set():
+                read += sum(map(len, consumer.poll(timeout_ms=500).values()))
+
+    def _get_stuck(self) -> None:
+        """Own all partitions, read some, and then no more: as a program that hangs."""
+        config = ConsumerConfig(
+            zookeeper_connect=self._cluster.zookeeper_connect,
+            group_id="settlement",
+            auto_offset_reset="smallest",
+            auto_commit_interval_ms=1_000,
+        )
+        with ZookeeperConsumerConnector(config) as connector:
+            (stream,) = connector.create_message_streams({"payments": 1})["payments"]
+            for read, _ in enumerate(stream):
+                if read >= _READ_BEFORE_STUCK or self._stop.is_set():
+                    break
+            self._stop.wait()
+
+    def _consumer(self, group_id: str, topic: str) -> KafkaConsumer:
+        return KafkaConsumer(
+            topic,
+            zookeeper_connect=self._cluster.zookeeper_connect,
+            group_id=group_id,
+            auto_offset_reset="earliest",
+            auto_commit_interval_ms=1_000,
+        )
