@@ -14,10 +14,11 @@ from zkconsumer.cli.without_zookeeper import NEEDS_ZOOKEEPER, address_of
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config_zookeeper import ZookeeperSecurity
-from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
+from zkconsumer.errors import ConfigError, NoBrokersAvailable, RegistryError, ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.client_settings import ClientSettings, read_client_settings
 from zkconsumer.net.dialling import dialer_of
+from zkconsumer.net.listening import why_nothing_listens
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.properties_file import load_properties
@@ -243,10 +244,15 @@ def open_cluster(
     Raises:
         ConfigError: the servers or the file can't be used.
         RegistryError: ZooKeeper does not respond, or has no cluster there.
+        NoBrokersAvailable: nothing listens at the brokers' addresses.
     """
     client = broker_settings(args)
     address_of(args, client)
     with ExitStack() as stack:
+        if args.zookeeper:
+            require_zookeeper(args.zookeeper)
+        elif client.bootstrap:
+            require_brokers(client.bootstrap)
         store = _connected(args, stack) if args.zookeeper else None
         if store is not None and not even_without:
             require_cluster(store, args.zookeeper)
@@ -262,6 +268,35 @@ def open_cluster(
         )
         stack.callback(access.close)
         yield access
+
+
+def require_zookeeper(connect: str) -> None:
+    """Check that something listens at one of the servers, so that nobody waits for a time-out.
+
+    Args:
+        connect: the connect string.
+
+    Raises:
+        ConfigError: it is none.
+        RegistryError: all refuse a connection, or have no address.
+    """
+    why = why_nothing_listens(parse_connect_string(connect).servers)
+    if why is not None:
+        raise RegistryError(f"no ZooKeeper there: {why}: is one running, is the address right?")
+
+
+def require_brokers(brokers: Sequence[Broker]) -> None:
+    """Check the same of brokers.
+
+    Args:
+        brokers: their addresses.
+
+    Raises:
+        NoBrokersAvailable: all refuse a connection, or have no address.
+    """
+    why = why_nothing_listens([(broker.host, broker.port) for broker in brokers])
+    if why is not None:
+        raise NoBrokersAvailable(f"no broker there: {why}: is one running, is the address right?")
 
 
 def _connected(args: argparse.Namespace, stack: ExitStack) -> ZkStore:

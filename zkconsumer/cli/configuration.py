@@ -23,7 +23,7 @@ It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config
 import argparse
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -41,6 +41,8 @@ Scalar: TypeAlias = str | int | float | bool
 Table: TypeAlias = Mapping[str, object]
 
 VARIABLE: Final = "ZKCONSUMER_CONFIG"
+ADDRESS_VARIABLE: Final = "ZKCONSUMER_ZOOKEEPER"
+"""Takes the place of the file's addresses; ``--cluster`` and the command's options win."""
 EVERYWHERE: Final = ("zookeeper", "bootstrap-server", "command-config", "timeout-ms")
 """Keys allowed outside of the commands' tables: they mean the same to all commands."""
 
@@ -96,6 +98,18 @@ class Configuration:
             # Its address replaces both: half of another one would lead to two clusters at once.
             everywhere = {key: one for key, one in everywhere.items() if key not in _ADDRESSES}
         return {**everywhere, **cluster}
+
+    def with_environment(self, environment: Mapping[str, str]) -> "Configuration":
+        """Return this with the address of ``$ZKCONSUMER_ZOOKEEPER`` in place of the file's.
+
+        Args:
+            environment: the variables.
+        """
+        zookeeper = environment.get(ADDRESS_VARIABLE)
+        if not zookeeper:
+            return self
+        everywhere = {key: one for key, one in self.everywhere.items() if key not in _ADDRESSES}
+        return replace(self, everywhere={**everywhere, "zookeeper": zookeeper}, cluster=None)
 
 
 def find_file(environment: Mapping[str, str], home: Path) -> Path | None:

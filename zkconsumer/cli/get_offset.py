@@ -11,6 +11,8 @@ from zkconsumer.cli.cluster_access import (
     broker_settings,
     client_of,
     open_dialer,
+    require_brokers,
+    require_zookeeper,
     zookeeper_security,
 )
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, milliseconds
@@ -161,7 +163,9 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
     settings = broker_settings(args, timeout_ms=timeout_ms)
     if settings.bootstrap:
         brokers: Sequence[Broker] = settings.bootstrap
+        require_brokers(brokers)
     elif args.zookeeper:
+        require_zookeeper(args.zookeeper)
         store = kazoo_store.connect(
             args.zookeeper,
             session_timeout_ms=2 * args.timeout_ms,

@@ -21,6 +21,7 @@ from zkconsumer.cli.parsing import (
     commands_of,
     parse,
     parser_for,
+    without_help_command,
 )
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.printable import printable
@@ -80,6 +81,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     Raises:
         ConfigError: the file can't be used.
     """
+    words = without_help_command(words)
     parser = parser_for(words)
     command, cluster_name = called(words)
     if command is None:
@@ -90,7 +92,10 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
             f"--cluster {cluster_name}: there is no configuration file that could name it; "
             "zkconsumer man tells how to write one"
         )
-    defaults = Defaults(Configuration() if file is None else read_configuration(file), cluster_name)
+    configuration = Configuration() if file is None else read_configuration(file)
+    if cluster_name is None:
+        configuration = configuration.with_environment(os.environ)
+    defaults = Defaults(configuration, cluster_name)
     defaults.apply(command, commands_of(parser)[command])
     args = parse(parser, words)
     defaults.settle(args)

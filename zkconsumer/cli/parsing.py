@@ -22,9 +22,11 @@ Reads, watches and drains Kafka clusters of the ZooKeeper era (0.8 and later), b
 and tools that are there already."""
 
 _EPILOG = """\
-Every command has a manual of its own: zkconsumer COMMAND --help. Settings that you give again and
-again (zookeeper, for one) can stand in a file, and several clusters under names for --cluster; see
-zkconsumer man, or docs/shell.md.
+Every command has a manual of its own: zkconsumer help COMMAND. Where ZooKeeper is can stand in the
+variable ZKCONSUMER_ZOOKEEPER; all settings that you give again and again in a file, and several
+clusters under names for --cluster; see zkconsumer man, or docs/shell.md.
+
+To look around without a cluster: zkconsumer serve --play.
 
 exit status: 0 done, and what was asked about is well; 1 it could not be done; 2 wrong usage, or
 refused: nothing was done; 3 what was asked about is not well (doctor, verify, lag, topics);
@@ -149,13 +151,30 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse; end the process on an unknown argument, suggesting similar ones."""
-    args, unknown = parser.parse_known_args(arguments)
-    if not unknown:
-        return args
     leaf = innermost(parser, arguments)
-    word = next((argument for argument in unknown if argument.startswith("-")), unknown[0])
+    # First, as argparse would say of a misspelt flag only that the right one is required.
+    known = {*options_of(parser), *options_of(leaf)}
+    for word in arguments:
+        if word == "--":
+            break
+        if word.startswith("--") and word.partition("=")[0] not in known:
+            _refuse_unknown(leaf, word)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        _refuse_unknown(leaf, next((w for w in unknown if w.startswith("-")), unknown[0]))
+    return args
+
+
+def _refuse_unknown(leaf: argparse.ArgumentParser, word: str) -> NoReturn:
     name = word.partition("=")[0]
-    return leaf.error(f"{name!r} is not known{did_you_mean(name, list(options_of(leaf)))}")
+    leaf.error(f"{name!r} is not known{did_you_mean(name, list(options_of(leaf)))}")
+
+
+def without_help_command(arguments: Sequence[str]) -> Sequence[str]:
+    """Turn ``help X`` into ``X --help``; anything else stays as it is."""
+    if not arguments or arguments[0] != "help":
+        return arguments
+    return [*(word for word in arguments[1:] if not word.startswith("-")), "--help"]
 
 
 def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -115,7 +115,7 @@ def test_without_zookeeper(cluster: Sandbox, capsys: pytest.CaptureFixture[str])
         found = json.loads("".join(lines))
         assert (status, found["messages"], found["bytes"]) == (0, 3_000, 450_000)
         assert sorted(one["messages"] for one in found["streams"]) == [1_000, 2_000]
-        assert (found["ended"], found["topic"]) == ("idle", topic)
+        assert (found["ended"], found["topic"]) == ("all", topic)
 
 
 def test_nothing_to_read(cluster: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:

@@ -203,3 +203,15 @@ def test_a_command_that_takes_one_address_gets_the_zookeeper_of_two() -> None:
     both = parsed('zookeeper = "zk:3"\nbootstrap-server = "b:3"\n', "--to", "x")
     assert (both["zookeeper"], both["bootstrap_server"]) == ("zk:3", None)
     assert parsed('bootstrap-server = "b:2"\n', "--to", "x")["bootstrap_server"] == "b:2"
+
+
+def test_the_environment_takes_the_place_of_the_files_addresses() -> None:
+    """Of its default cluster, too; set to nothing it does nothing."""
+    file = Configuration(
+        everywhere={"bootstrap-server": "b:1", "timeout-ms": 5},
+        clusters={"plant": {"zookeeper": "plant:2181"}},
+        cluster="plant",
+    )
+    found = file.with_environment({"ZKCONSUMER_ZOOKEEPER": "zk:2181/kafka"})
+    assert found.shared(None) == {"timeout-ms": 5, "zookeeper": "zk:2181/kafka"}
+    assert file.with_environment({"ZKCONSUMER_ZOOKEEPER": ""}) is file

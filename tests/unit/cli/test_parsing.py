@@ -4,7 +4,14 @@ import sys
 import pytest
 
 from zkconsumer.cli.commands import every_command
-from zkconsumer.cli.parsing import Called, called, innermost, parser_for
+from zkconsumer.cli.parsing import (
+    Called,
+    called,
+    innermost,
+    parse,
+    parser_for,
+    without_help_command,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +92,37 @@ def test_every_command_can_be_loaded_without_extras() -> None:
         [sys.executable, "-c", code, *extras], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["produce", "--topci", "t"],
+            "zkconsumer produce: '--topci' is not known: did you mean --topic?",
+        ),
+        (["lag", "--max-lags=1"], "zkconsumer lag: '--max-lags' is not known: did you mean"),
+    ],
+)
+def test_a_misspelt_flag_is_named_also_where_the_right_one_is_required(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the nearest one, and not as one that is missing."""
+    with pytest.raises(SystemExit) as ended:
+        parse(parser_for(words), words)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["help"], ["--help"]),
+        (["help", "lag"], ["lag", "--help"]),
+        (["help", "offsets", "set"], ["offsets", "set", "--help"]),
+        (["lag", "--group", "help"], ["lag", "--group", "help"]),
+    ],
+)
+def test_help_is_a_command(words: list[str], expected: list[str]) -> None:
+    """As of git; of everything else the words stay."""
+    assert list(without_help_command(words)) == expected

@@ -111,7 +111,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--messages",
         type=count_of_messages,
         metavar="N",
-        help="end each thread after N messages (default: when no more come)",
+        help="end each thread after N messages (default: when all that were there are read)",
     )
     reading.add_argument(
         "--idle-ms",

@@ -25,6 +25,9 @@ class End(StrEnum):
     IDLE = "idle"
     """No message came within the time-out."""
 
+    ALL = "all"
+    """As many messages were read as the logs held at the begin."""
+
     LIMIT = "limit"
     """The wanted number of messages was read."""
 

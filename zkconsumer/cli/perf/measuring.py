@@ -24,6 +24,7 @@ from zkconsumer.scope import Mailbox, ThreadScope
 _SECOND_MS: Final = 1_000
 _JOIN_MS: Final = 60_000
 _STOPPED: Final = -1
+_ALL_READ: Final = -2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,8 @@ class _Measuring:
         self._wall_ms = clock.wall_ms()
         self._seconds: list[int] = []
         self._shown = (0, 0)
+        # Messages that come meanwhile would otherwise be read for ever.
+        self._whole = None if limits.messages is not None else source.whole()
         self._tallies = [
             StreamTally(
                 number,
@@ -160,7 +163,7 @@ class _Measuring:
         try:
             for tally, lists in zip(self._tallies, self._source.streams, strict=True):
                 self._spawn(scope, tally, lists)
-            stopped = self._wait()
+            ended_by = self._wait()
         finally:
             self._line.clear()
             left = scope.close(_JOIN_MS)
@@ -168,12 +171,11 @@ class _Measuring:
         error = scope.first_error()
         if error is not None:
             raise error
-        full = any(tally.is_full for tally in self._tallies)
         last_ms = max(tally.last_ms for tally in self._tallies)
         return Measurement(
             start_ms=self._wall_ms,
             join_ms=join_ms,
-            end=End.INTERRUPTED if stopped else End.LIMIT if full else End.IDLE,
+            end=ended_by,
             streams=tuple(
                 StreamResult(stream=tally.stream, count=tally.count, last_ms=tally.last_ms)
                 for tally in self._tallies
@@ -187,6 +189,9 @@ class _Measuring:
             try:
                 while not tally.is_full and (messages := next(lists, None)) is not None:
                     tally.take(messages)
+                    if self._is_all_read():
+                        self._events.put(_ALL_READ)
+                        break
                 if self._limits.last_too:
                     self._report(tally.final_interval(self._elapsed_ms()))
             finally:
@@ -194,19 +199,25 @@ class _Measuring:
 
         scope.spawn(f"stream-{tally.stream}", read, stop=self._source.stop)
 
-    def _wait(self) -> bool:
-        """Wait for all streams, and sample the rate each second; whether it was stopped."""
+    def _is_all_read(self) -> bool:
+        whole = self._whole
+        return whole is not None and whole <= sum(tally.message_count for tally in self._tallies)
+
+    def _wait(self) -> End:
+        """Wait for all streams, and sample the rate each second; return why it ended."""
         reading = len(self._tallies)
         while reading:
             due_ms = _SECOND_MS * (len(self._seconds) + 1)
             event = self._events.get(max(1, due_ms - self._elapsed_ms()))
             if event == _STOPPED:
-                return True
+                return End.INTERRUPTED
+            if event == _ALL_READ:
+                return End.ALL
             if event is not None:
                 reading -= 1
             elif self._elapsed_ms() >= due_ms:
                 self._sample()
-        return False
+        return End.LIMIT if any(tally.is_full for tally in self._tallies) else End.IDLE
 
     def _sample(self) -> None:
         messages = sum(tally.message_count for tally in self._tallies)

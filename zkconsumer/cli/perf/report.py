@@ -23,6 +23,7 @@ _COLUMNS = (
 _PERCENTILES = (1, 50, 99)
 _ENDS = {
     End.IDLE: "no message came any more",
+    End.ALL: "as many messages were read as there were at the begin",
     End.LIMIT: "as many messages as wanted were read",
     End.INTERRUPTED: "stopped by a signal",
 }

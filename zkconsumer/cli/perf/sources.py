@@ -5,16 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from zkconsumer.cli.cluster_access import client_of
+from zkconsumer.cli.cluster_access import client_of, require_brokers, require_zookeeper
 from zkconsumer.cli.group_nodes import GroupNodeAccess, open_store
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.cluster_client import LATEST
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import ConfigError, ConnectFailed, ConsumerClosed, ConsumerTimeout, Woken
 from zkconsumer.model import TopicPartition
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.security_of import security_of
@@ -63,6 +64,16 @@ class PerfSource:
         """Make all streams end. Thread: any."""
         raise NotImplementedError
 
+    def whole(self) -> int | None:
+        """Return how many messages the logs hold now; None if all that will come is read.
+
+        With compaction or transactions there are fewer: then the streams end by their time-out.
+
+        Raises:
+            ZkConsumerError: as ``check``.
+        """
+        return None
+
     def check(self) -> None:
         """Check why no message came.
 
@@ -96,6 +107,7 @@ def zookeeper_source(
         "consumer.timeout.ms": str(options.timeout_ms),
     }
     config = ConsumerConfig.from_properties(settings)
+    require_zookeeper(config.zookeeper_connect)
     with open_store(config) as store:
         require_cluster(store, config.zookeeper_connect)
         nodes = GroupNodeAccess(store, config.group_id)
@@ -122,12 +134,14 @@ class _Connected(PerfSource):
     ) -> None:
         self._connector = connector
         self._topic = options.topic
+        self._from_latest = options.from_latest
         self.streams = [self._lists(stream, one_by_one=options.one_by_one) for stream in streams]
 
     def stop(self) -> None:
         self._connector.shutdown()
 
-    def check(self) -> None:
+    @contextmanager
+    def _client(self) -> Iterator[ClusterClient]:
         with ExitStack() as stack:
             config = self._connector.config
             store = stack.enter_context(open_store(config))
@@ -142,6 +156,27 @@ class _Connected(PerfSource):
             brokers = live_brokers(store, config.zookeeper_connect, config.security_protocol)
             client = client_of(dialer, brokers, _CHECK_MS)
             stack.callback(client.stop)
+            yield client
+
+    def whole(self) -> int | None:
+        if self._from_latest:
+            return None
+        with self._client() as client:
+            partitions = client.view([self._topic], timeout_ms=_CHECK_MS).partitions
+            tps = [
+                TopicPartition(self._topic, number) for number in partitions.get(self._topic, ())
+            ]
+            count = 0
+            for end, sign in ((EARLIEST, -1), (LATEST, 1)):
+                asked = client.list_offsets(dict.fromkeys(tps, end), timeout_ms=_CHECK_MS)
+                for found in asked.values():
+                    if isinstance(found, int):  # an error: what can be read is read
+                        return None
+                    count += sign * found.offset
+        return count if tps else None
+
+    def check(self) -> None:
+        with self._client() as client:
             view = client.view([self._topic], timeout_ms=_CHECK_MS)
             if self._topic not in view.partitions:
                 raise _no_topic(self._topic)
@@ -178,6 +213,7 @@ def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[
         **options.settings,
         "enable.auto.commit": "false",
     }
+    require_brokers(parse_bootstrap("--bootstrap-server", settings["bootstrap.servers"]))
     with ExitStack() as stack:
         first = stack.enter_context(KafkaConsumer(config=settings))
         numbers = sorted(first.partitions_for_topic(options.topic) or ())
@@ -208,6 +244,16 @@ class _Polled(PerfSource):
     def stop(self) -> None:
         for consumer in self._consumers:
             consumer.wakeup()
+
+    def whole(self) -> int | None:
+        if self._options.from_latest:
+            return None
+        count = 0
+        for consumer in self._consumers:
+            partitions = sorted(consumer.assignment())
+            ends, starts = consumer.end_offsets(partitions), consumer.beginning_offsets(partitions)
+            count += sum(ends[tp] - starts[tp] for tp in partitions)
+        return count
 
     def check(self) -> None:
         for consumer in self._consumers:

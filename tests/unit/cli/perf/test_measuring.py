@@ -169,3 +169,17 @@ def test_the_rate_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     assert second.rstrip() == "2 s: 1,000,001 messages, now 1 messages/s, 0.0 MB/s"
     assert len(first) == len(second) == len(blank)
     assert (blank.strip(), rest, file.getvalue()) == ("", "", "")
+
+
+def test_it_ends_with_what_was_there_at_the_begin() -> None:
+    """Though more comes all the time; with a limit of one's own it goes on to that."""
+
+    class Live(Endless):
+        def whole(self) -> int | None:
+            """See ``PerfSource``."""
+            return 10
+
+    found, _ = run(Live([FIVE, FIVE, None], [None]))
+    assert (found.end, found.message_count) == (End.ALL, 10)
+    found, _ = run(Live([FIVE, FIVE, FIVE]), messages=12)
+    assert (found.end, found.message_count) == (End.LIMIT, 12)
