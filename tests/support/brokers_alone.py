@@ -116,7 +116,7 @@ def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
             _number(cells["OFFSET"]),
             int(cells["LOG-END"]),
             _number(cells["LAG"]),
-            cells["OWNER"],
+            "-" if cells["OWNER"] == "nobody" else cells["OWNER"],
         )
         found[place.topic, place.partition] = place
     return found

@@ -106,11 +106,13 @@ def test_a_group(world: LagWorld, lines: Output) -> None:
         HEAD,
         f"g      t              0      40      100   60     12.3  {OWNER}",
         f"g      t              1       -      100    -        -  {OWNER}",
+        "zookeeper group g: 60 behind in 2 partitions, up to 12.3 s; 1 unknown",
     ]
     world.tree.commit("g", "t", 1, b"100")
     assert run("--group", "g", "--broker-info") == 0
     assert lines()[2:] == [
         f"g      t              1     100      100    0        0  {OWNER}",
+        "zookeeper group g: 60 behind in 2 partitions, up to 12.3 s",
         "BROKER INFO",
         "0 -> b0:9092",
         "1 -> b1:9092",
@@ -129,7 +131,7 @@ def test_several_groups(world: LagWorld, lines: Output) -> None:
     for name in ("h", "i"):
         world.tree.commit(name, "t", 0, b"90")
     assert run("--group", "h", "--group", "g", "--no-seconds") == 0
-    assert [line.split()[0] for line in lines()[1:]] == ["h", "g", "g"]
+    assert [line.split()[0] for line in lines()[1:]] == ["h", "g", "g", "zookeeper"]
     assert run("--group", "h", "--group", "nope", "--no-seconds") == 2
 
 
@@ -157,8 +159,9 @@ def test_some_topics(world: LagWorld, lines: Output) -> None:
     world.topic("u")
     assert run("--group", "g", "--topic", "u") == 0
     assert lines()[1:] == [
-        "g      u              0       -      100    -        -  -",
-        "g      u              1       -      100    -        -  -",
+        "g      u              0       -      100    -        -  nobody",
+        "g      u              1       -      100    -        -  nobody",
+        "zookeeper group g: lag unknown in 2 partitions; nobody owns 2",
     ]
     assert run("--group", "g", "--topic", "t,v") == 2
 
@@ -264,7 +267,7 @@ def test_watching(world: LagWorld, lines: Output) -> None:
     world.clock.step_ms = 1
     assert run("--group", "g", "--watch", "--interval", "0.1", "--count", "2") == 0
     reported = lines()
-    assert [reported.count(HEAD), reported[0][:3], len(reported)] == [2, "201", 8]
+    assert [reported.count(HEAD), reported[0][:3], len(reported)] == [2, "201", 10]
     # A place in a log is asked about once: what is there was written when it was.
     assert len(world.cluster.requested(ApiKey.FETCH)) == 1
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, counted, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
@@ -121,7 +121,7 @@ def with_times(
 
 
 def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
-    """Return the original checker's seven columns, and seconds."""
+    """Return the original checker's seven columns, seconds, and totals of groups."""
     cells = [
         [
             row.group.group_id,
@@ -131,11 +131,45 @@ def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
             row.partition.log_end,
             _lag_cell(row),
             seconds_text(row.time),
-            row.partition.owner,
+            _owner_cell(row),
         ]
         for row in rows
     ]
-    return table(_COLUMNS, cells, coloured=coloured) + "".join(_notes(rows))
+    parts = [table(_COLUMNS, cells, coloured=coloured), *_totals(rows), *_notes(rows)]
+    return "".join(parts)
+
+
+def _totals(rows: Iterable[LagRow]) -> Iterator[str]:
+    """Yield a line for each group with several partitions."""
+    for of_group in _by_group(rows).values():
+        if len(of_group) < 2:
+            continue
+        known = [row.records for row in of_group if row.records is not None]
+        times = [row.time for row in of_group if row.time is not None]
+        oldest = seconds_text(max(times, key=lambda time: time.ms)) if times else None
+        unowned = sum(row.partition.owner is None for row in of_group)
+        behind = f"{sum(known)} behind" if known else "lag unknown"
+        parts = [
+            f"{behind} in {counted(len(of_group), 'partition')}"
+            + (f", up to {oldest} s" if oldest and any(known) else ""),
+            *([f"{len(of_group) - len(known)} unknown"] if 0 < len(known) < len(of_group) else []),
+            *([f"nobody owns {unowned}"] if unowned and of_group[0].group.whole else []),
+        ]
+        yield printable(f"{of_group[0].group.key}: {'; '.join(parts)}") + "\n"
+
+
+def _by_group(rows: Iterable[LagRow]) -> dict[GroupKey, list[LagRow]]:
+    by_group: dict[GroupKey, list[LagRow]] = {}
+    for row in rows:
+        by_group.setdefault(row.group.key, []).append(row)
+    return by_group
+
+
+def _owner_cell(row: LagRow) -> Cell:
+    """Return the owner; where nobody is known to be one, that stands out."""
+    if row.partition.owner is None and row.group.whole:
+        return Painted("nobody", Colour.BAD)
+    return row.partition.owner
 
 
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
@@ -164,13 +198,10 @@ def seconds_text(time: TimeLag | None) -> str | None:
 
 def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, object]:
     """Return the rows as a JSON object, by group."""
-    by_group: dict[GroupKey, list[LagRow]] = {}
-    for row in rows:
-        by_group.setdefault(row.group.key, []).append(row)
     return {
         "taken_at": instant(snapshot.taken_ms),
         "zookeeper": snapshot.zookeeper,
-        "groups": [_group_json(of_group) for of_group in by_group.values()],
+        "groups": [_group_json(of_group) for of_group in _by_group(rows).values()],
         "failures": [
             {"part": failure.part, "reason": failure.reason, "since": instant(failure.since_ms)}
             for failure in snapshot.failures
