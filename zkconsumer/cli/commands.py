@@ -52,6 +52,7 @@ SECTIONS: Final = (
             Command("topics", "list and describe topics, their leaders and replicas"),
             Command("get-offset", "the offsets of a topic, by time", "get_offset"),
             Command("assign", "who would get what with more members or streams"),
+            Command("watch", "tell when a group gets into trouble and out of it: Slack, mail, ..."),
             Command("serve", "a web page of the whole cluster, and its metrics for Prometheus"),
         ),
     ),

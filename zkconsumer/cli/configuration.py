@@ -18,6 +18,10 @@ It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config
 
     [clusters.new]                          # one that has no ZooKeeper
     bootstrap-server = "kafka1:9092,kafka2:9092"
+
+    [notify.to.pager]                       # whom serve and watch tell; see docs/watch.md
+    type = "pagerduty"
+    routing-key-file = "/etc/zkconsumer/pagerduty"
 """
 
 import argparse
@@ -48,6 +52,7 @@ EVERYWHERE: Final = ("zookeeper", "bootstrap-server", "command-config", "timeout
 
 _CLUSTERS: Final = "clusters"
 _CLUSTER: Final = "cluster"
+_NOTIFY: Final = "notify"
 # Options that take a risk must be given each time.
 _NEVER: Final = frozenset(
     {"yes", "force", "fix", "help", "roll-back", "undo", "no-token", "delete"}
@@ -72,6 +77,7 @@ class Configuration:
         commands: the values of each command by its name; nested for its subcommands.
         clusters: values that replace ``everywhere``, by cluster name.
         cluster: the default of ``--cluster``.
+        notify: whom ``serve`` and ``watch`` tell of trouble; they read it.
     """
 
     name: str = ""
@@ -79,6 +85,7 @@ class Configuration:
     commands: Mapping[str, Table] = field(default_factory=dict)
     clusters: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
     cluster: str | None = None
+    notify: Table = field(default_factory=dict)
 
     def shared(self, cluster_name: str | None) -> Mapping[str, Scalar]:
         """Return the values for all commands, for a cluster.
@@ -158,7 +165,7 @@ def parse_configuration(text: str, name: str) -> Configuration:
     commands: dict[str, Table] = {}
     known = [command.name for command in every_command()]
     for key, value in table.items():
-        if key in {_CLUSTERS, _CLUSTER}:
+        if key in {_CLUSTERS, _CLUSTER, _NOTIFY}:
             continue
         if isinstance(value, dict):
             if key not in known:
@@ -172,6 +179,7 @@ def parse_configuration(text: str, name: str) -> Configuration:
         commands=commands,
         clusters=_clusters(table.get(_CLUSTERS, {}), name),
         cluster=_cluster(table.get(_CLUSTER), name),
+        notify=_notify(table.get(_NOTIFY, {}), name),
     )
 
 
@@ -191,6 +199,12 @@ def _cluster(value: object, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise ConfigError(f"{name}: cluster is the name of one of [clusters.NAME], not {value!r}")
+
+
+def _notify(value: object, name: str) -> Table:
+    if isinstance(value, dict):
+        return value
+    raise ConfigError(f"{name}: notify is a table: [notify]")
 
 
 def _shared_value(name: str, where: str, key: str, value: object) -> Scalar:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.cluster_arguments import add_abandoned_argument, add_cluster_arguments
+from zkconsumer.cli.notifying import notify_settings, notifying
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError
@@ -37,6 +38,7 @@ how far groups are behind, when they rebalanced and why, and what is wrong with 
 Prometheus scrapes (/metrics), JSON (/api/...) and a health check (/healthz).
 
 It only reads: nothing in ZooKeeper or on a broker is ever changed by it, and no group is joined.
+Whom [notify] of the configuration file names is told of groups in trouble (docs/watch.md).
 A cluster that goes away is waited for; what is shown meanwhile says how old it is.
 
   zkconsumer serve --zookeeper zk1:2181,zk2:2181/kafka
@@ -214,9 +216,11 @@ def _run(args: argparse.Namespace) -> int:
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
+    told = notify_settings()
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
         recorder = stack.enter_context(_recorder(args))
+        args.notifier = stack.enter_context(notifying(args, told)) if told.routes else None
         return _serve(args, bound, where, recorder, token, limits)
 
 
@@ -267,6 +271,8 @@ def _serve(
         build_app(site), events.close, limits=limits, trusted_proxies=args.trusted_proxy
     )
     recorder.start()
+    if args.notifier is not None:
+        watch.subscribe(args.notifier.take)
     watch.start()
     try:
         print(f"the page of {args.address} is at http://{where}/", flush=True)

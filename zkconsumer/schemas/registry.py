@@ -9,7 +9,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from zkconsumer.errors import ConnectFailed, SchemaError
-from zkconsumer.net.http_get import http_get
+from zkconsumer.net.http_request import http_request
 from zkconsumer.printable import printable
 from zkconsumer.schemas.definition import (
     MAX_REFERENCES,
@@ -136,7 +136,7 @@ class RegistryClient:
         while True:
             tried += 1
             try:
-                return http_get(
+                return http_request(
                     url,
                     headers=headers,
                     timeout_ms=settings.timeout_ms,

@@ -1,10 +1,9 @@
-"""Fetches one small document over HTTP, bounded in time and size; no redirect is followed.
+"""Sends one HTTP request; its response is bounded in time and size, no redirect is followed.
 
 The time is for all of it: a server that sends a byte now and then gains nothing by that.
 """
 
 import http.client
-import io
 import socket
 import ssl
 from collections.abc import Mapping
@@ -13,25 +12,28 @@ from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed
+from zkconsumer.net.deadline_socket import DeadlineSocket
 from zkconsumer.printable import printable
 
 _CHUNK_BYTES: Final = 64 << 10
 
 
-def http_get(
+def http_request(  # noqa: PLR0913 - one setting each, by name
     url: SplitResult,
     *,
     headers: Mapping[str, str],
+    body: bytes | None = None,
     timeout_ms: int,
     max_bytes: int,
     ssl_context: ssl.SSLContext | None = None,
     clock: Clock | None = None,
 ) -> tuple[int, bytes]:
-    """Send a GET request and read its response.
+    """Send a request and read its response.
 
     Args:
         url: of the scheme ``http`` or ``https``.
         headers: of the request.
+        body: what to POST; None: a GET.
         timeout_ms: for connecting, and again for everything after it.
         max_bytes: the most that a response's body may have.
         ssl_context: for ``https``; None: by the machine's authorities.
@@ -51,10 +53,11 @@ def http_get(
         raw = _connected(url, timeout_ms, ssl_context)
         try:
             connection = http.client.HTTPConnection(url.hostname or "", url.port)
-            bounded = _DeadlineSocket(raw, clock, clock.now_ms() + timeout_ms)
+            bounded = DeadlineSocket(raw, clock, clock.now_ms() + timeout_ms)
             connection.sock = cast("socket.socket", bounded)
             target = f"{url.path or '/'}{'?' + url.query if url.query else ''}"
-            connection.request("GET", target, headers=dict(headers))
+            method = "GET" if body is None else "POST"
+            connection.request(method, target, body, dict(headers))
             response = connection.getresponse()
             return response.status, _body(response, max_bytes)
         finally:
@@ -89,52 +92,3 @@ def _body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
     if response.length:
         raise http.client.IncompleteRead(bytes(data), response.length)
     return bytes(data)
-
-
-class _DeadlineSocket:
-    """What ``http.client`` needs of a socket; every operation ends at the deadline."""
-
-    def __init__(self, raw: socket.socket, clock: Clock, deadline_ms: int) -> None:
-        self._raw = raw
-        self._clock = clock
-        self._deadline_ms = deadline_ms
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        """See ``socket``: the response's bytes."""
-        del mode
-        return io.BufferedReader(_DeadlineReader(self))
-
-    def sendall(self, data: bytes) -> None:
-        """See ``socket``."""
-        self._bound()
-        self._raw.sendall(data)
-
-    def receive(self, buffer: "memoryview[int]") -> int:
-        """See ``socket.recv_into``."""
-        self._bound()
-        return self._raw.recv_into(buffer)
-
-    def close(self) -> None:
-        """Leave the socket open: whoever opened it closes it, after the response was read."""
-
-    def _bound(self) -> None:
-        left_ms = self._deadline_ms - self._clock.now_ms()
-        if left_ms <= 0:
-            raise TimeoutError("timed out")
-        self._raw.settimeout(left_ms / 1000)
-
-
-class _DeadlineReader(io.RawIOBase):
-    """The bytes that a socket receives."""
-
-    def __init__(self, source: _DeadlineSocket) -> None:
-        super().__init__()
-        self._source = source
-
-    def readable(self) -> bool:
-        """See ``RawIOBase``."""
-        return True
-
-    def readinto(self, buffer: "memoryview[int]") -> int:  # type: ignore[override] # as it is called
-        """See ``RawIOBase``."""
-        return self._source.receive(buffer)

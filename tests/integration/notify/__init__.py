@@ -1,0 +1,1 @@
+"""Notifications, to real receivers on this machine."""

@@ -1,0 +1,292 @@
+"""Messages to real receivers: HTTP, SMTP, a program."""
+
+import json
+import logging
+import re
+import socket
+import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
+
+from tests.support.alerting import message
+from tests.support.certificates import Certificates, certificates
+from tests.support.page_world import state_at
+from tests.support.waiting import wait_until
+from zkconsumer.notify.alerts import Timing
+from zkconsumer.notify.notifier import Notifier, Route
+from zkconsumer.notify.outbox import Policy, Status
+from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, NotSent, NotTaken
+from zkconsumer.notify.templates import Origin, as_json, as_slack
+from zkconsumer.scope import ThreadScope
+from zkconsumer.status.doctor.diagnosis import Severity
+
+__all__ = ["certificates"]
+
+ORIGIN = Origin(cluster="plant")
+
+
+class Receiver:
+    """An HTTP server: what it got, and what it answers.
+
+    Attributes:
+        got: path, headers and body of each request.
+        statuses: what it answers, one after the other; then 200.
+        port: where it listens.
+    """
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, dict[str, str], Any]] = []
+        self.statuses: list[int] = []
+        self.port = 0
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Run one."""
+    made = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            made.got.append((self.path, dict(self.headers), body))
+            self.send_response(made.statuses.pop(0) if made.statuses else 200)
+            self.end_headers()
+            self.wfile.write(b"said\n")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        made.port = server.server_address[1]
+        scope = ThreadScope("receiver")
+        scope.spawn("serve", lambda: server.serve_forever(0.02), stop=server.shutdown)
+        try:
+            yield made
+        finally:
+            assert scope.close(10_000) == []
+
+
+def http(port: int, timeout_ms: int = 5_000) -> HttpTarget:
+    """Return a target whose address and header are secrets."""
+    url = urlsplit(f"http://127.0.0.1:{port}/services/hidden?key=hidden")
+    return HttpTarget(
+        url=url, template=as_slack, authorization="Bearer hidden", timeout_ms=timeout_ms
+    )
+
+
+def test_http_posts_and_reads_the_answer(receiver: Receiver) -> None:
+    """2xx is good; what it refuses for good is told apart from what may pass."""
+    target = http(receiver.port)
+    target.send([message()], ORIGIN)
+    ((path, headers, body),) = receiver.got
+    assert path == "/services/hidden?key=hidden"
+    assert headers["Authorization"] == "Bearer hidden"
+    assert headers["Content-Type"] == "application/json"
+    assert "member-stale" in body["text"]
+    for status, error in ((400, NotTaken), (404, NotSent), (429, NotSent), (503, NotSent)):
+        receiver.statuses = [status]
+        with pytest.raises(error, match=f"answers {status}: said") as refused:
+            target.send([message()], ORIGIN)
+        assert "hidden" not in str(refused.value)
+
+
+def test_a_server_that_hangs_costs_its_time_out() -> None:
+    """It accepts, and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with pytest.raises(NotSent, match="timed out"):
+            http(server.getsockname()[1], 200).send([message()], ORIGIN)
+        mail = MailTarget(
+            host="127.0.0.1",
+            port=server.getsockname()[1],
+            sender="a@b.c",
+            receivers=("d@e.f",),
+            timeout_ms=200,
+        )
+        with pytest.raises(NotSent, match="timed out"):
+            mail.send([message()], ORIGIN)
+
+
+class Mailbox:
+    """What an SMTP server got."""
+
+    def __init__(self) -> None:
+        self.got: list[Any] = []
+
+    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802
+        """Take a mail."""
+        self.got.append(envelope)
+        return "250 taken"
+
+
+@contextmanager
+def mail_server(certificates: Certificates, **settings: Any) -> Iterator[tuple[Mailbox, int]]:
+    """Run one that wants STARTTLS and a log-in, unless told otherwise."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.broker)
+    box = Mailbox()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def logged_in(
+        _server: object, _session: object, _envelope: object, _how: str, data: Any
+    ) -> Any:
+        return AuthResult(success=data.password == b"hidden", handled=False)
+
+    controller = Controller(
+        box,
+        hostname="127.0.0.1",
+        port=port,
+        **{
+            "tls_context": context,
+            "require_starttls": True,
+            "auth_required": True,
+            "authenticator": logged_in,
+            **settings,
+        },
+    )
+    controller.start()
+    try:
+        yield box, port
+    finally:
+        controller.stop()
+
+
+def mail_to(port: int, certificates: Certificates, **settings: Any) -> MailTarget:
+    """Return a target that logs in."""
+    context = ssl.create_default_context(cafile=str(certificates.authority))
+    given = {"user": "kafka", "password": "hidden", "ssl_context": context, **settings}
+    return MailTarget(
+        host="localhost", port=port, sender="kafka@e.org", receivers=("ops@e.org",), **given
+    )
+
+
+def test_mail_is_sent_over_starttls_by_who_logs_in(certificates: Certificates) -> None:
+    """Who may not is told so, and is no secret given away."""
+    with mail_server(certificates) as (box, port):
+        mail_to(port, certificates).send([message(), message(Status.RESOLVED)], ORIGIN)
+        (envelope,) = box.got
+        text = envelope.content.decode()
+        assert envelope.rcpt_tos == ["ops@e.org"]
+        assert "Subject: [plant] ERROR zookeeper group settlement: member-stale" in text
+        assert "settlement_host7 is registered but gone" in text
+        assert "RESOLVED zookeeper group settlement" in text
+        with pytest.raises(NotSent, match="535") as refused:
+            mail_to(port, certificates, password="wr0ng").send([message()], ORIGIN)
+        assert "wr0ng" not in str(refused.value)
+        stranger = ssl.create_default_context(cafile=str(certificates.stranger))
+        with pytest.raises(NotSent, match="certificate verify failed"):
+            mail_to(port, certificates, ssl_context=stranger).send([message()], ORIGIN)
+        assert len(box.got) == 1
+
+
+def test_mail_is_sent_in_plain_text_where_that_is_wanted(certificates: Certificates) -> None:
+    """To a server of this machine, say."""
+    plain = {"tls_context": None, "require_starttls": False, "auth_required": False}
+    with mail_server(certificates, **plain) as (box, port):
+        mail_to(port, certificates, user=None, security="none").send([message()], ORIGIN)
+        assert len(box.got) == 1
+
+
+def test_a_server_that_goes_on_and_on_is_left() -> None:
+    """A response without an end takes neither time nor memory without an end."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk() -> None:
+            accepted, _ = server.accept()
+            with accepted:
+                try:
+                    while True:
+                        accepted.sendall(b"220-more\r\n" * 1_000)
+                except OSError:
+                    return
+
+        scope = ThreadScope("talker")
+        scope.spawn("talk", talk, stop=lambda: None)
+        target = MailTarget(
+            host="127.0.0.1", port=server.getsockname()[1], sender="a@b.c", receivers=("d@e.f",)
+        )
+        with pytest.raises(NotSent, match="too long"):
+            target.send([message()], ORIGIN)
+        assert scope.close(10_000) == []
+
+
+PROGRAM = """
+import json, os, sys
+facts = {name: value for name, value in os.environ.items() if name.startswith("ZKCONSUMER_")}
+with open(sys.argv[1], "a") as file:
+    print(json.dumps([facts, json.load(sys.stdin)]), file=file)
+"""
+
+
+def test_a_command_gets_facts_by_environment_and_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a shell, and without our own secrets."""
+    monkeypatch.setenv("ZKCONSUMER_TOKEN", "hidden")
+    file = tmp_path / "got; touch here"
+    target = CommandTarget(argv=(sys.executable, "-c", PROGRAM, str(file)))
+    target.send([message()], ORIGIN)
+    environment, facts = json.loads(file.read_text())
+    assert environment["ZKCONSUMER_GROUP"] == facts["group"] == "settlement"
+    assert environment["ZKCONSUMER_STATUS"] == facts["status"] == "firing"
+    assert facts["evidence"] == ["settlement_host7 is registered but gone"]
+    assert "ZKCONSUMER_TOKEN" not in environment
+
+
+def test_a_command_that_fails_hangs_or_is_not_there_is_told() -> None:
+    """It and its children are killed when their time is over."""
+    for argv, reason in (
+        ((sys.executable, "-c", "raise SystemExit(3)"), "ended with 3"),
+        (("sh", "-c", "sleep 100 & wait"), "took too long"),
+        (("/nowhere/program",), "No such file"),
+    ):
+        with pytest.raises(NotSent, match=reason):
+            CommandTarget(argv=argv, timeout_ms=2_000).send([message()], ORIGIN)
+
+
+def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    """States in, posts out; a receiver that fails is tried again; nothing secret in the log."""
+    receiver.statuses = [503]
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        url = urlsplit(f"http://127.0.0.1:{receiver.port}/x?key=hidden")
+        notifier = Notifier(
+            (
+                Route(name="away", target=http(hanging.getsockname()[1], 500)),
+                Route(
+                    name="there",
+                    target=HttpTarget(url=url, template=as_json),
+                    policy=Policy(severity=Severity.ERROR, silenced=(re.compile("bill.*"),)),
+                ),
+            ),
+            ORIGIN,
+            Timing(after_ms=0),
+        )
+        state = state_at()
+        with caplog.at_level(logging.DEBUG):
+            notifier.start()
+            notifier.take(state)
+            wait_until(lambda: receiver.got, what="the first try")
+
+            def tried_again() -> bool:
+                notifier.take(state)
+                return len(receiver.got) > 1
+
+            wait_until(tried_again, what="a second try")
+            assert notifier.close() == []
+    told = [one["group"] for one in receiver.got[1][2]["messages"]]
+    assert "fraud-scoring" in told
+    assert "billing" not in told
+    assert len(receiver.got) == 2
+    assert "trying again" in caplog.text
+    assert "hidden" not in caplog.text

@@ -1,0 +1,50 @@
+"""Troubles and messages for tests of notifications."""
+
+from zkconsumer.notify.alerts import Alert
+from zkconsumer.notify.outbox import Message, Status
+from zkconsumer.notify.troubles import Condition, Observation, Subject, Trouble
+from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.status.model import GroupKey, GroupKind
+
+SETTLEMENT = GroupKey(GroupKind.ZOOKEEPER, "settlement")
+WALL_MS = 1_795_167_660_000  # 2026-11-20 09:41 UTC
+
+
+def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> Trouble:
+    """Return a trouble."""
+    return Trouble(
+        severity=severity,
+        code="member-stale",
+        what=what,
+        evidence=("settlement_host7 is registered but gone",),
+        repair="Delete it.",
+        lag=42,
+    )
+
+
+def seen(
+    found: Trouble | None, subject: Subject = SETTLEMENT, *blind: str, gone: bool = False
+) -> Observation:
+    """Return what a state says that shows one subject."""
+    conditions = (
+        () if gone else (Condition(subject=subject, trouble=found, blind=frozenset(blind)),)
+    )
+    present = frozenset[Subject]() if gone else frozenset([subject])
+    return Observation(conditions=conditions, present=present, blind=frozenset(blind))
+
+
+def alert(
+    subject: Subject = SETTLEMENT, severity: Severity = Severity.ERROR, what: str = "It is stuck."
+) -> Alert:
+    """Return an alert that began five minutes ago."""
+    return Alert(
+        subject=subject,
+        severity=severity,
+        trouble=trouble(severity, what),
+        began_ms=WALL_MS - 300_000,
+    )
+
+
+def message(status: Status = Status.FIRING, told: Alert | None = None) -> Message:
+    """Return a message."""
+    return Message(status=status, alert=told or alert(), at_ms=WALL_MS)

@@ -1,0 +1,111 @@
+"""The messages as targets want them."""
+
+import json
+from email import message_from_bytes
+from email.policy import SMTP
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.alerting import SETTLEMENT, alert, message
+from zkconsumer.notify import templates
+from zkconsumer.notify.outbox import Status
+from zkconsumer.notify.templates import Origin
+from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.status.model import GroupKey, GroupKind
+
+ORIGIN = Origin(cluster="plant", page="https://kafka.example/page/")
+RESOLVED = message(Status.RESOLVED)
+
+
+def test_slack_gets_what_is_wrong_the_evidence_and_what_helps() -> None:
+    """A batch is one post."""
+    text = json.loads(templates.as_slack([message(), RESOLVED], ORIGIN))["text"]
+    assert text.split("\n") == [
+        "*plant*",
+        "",
+        ":red_circle: *ERROR zookeeper group settlement: member-stale*",
+        "It is stuck.",
+        "  - settlement_host7 is registered but gone",
+        "42 records behind",
+        "What helps: Delete it.",
+        "since 2026-11-20T09:36:00Z",
+        "https://kafka.example/page/groups/zookeeper/settlement",
+        "",
+        ":large_green_circle: *RESOLVED zookeeper group settlement: member-stale, after 5 min*",
+        "since 2026-11-20T09:36:00Z",
+        "https://kafka.example/page/groups/zookeeper/settlement",
+    ]
+
+
+def test_pagerduty_gets_one_incident_per_group() -> None:
+    """Trigger and resolve bear the same key."""
+    event = templates.pagerduty("key")
+    begin, end = (json.loads(event([one], ORIGIN)) for one in (message(), RESOLVED))
+    assert begin["event_action"] == "trigger"
+    assert begin["routing_key"] == "key"
+    assert begin["payload"]["severity"] == "error"
+    assert begin["payload"]["summary"].startswith("ERROR zookeeper group settlement: member-stale")
+    assert begin["payload"]["source"] == "plant"
+    assert end == {
+        "routing_key": "key",
+        "event_action": "resolve",
+        "dedup_key": begin["dedup_key"],
+    }
+
+
+def test_alertmanager_gets_labels_that_stay() -> None:
+    """Another severity, text or end is the same alert."""
+    worse = message(Status.WORSE, alert(severity=Severity.WARNING, what="Another."))
+    alerts = json.loads(templates.as_alertmanager([message(), worse, RESOLVED], ORIGIN))
+    assert [one["labels"] for one in alerts] == 3 * [
+        {
+            "alertname": "ZkconsumerTrouble",
+            "cluster": "plant",
+            "group": "settlement",
+            "kind": "zookeeper",
+        }
+    ]
+    assert [one["endsAt"] for one in alerts] == [
+        "2026-11-20T09:46:00Z",
+        "2026-11-20T09:46:00Z",
+        "2026-11-20T09:41:00Z",
+    ]
+
+
+def test_a_command_gets_facts_as_variables() -> None:
+    """What is unknown is empty."""
+    found = templates.variables(message(told=alert(None)), Origin(cluster="zk:2181"))
+    assert found["ZKCONSUMER_STATUS"] == "firing"
+    assert found["ZKCONSUMER_GROUP"] == ""
+    assert found["ZKCONSUMER_SEVERITY"] == "error"
+    assert found["ZKCONSUMER_URL"] == ""
+
+
+def test_long_ids_stay_apart() -> None:
+    """Where they are cut they end in a digest."""
+    keys = [GroupKey(GroupKind.ZOOKEEPER, "g" * 400 + end) for end in "ab"]
+    ids = {templates.alert_id(message(told=alert(key)), ORIGIN) for key in keys}
+    assert [len(one) for one in ids] == [250, 250]
+
+
+@given(st.text(max_size=40), st.text(max_size=200))
+def test_names_of_others_are_text_and_nothing_else(group_id: str, what: str) -> None:
+    """No header, mark-up, line or NUL of theirs gets into a message."""
+    told = message(told=alert(GroupKey(GroupKind.COORDINATOR, group_id), what=what))
+    origin = Origin(cluster=group_id)
+    mail = templates.mail([told], origin, sender="a@b.c", receivers=["d@e.f"])
+    read = message_from_bytes(mail.as_bytes(policy=SMTP), policy=SMTP)
+    assert read.keys() == mail.keys()
+    assert all("\0" not in value for value in templates.variables(told, origin).values())
+    text = json.loads(templates.as_slack([told], origin))["text"]
+    assert not {"<", ">", "`"} & set(text)
+    assert text.count("\n") <= 8
+    for body in (templates.as_json, templates.as_alertmanager, templates.pagerduty("k")):
+        assert json.loads(body([told], origin))
+
+
+def test_ids_name_the_subject() -> None:
+    """The cluster has one, too."""
+    assert templates.alert_id(message(), ORIGIN) == f"zkconsumer/plant/zookeeper/{SETTLEMENT[1]}"
+    assert templates.alert_id(message(told=alert(None)), ORIGIN) == "zkconsumer/plant/cluster"

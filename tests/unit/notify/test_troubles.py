@@ -1,0 +1,59 @@
+"""What a state says of its groups."""
+
+from dataclasses import replace
+
+from tests.support.page_world import BILLING, CHECKOUT, FRAUD, state_at
+from zkconsumer.notify.troubles import Condition, Observation, observe
+from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.status.model import GroupKey
+from zkconsumer.web.state import ClusterState
+
+
+def conditions(observation: Observation) -> dict[GroupKey | None, Condition]:
+    """Return them by subject."""
+    return {condition.subject: condition for condition in observation.conditions}
+
+
+def state() -> ClusterState:
+    """Return what the page's tests show, as a state of a full read."""
+    return replace(state_at(), problem=None, covered=None)
+
+
+def test_the_worst_finding_of_each_group_is_its_trouble() -> None:
+    """As the page and doctor judge it; notes are no trouble."""
+    shown = state()
+    found = conditions(observe(shown))
+    assert found.keys() == {None, *shown.snapshot.groups}
+    for key, condition in found.items():
+        bad = [one for one in shown.findings(key) if one.severity is not Severity.NOTE]
+        if bad:
+            assert condition.trouble is not None
+            assert condition.trouble.severity >= bad[0].severity
+    fraud = found[FRAUD].trouble
+    assert fraud is not None
+    assert fraud.severity is Severity.ERROR
+    assert fraud.lag == shown.lag(FRAUD).total
+    assert found[CHECKOUT].trouble is None
+
+
+def test_a_cluster_that_cant_be_read_says_so_and_nothing_of_its_groups() -> None:
+    """It is the cluster's trouble."""
+    found = observe(replace(state(), problem="no server answers"))
+    assert found.present is None
+    (only,) = found.conditions
+    assert only.subject is None
+    assert only.trouble is not None
+    assert only.trouble.what == "The cluster can't be read: no server answers"
+
+
+def test_before_the_first_read_nothing_is_wrong() -> None:
+    """It is being read."""
+    assert observe(replace(state(), problem="reading", number=0)).conditions == ()
+
+
+def test_a_look_at_one_group_says_nothing_of_others() -> None:
+    """They are as they were."""
+    found = observe(replace(state(), covered=frozenset([BILLING])))
+    assert found.conditions[0].subject == BILLING
+    assert len(found.conditions) == 1
+    assert FRAUD in (found.present or ())

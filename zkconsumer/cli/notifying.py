@@ -1,0 +1,46 @@
+"""The notifications of ``serve`` and ``watch``: their settings, and their life."""
+
+import argparse
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from zkconsumer.cli.configuration import find_file, read_configuration
+from zkconsumer.notify.alerts import Alert
+from zkconsumer.notify.notifier import Notifier
+from zkconsumer.notify.settings import NotifySettings, read_notify_settings
+from zkconsumer.notify.templates import Origin
+from zkconsumer.notify.troubles import Subject
+
+
+def notify_settings() -> NotifySettings:
+    """Return the settings of the configuration file.
+
+    Raises:
+        ConfigError: they are invalid.
+    """
+    file = find_file(os.environ, Path.home())
+    return read_notify_settings({} if file is None else read_configuration(file).notify)
+
+
+def origin_of(args: argparse.Namespace, settings: NotifySettings) -> Origin:
+    """Return where messages about the command's cluster come from."""
+    return Origin(cluster=args.cluster_name or args.address, page=settings.page)
+
+
+@contextmanager
+def notifying(
+    args: argparse.Namespace,
+    settings: NotifySettings,
+    on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
+) -> Iterator[Notifier]:
+    """Yield a running notifier; end it afterwards."""
+    notifier = Notifier(
+        settings.routes, origin_of(args, settings), settings.timing, on_alerts=on_alerts
+    )
+    notifier.start()
+    try:
+        yield notifier
+    finally:
+        notifier.close()

@@ -1,0 +1,174 @@
+"""``zkconsumer watch``: tells of groups that get into trouble and out of it."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Mapping
+
+from zkconsumer.cli.cluster_access import broker_settings, open_cluster
+from zkconsumer.cli.cluster_arguments import (
+    add_abandoned_argument,
+    add_cluster_arguments,
+    milliseconds,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.notifying import notify_settings, notifying, origin_of
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.without_zookeeper import address_of
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.notify.alerts import Alert
+from zkconsumer.notify.notifier import Route
+from zkconsumer.notify.outbox import Message, Outbox, Status
+from zkconsumer.notify.settings import NotifySettings
+from zkconsumer.notify.templates import Origin, instant, plain_text
+from zkconsumer.notify.troubles import Subject, Trouble
+from zkconsumer.printable import printable
+from zkconsumer.scope import Mailbox
+from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.web.watching import ClusterWatch, WatchSettings
+
+_DESCRIPTION = """\
+Watch a cluster and tell when a group gets into trouble, and when it is out of it: on the terminal,
+and to whom [notify] of the configuration file names: Slack, PagerDuty, Alertmanager, any address of
+HTTP, e-mail, a command. What counts as trouble is what doctor and the page say.
+
+  zkconsumer watch --zookeeper zk1:2181
+  zkconsumer --cluster plant watch
+  zkconsumer watch --zookeeper zk1:2181 --test          (send each target a message, and end)
+
+A trouble is told once when it has lasted, and once when it is over; a group that goes up and down
+is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads; nobody
+but the named targets hears of anything.
+"""
+_EPILOG = """\
+exit status: 0 it was asked to end (SIGTERM), or each target took the test; 1 it could not work, or
+a target did not take the test; 2 wrong usage, or settings that can't be used; 130 Ctrl-C"""
+_NAP_MS = 500
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "watch",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_cluster_arguments(parser)
+    add_abandoned_argument(parser)
+    parser.add_argument(
+        "--interval-ms",
+        type=milliseconds,
+        default=10_000,
+        metavar="MS",
+        help="how often the cluster is read (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--test", action="store_true", help="send a test message to each target, and end"
+    )
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Watch until a signal; return the exit status.
+
+    Raises:
+        ZkConsumerError: the watch died.
+    """
+    settings = notify_settings()
+    args.address = address_of(args, broker_settings(args))
+    if args.test:
+        return _test(settings, origin_of(args, settings))
+    return _watch(args, settings)
+
+
+def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
+    ended: Mailbox[BaseException | int] = Mailbox()
+    log = _AlertLog(origin_of(args, settings))
+    with notifying(args, settings, log.take) as notifier:
+        watch = ClusterWatch(
+            lambda: open_cluster(args, even_without=True),
+            WatchSettings(
+                zookeeper_connect=args.zookeeper or None,
+                bootstrap_servers=args.address,
+                interval_ms=args.interval_ms,
+            ),
+            on_change=lambda state, _rebalances: notifier.take(state),
+            on_death=ended.put,
+        )
+        told = ", ".join(route.name for route in settings.routes) or "nobody else"
+        print(f"watching {printable(args.address)}; told besides: {told}", flush=True)
+        watch.start()
+        try:
+            return _wait(ended)
+        finally:
+            watch.close()
+
+
+def _wait(ended: "Mailbox[BaseException | int]") -> int:
+    """Wait for SIGTERM, SIGHUP or the death of the watch; Ctrl-C raises."""
+    before = {
+        number: signal.signal(number, lambda _number, _frame: ended.put(0))
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        outcome = None
+        while outcome is None:
+            outcome = ended.get(_NAP_MS)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+class _AlertLog:
+    """Prints what changes, as a target that takes everything. Thread: one."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._outbox = Outbox()
+        self._clock = SystemClock()
+
+    def take(self, alerts: Mapping[Subject, Alert]) -> None:
+        """Print what is new since the last time."""
+        self._outbox.update(alerts)
+        now_ms = self._clock.now_ms()
+        while messages := self._outbox.due(now_ms, self._clock.wall_ms()):
+            for message in messages:
+                print(f"{instant(message.at_ms)} {plain_text(message, self._origin)}", flush=True)
+            self._outbox.delivered(messages, now_ms)
+
+
+def _test(settings: NotifySettings, origin: Origin) -> int:
+    if not settings.routes:
+        raise ConfigError("nobody is to be told: the configuration file has no [notify.to.NAME]")
+    results = [_tested(route, origin) for route in settings.routes]
+    return 0 if all(results) else 1
+
+
+def _tested(route: Route, origin: Origin) -> bool:
+    now_ms = SystemClock().wall_ms()
+    alert = Alert(
+        subject=None,
+        severity=Severity.WARNING,
+        trouble=Trouble(
+            severity=Severity.WARNING,
+            code="test",
+            what="This is a test: nothing is wrong. It is over at once.",
+        ),
+        began_ms=now_ms,
+    )
+    try:
+        for status in (Status.FIRING, Status.RESOLVED):
+            route.target.send((Message(status=status, alert=alert, at_ms=now_ms),), origin)
+    except ZkConsumerError as error:
+        print(f"{route.name}: {printable(str(error))}", file=sys.stderr)
+        return False
+    print(f"{route.name}: took it")
+    return True

@@ -1,0 +1,166 @@
+"""Tells the targets: one thread judges the states, and one for each target sends.
+
+Nothing waits for a target: neither the reader of the cluster, nor another target. All that is kept
+for one that is away is the difference to what it knows (``outbox``).
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.notify.alerts import Alert, Alerts, Timing
+from zkconsumer.notify.outbox import Message, Outbox, Policy
+from zkconsumer.notify.targets import NotSent, NotTaken, Target
+from zkconsumer.notify.templates import Origin
+from zkconsumer.notify.troubles import Observation, Subject, observe
+from zkconsumer.repeats import Repeats
+from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.web.state import ClusterState
+
+log = logging.getLogger(__name__)
+
+_CLOSE_MS: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """A target and what it wants to hear.
+
+    Attributes:
+        name: for the log.
+        target: who is told.
+        policy: of what, and when.
+    """
+
+    name: str
+    target: Target
+    policy: Policy = field(default_factory=Policy)
+
+
+class Notifier:
+    """Takes states, and tells targets. Thread: any.
+
+    Args:
+        routes: the targets.
+        origin: where messages come from.
+        timing: how long a trouble has to last.
+        on_alerts: called with the alerts there are after each state, on the judging thread.
+        clock: for durations and instants.
+    """
+
+    def __init__(
+        self,
+        routes: tuple[Route, ...],
+        origin: Origin,
+        timing: Timing | None = None,
+        *,
+        on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._alerts = Alerts(timing)
+        self._on_alerts = on_alerts
+        self._scope = ThreadScope("notify", clock=self._clock)
+        self._nudges: Mailbox[None] = Mailbox()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._observation: Callable[[], Observation] | None = None
+        self._senders = [_Sender(route, origin, self._clock) for route in routes]
+
+    def start(self) -> None:
+        """Start the threads."""
+        self._scope.spawn("judge", self._run, stop=self._request_stop)
+        for sender in self._senders:
+            self._scope.spawn(sender.name, sender.run, stop=sender.request_stop)
+
+    def take(self, state: ClusterState) -> None:
+        """Take a new state; never waits. If they come too fast, only the latest counts."""
+        with self._lock:
+            self._observation = lambda: observe(state)
+        self._nudges.put(None)
+
+    def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
+        """End. What could not be sent until now is logged, and lost. Idempotent."""
+        left = self._scope.close(timeout_ms)
+        for sender in self._senders:
+            sender.say_what_is_left()
+        return left
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._nudges.get()
+            with self._lock:
+                observation, self._observation = self._observation, None
+            if observation is None or self._stop.is_set():
+                continue
+            self._alerts.receive(observation(), self._clock.now_ms(), self._clock.wall_ms())
+            current = self._alerts.current()
+            self._on_alerts(current)
+            for sender in self._senders:
+                sender.take(current)
+
+    def _request_stop(self) -> None:
+        self._stop.set()
+        self._nudges.put(None)
+
+
+class _Sender:
+    """Sends to one target."""
+
+    def __init__(self, route: Route, origin: Origin, clock: Clock) -> None:
+        self.name = route.name
+        self._target = route.target
+        self._outbox = Outbox(route.policy)
+        self._origin = origin
+        self._clock = clock
+        self._repeats = Repeats(log, clock)
+        self._alerts: Mapping[Subject, Alert] = {}
+        self._nudges: Mailbox[None] = Mailbox()
+        self._stop = threading.Event()
+
+    def take(self, alerts: Mapping[Subject, Alert]) -> None:
+        """Take the alerts that there are now. Thread: any."""
+        self._alerts = alerts
+        self._nudges.put(None)
+
+    def request_stop(self) -> None:
+        """End after the message in hand. Thread: any."""
+        self._stop.set()
+        self._nudges.put(None)
+
+    def run(self) -> None:
+        """Send until the end."""
+        while not self._stop.is_set():
+            self._nudges.get()
+            self._nudges.drain()
+            self._outbox.update(self._alerts)
+            while not self._stop.is_set() and (messages := self._due()) and self._send(messages):
+                pass
+
+    def say_what_is_left(self) -> None:
+        """Log how many messages were not sent."""
+        left = self._outbox.pending(self._clock.now_ms())
+        if left:
+            log.warning("%s: %d messages were not sent before the end", self.name, left)
+
+    def _due(self) -> tuple[Message, ...]:
+        return self._outbox.due(self._clock.now_ms(), self._clock.wall_ms())
+
+    def _send(self, messages: tuple[Message, ...]) -> bool:
+        """Return whether to go on with what follows."""
+        about = f"notifying {self.name}"
+        try:
+            self._target.send(messages, self._origin)
+        except NotTaken as error:
+            log.warning("%s: refused for good: %s", about, error)
+        except NotSent as error:
+            self._repeats.happened(about, f"{about}: {error}; trying again")
+            self._outbox.failed(self._clock.now_ms())
+            return False
+        else:
+            self._repeats.works(about)
+        self._outbox.delivered(messages, self._clock.now_ms())
+        return True

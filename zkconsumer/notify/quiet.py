@@ -1,0 +1,34 @@
+"""Hours in which nobody is to be told anything. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietHours:
+    """A time of day, by the clocks on the walls of a zone.
+
+    Attributes:
+        begin: in minutes since midnight.
+        end: likewise; not later than ``begin``: on the next day. Equal: the whole day.
+        zone: whose clocks count; they may be put forward and back.
+        days: on which it begins, 0 is Monday.
+    """
+
+    begin: int
+    end: int
+    zone: tzinfo
+    days: frozenset[int] = frozenset(range(7))
+
+    def covers(self, wall_ms: int) -> bool:
+        """Return whether an instant lies within."""
+        local = datetime.fromtimestamp(wall_ms / 1000, self.zone)
+        minute = local.hour * 60 + local.minute
+        today = local.weekday() in self.days
+        if self.begin < self.end:
+            return today and self.begin <= minute < self.end
+        yesterday = (local.date() - timedelta(days=1)).weekday() in self.days
+        return (today and minute >= self.begin) or (yesterday and minute < self.end)

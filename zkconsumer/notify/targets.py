@@ -1,0 +1,234 @@
+"""What messages are sent through: HTTP, SMTP, a command. Each call is bounded in time.
+
+Errors and logs name a target by its host or program alone: addresses may hold secrets.
+"""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import smtplib
+import socket
+import ssl
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, cast
+from urllib.parse import SplitResult
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
+from zkconsumer.net.http_request import http_request
+from zkconsumer.notify.outbox import Message
+from zkconsumer.notify.templates import PREFIX, Origin, Template, facts, mail, variables
+from zkconsumer.printable import printable
+
+_RESPONSE_BYTES: Final = 64 << 10
+_REFUSED: Final = frozenset({400, 413, 422})
+"""The receiver will never take this message; all other errors may pass."""
+_SHOWN_CHARS: Final = 200
+
+
+class NotSent(ZkConsumerError):
+    """A message was not taken, and may be later."""
+
+
+class NotTaken(ZkConsumerError):
+    """A message was refused for good."""
+
+
+class Target(Protocol):
+    """Who is told."""
+
+    def send(self, messages: Sequence[Message], origin: Origin) -> None:
+        """Send messages. Blocks, for a bounded time.
+
+        Raises:
+            NotSent: try again later.
+            NotTaken: these messages will never be taken.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpTarget:
+    """Posts JSON to an address.
+
+    Attributes:
+        url: the address; may be a secret as a whole.
+        template: makes the body.
+        authorization: the header of that name, if any.
+        ssl_context: verifies the server; None: by the machine's authorities.
+        timeout_ms: for connecting, and again for all else.
+    """
+
+    url: SplitResult = field(repr=False)
+    template: Template = field(repr=False)
+    authorization: str | None = field(default=None, repr=False)
+    ssl_context: ssl.SSLContext | None = None
+    timeout_ms: int = 10_000
+
+    def send(self, messages: Sequence[Message], origin: Origin) -> None:
+        """See ``Target``."""
+        headers = {"Content-Type": "application/json", "Connection": "close"}
+        if self.authorization is not None:
+            headers["Authorization"] = self.authorization
+        where = f"{self.url.scheme}://{self.url.netloc.rpartition('@')[2]}"
+        try:
+            status, data = http_request(
+                self.url,
+                headers=headers,
+                body=self.template(messages, origin),
+                timeout_ms=self.timeout_ms,
+                max_bytes=_RESPONSE_BYTES,
+                ssl_context=self.ssl_context,
+            )
+        except (ZkConsumerError, ValueError) as error:
+            raise NotSent(str(error)) from None
+        if 200 <= status < 300:
+            return
+        said = printable(data[:_SHOWN_CHARS].decode("utf-8", "replace"))
+        refused = NotTaken if status in _REFUSED else NotSent
+        raise refused(f"{where} answers {status}: {said}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailTarget:
+    """Sends e-mail.
+
+    Attributes:
+        host: of the server.
+        port: of the server.
+        sender: the address that it comes from.
+        receivers: the addresses that it goes to.
+        security: ``starttls``, ``tls`` from the first byte on, or ``none``.
+        user: to log in with; None: nobody logs in.
+        password: of that user.
+        ssl_context: verifies the server.
+        timeout_ms: for connecting, and again for all else.
+        clock: for the time-out.
+    """
+
+    host: str
+    port: int
+    sender: str
+    receivers: tuple[str, ...]
+    security: str = "starttls"
+    user: str | None = None
+    password: str = field(default="", repr=False)
+    ssl_context: ssl.SSLContext | None = None
+    timeout_ms: int = 10_000
+    clock: Clock = field(default_factory=SystemClock)
+
+    def send(self, messages: Sequence[Message], origin: Origin) -> None:
+        """See ``Target``."""
+        email = mail(messages, origin, sender=self.sender, receivers=self.receivers)
+        try:
+            with self._connected() as server:
+                if self.security == "starttls":
+                    server.starttls(context=self.ssl_context or ssl.create_default_context())
+                if self.user is not None:
+                    server.login(self.user, self.password)
+                server.send_message(email, self.sender, list(self.receivers))
+        except smtplib.SMTPRecipientsRefused as error:
+            codes = sorted({code for code, _ in error.recipients.values()})
+            raise self._error(codes[0], f"no receiver is taken ({codes})") from None
+        except smtplib.SMTPResponseException as error:
+            said = printable(
+                bytes(cast("bytes", error.smtp_error))[:_SHOWN_CHARS].decode("utf-8", "replace")
+            )
+            # A refused log-in can be repaired at the server.
+            code = 0 if isinstance(error, smtplib.SMTPAuthenticationError) else error.smtp_code
+            raise self._error(code, f"{error.smtp_code} {said}") from None
+        except (OSError, ValueError) as error:
+            reason = printable(str(error))[:_SHOWN_CHARS] or type(error).__name__
+            raise self._error(0, reason) from None
+
+    def _connected(self) -> smtplib.SMTP:
+        deadline_ms = self.clock.now_ms() + 2 * self.timeout_ms
+        if self.security == "tls":
+            return _BoundedTls(self, deadline_ms, context=self.ssl_context)
+        return _Bounded(self, deadline_ms)
+
+    def _error(self, code: int, reason: str) -> ZkConsumerError:
+        kind = NotTaken if code >= 500 else NotSent
+        return kind(f"{self.host}:{self.port}: {reason}")
+
+
+class _Bounded(smtplib.SMTP):
+    """An SMTP connection that ends at a deadline, and takes no endless response."""
+
+    def __init__(self, target: MailTarget, deadline_ms: int, **given: Any) -> None:
+        self._clock = target.clock
+        self._deadline_ms = deadline_ms
+        name = socket.gethostname()  # not its full name, which DNS would be asked for
+        super().__init__(
+            target.host,
+            target.port,
+            name if "." in name else "[127.0.0.1]",
+            timeout=target.timeout_ms / 1000,
+            **given,
+        )
+
+    def getreply(self) -> tuple[int, bytes]:
+        """See ``smtplib.SMTP``."""
+        if self.file is None and self.sock is not None:
+            bounded = DeadlineSocket(self.sock, self._clock, self._deadline_ms)
+            self.file = io.BufferedReader(DeadlineReader(bounded, _RESPONSE_BYTES))
+        return super().getreply()
+
+
+class _BoundedTls(_Bounded, smtplib.SMTP_SSL):
+    """One that is encrypted from the first byte on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandTarget:
+    """Runs a program, without a shell, for each message.
+
+    Attributes:
+        argv: the program and its arguments; nothing of a message gets into them.
+        timeout_ms: after this long it and its children are killed.
+    """
+
+    argv: tuple[str, ...]
+    timeout_ms: int = 30_000
+
+    def send(self, messages: Sequence[Message], origin: Origin) -> None:
+        """See ``Target``."""
+        for message in messages:
+            self._run(
+                json.dumps(facts(message, origin)).encode() + b"\n",
+                {**_environment(), **variables(message, origin)},
+            )
+
+    def _run(self, data: bytes, environment: Mapping[str, str]) -> None:
+        try:
+            # Its own session: its children can be ended with it.
+            process = subprocess.Popen(  # noqa: S603 - the operator's own
+                self.argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise NotSent(f"{printable(self.argv[0])}: {error}") from None
+        with process:
+            try:
+                process.communicate(data, self.timeout_ms / 1000)
+            except subprocess.TimeoutExpired:
+                raise NotSent(f"{printable(self.argv[0])} took too long, and was killed") from None
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        if process.returncode:
+            raise NotSent(f"{printable(self.argv[0])} ended with {process.returncode}")
+
+
+def _environment() -> dict[str, str]:
+    """Return our own variables, but for those that hold secrets of ours."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}

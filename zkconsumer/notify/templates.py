@@ -1,0 +1,262 @@
+"""The messages, as each kind of target wants them. Pure.
+
+Names of groups, hosts and topics may be anything: nothing in them can begin a line, a header or a
+mark-up, and no message is longer than its target takes.
+
+Source: Slack's incoming webhooks, PagerDuty's Events API v2, Alertmanager's API v2.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+from hashlib import blake2b
+from typing import Final, TypeAlias
+from urllib.parse import quote
+
+from zkconsumer.notify.outbox import Message, Status
+from zkconsumer.printable import printable
+from zkconsumer.status.doctor.diagnosis import Severity, ago, counted
+
+PREFIX: Final = "ZKCONSUMER_"
+"""What the variables of a command begin with."""
+_VERSION: Final = 1
+_SHOWN: Final = 10
+_EVIDENCE: Final = 5
+_LINE_CHARS: Final = 300
+_SUMMARY_CHARS: Final = 1000
+_SUBJECT_CHARS: Final = 150
+_ID_CHARS: Final = 250
+_STANDS_MS: Final = 300_000
+"""How long Alertmanager keeps an alert of which it hears nothing more; its own default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where messages come from.
+
+    Attributes:
+        cluster: its name, or its address.
+        page: the address of the page, for links; None: no links.
+    """
+
+    cluster: str
+    page: str | None = None
+
+
+Template: TypeAlias = Callable[[Sequence[Message], Origin], bytes]
+
+
+def facts(message: Message, origin: Origin) -> dict[str, object]:
+    """Return a message as values for JSON; see ``docs/watch.md``."""
+    alert, trouble = message.alert, message.alert.trouble
+    subject = alert.subject
+    return {
+        "version": _VERSION,
+        "status": message.status.value,
+        "id": alert_id(message, origin),
+        "cluster": origin.cluster,
+        "group": None if subject is None else subject.group_id,
+        "kind": None if subject is None else subject.kind.value,
+        "severity": alert.severity.name.lower(),
+        "code": trouble.code,
+        "headline": headline(message),
+        "what": _line(trouble.what, _SUMMARY_CHARS),
+        "evidence": [_line(line) for line in trouble.evidence[:_EVIDENCE]],
+        "repair": _line(trouble.repair, _SUMMARY_CHARS),
+        "further_findings": trouble.further,
+        "lag": trouble.lag,
+        "began_at": instant(alert.began_ms),
+        "at": instant(message.at_ms),
+        "url": link(message, origin),
+    }
+
+
+def alert_id(message: Message, origin: Origin) -> str:
+    """Return what is the same for all messages about one subject of one cluster."""
+    subject = message.alert.subject
+    whose = "cluster" if subject is None else f"{subject.kind.value}/{subject.group_id}"
+    text = printable(f"zkconsumer/{origin.cluster}/{whose}")
+    if len(text) <= _ID_CHARS:
+        return text
+    return f"{text[: _ID_CHARS - 33]}/{blake2b(text.encode(), digest_size=16).hexdigest()}"
+
+
+def headline(message: Message) -> str:
+    """Return the message in one line."""
+    alert = message.alert
+    whose = "the cluster" if alert.subject is None else str(alert.subject)
+    lasted = ago(message.at_ms - alert.began_ms)
+    text = f"{whose}: {alert.trouble.code}"
+    match message.status:
+        case Status.RESOLVED:
+            return _line(f"RESOLVED {text}, after {lasted}", _SUBJECT_CHARS)
+        case Status.REMINDER:
+            return _line(f"{alert.severity.name} {text}, for {lasted} now", _SUBJECT_CHARS)
+        case Status.WORSE:
+            return _line(f"{alert.severity.name} {text}, worse than before", _SUBJECT_CHARS)
+        case Status.FIRING:
+            return _line(f"{alert.severity.name} {text}", _SUBJECT_CHARS)
+
+
+def link(message: Message, origin: Origin) -> str | None:
+    """Return the address of the subject's page."""
+    if origin.page is None:
+        return None
+    base, subject = origin.page.rstrip("/"), message.alert.subject
+    if subject is None:
+        return f"{base}/"
+    return f"{base}/groups/{subject.kind.value}/{quote(subject.group_id, safe='')}"
+
+
+def plain_text(message: Message, origin: Origin) -> str:
+    """Return the message in some lines, for people."""
+    trouble, address = message.alert.trouble, link(message, origin)
+    lines = [headline(message)]
+    if message.status is not Status.RESOLVED:
+        lines.append(_line(trouble.what, _SUMMARY_CHARS))
+        lines += [f"  - {_line(line)}" for line in trouble.evidence[:_EVIDENCE]]
+        if trouble.lag is not None:
+            lines.append(f"{counted(trouble.lag, 'record')} behind")
+        if trouble.repair:
+            lines.append(_line(f"What helps: {trouble.repair}", _SUMMARY_CHARS))
+        if trouble.further:
+            lines.append(f"{counted(trouble.further, 'further finding')}")
+    lines.append(f"since {instant(message.alert.began_ms)}")
+    return "\n".join([*lines, *([address] if address else [])])
+
+
+def as_json(messages: Sequence[Message], origin: Origin) -> bytes:
+    """Return the body for a target that has no format of its own."""
+    return _dumped({"version": _VERSION, "messages": [facts(one, origin) for one in messages]})
+
+
+def as_slack(messages: Sequence[Message], origin: Origin) -> bytes:
+    """Return the body for an incoming webhook of Slack, or of those who copied it."""
+    texts = [_slack_text(message, origin) for message in messages[:_SHOWN]]
+    if len(messages) > _SHOWN:
+        texts += [_escaped(headline(message)) for message in messages[_SHOWN:]]
+    return _dumped({"text": "\n\n".join([f"*{_escaped(_line(origin.cluster))}*", *texts])})
+
+
+def _slack_text(message: Message, origin: Origin) -> str:
+    first, *rest = _escaped(plain_text(message, origin)).split("\n")
+    sign = {Severity.ERROR: ":red_circle:", Severity.WARNING: ":large_yellow_circle:"}
+    is_over = message.status is Status.RESOLVED
+    shown = ":large_green_circle:" if is_over else sign[message.alert.severity]
+    return "\n".join([f"{shown} *{first}*", *rest])
+
+
+def _escaped(text: str) -> str:
+    """Escape what Slack takes for mark-up: links, mentions, code."""
+    for mark, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("`", "'")):
+        text = text.replace(mark, instead)
+    return text
+
+
+def pagerduty(routing_key: str) -> Template:
+    """Return the template of an event for PagerDuty; it takes one message."""
+
+    def event(messages: Sequence[Message], origin: Origin) -> bytes:
+        (message,) = messages
+        body: dict[str, object] = {
+            "routing_key": routing_key,
+            "event_action": "resolve" if message.status is Status.RESOLVED else "trigger",
+            "dedup_key": alert_id(message, origin),
+        }
+        if message.status is not Status.RESOLVED:
+            body["payload"] = _pagerduty_payload(message, origin)
+            address = link(message, origin)
+            if address is not None:
+                body["links"] = [{"href": address, "text": "the page of the group"}]
+        return _dumped(body)
+
+    return event
+
+
+def _pagerduty_payload(message: Message, origin: Origin) -> dict[str, object]:
+    alert = message.alert
+    summary = f"{headline(message)}: {alert.trouble.what}"
+    return {
+        "summary": _line(summary, _SUMMARY_CHARS),
+        "source": _line(origin.cluster, _SUBJECT_CHARS),
+        "severity": "error" if alert.severity is Severity.ERROR else "warning",
+        "timestamp": instant(alert.began_ms),
+        "component": "the cluster" if alert.subject is None else _line(alert.subject.group_id),
+        "class": alert.trouble.code,
+        "custom_details": facts(message, origin),
+    }
+
+
+def as_alertmanager(messages: Sequence[Message], origin: Origin) -> bytes:
+    """Return the body for Alertmanager: alerts that end by themselves unless they are repeated."""
+    return _dumped([_alertmanager_alert(message, origin) for message in messages])
+
+
+def _alertmanager_alert(message: Message, origin: Origin) -> dict[str, object]:
+    alert = message.alert
+    ends_ms = message.at_ms + (0 if message.status is Status.RESOLVED else _STANDS_MS)
+    subject = alert.subject
+    # No label that changes while the trouble lasts: another set of labels is another alert.
+    labels = {
+        "alertname": "ZkconsumerTrouble",
+        "cluster": _line(origin.cluster),
+        "group": "" if subject is None else _line(subject.group_id),
+        "kind": "cluster" if subject is None else subject.kind.value,
+    }
+    return {
+        "labels": {name: value for name, value in labels.items() if value},
+        "annotations": {
+            "summary": headline(message),
+            "severity": alert.severity.name.lower(),
+            "code": alert.trouble.code,
+            "description": _line(alert.trouble.what, _SUMMARY_CHARS),
+            "repair": _line(alert.trouble.repair, _SUMMARY_CHARS),
+        },
+        "startsAt": instant(alert.began_ms),
+        "endsAt": instant(ends_ms),
+        "generatorURL": link(message, origin) or "",
+    }
+
+
+def mail(
+    messages: Sequence[Message], origin: Origin, *, sender: str, receivers: Sequence[str]
+) -> EmailMessage:
+    """Return the e-mail."""
+    subject = headline(messages[0])
+    if len(messages) > 1:
+        subject = f"{subject}, and {len(messages) - 1} more"
+    email = EmailMessage()
+    email["From"] = sender
+    email["To"] = ", ".join(receivers)
+    email["Subject"] = _line(f"[{origin.cluster}] {subject}", 2 * _SUBJECT_CHARS)
+    email["Date"] = format_datetime(datetime.fromtimestamp(messages[0].at_ms / 1000, UTC))
+    # Nobody's holiday is to answer it (RFC 3834).
+    email["Auto-Submitted"] = "auto-generated"
+    email.set_content("\n\n".join(plain_text(message, origin) for message in messages) + "\n")
+    return email
+
+
+def variables(message: Message, origin: Origin) -> Mapping[str, str]:
+    """Return the facts as variables for a command; what is unknown is the empty text."""
+    return {
+        PREFIX + name.upper(): "" if value is None else printable(str(value))
+        for name, value in facts(message, origin).items()
+        if not isinstance(value, list)
+    }
+
+
+def instant(at_ms: int) -> str:
+    """Return an instant in UTC, with its zone."""
+    return datetime.fromtimestamp(at_ms // 1000, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _line(text: str, limit: int = _LINE_CHARS) -> str:
+    text = printable(text)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _dumped(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=True).encode()
