@@ -15,6 +15,7 @@ from zkconsumer.cli.cluster_arguments import (
 from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
+from zkconsumer.cli.doctor.ready import show_readiness
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.output import show
@@ -26,6 +27,7 @@ from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import about
+from zkconsumer.status.doctor.readiness import NEXT
 from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_the_dead, suspicions
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
@@ -43,6 +45,7 @@ nobody moves, brokers and partitions that are away, and clocks that differ.
   zkconsumer doctor --zookeeper zk1:2181
   zkconsumer doctor --zookeeper zk1:2181 --group loader --fix
   zkconsumer doctor --bootstrap-server kafka1:9092             (without a ZooKeeper)
+  zkconsumer doctor --zookeeper zk1:2181 --ready-for 4.0       (what it takes to leave)
 
 Where a group could be stuck, or could just be sharing out, it looks a second time, and says so.
 It never writes without --fix, and then only to ZooKeeper: each repair is shown and asked about, is
@@ -83,6 +86,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "ZooKeeper tells (default: found out, where it shows)",
     )
     _add_snapshot_options(parser)
+    _add_readiness_options(parser)
     repairs = parser.add_argument_group("repairs")
     repairs.add_argument(
         "--fix", action="store_true", help="offer to do what can be done, one after the other"
@@ -119,6 +123,22 @@ def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_readiness_options(parser: argparse.ArgumentParser) -> None:
+    ready = parser.add_argument_group("leaving this release")
+    ready.add_argument(
+        "--ready-for",
+        choices=list(NEXT),
+        metavar="RELEASE",
+        help="say what stands in the way of this release of Kafka, 3.9 or 4.0, and the steps there",
+    )
+    ready.add_argument(
+        "--broker-properties",
+        metavar="FILE",
+        help="with --ready-for: the server.properties of a broker, to look for settings that are "
+        "gone",
+    )
+
+
 @refusing
 def run(args: argparse.Namespace) -> int:
     """Diagnose and print; return the exit status.
@@ -133,6 +153,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--yes goes with --fix or --undo: nothing is written without them")
     if args.fix and not (args.yes or (sys.stdin is not None and sys.stdin.isatty())):
         raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
+    if args.ready_for is not None:
+        return _ready(args)
     if args.fix:
         _require_zookeeper(args, "--fix")
     with open_cluster(args, even_without=True) as access:
@@ -143,6 +165,13 @@ def run(args: argparse.Namespace) -> int:
     if treated.failed:
         return 1
     return _BAD if treated.left(report.findings) else 0
+
+
+def _ready(args: argparse.Namespace) -> int:
+    if args.fix or args.group:
+        raise ConfigError("--ready-for looks at the whole cluster, and repairs nothing")
+    with open_cluster(args, even_without=True) as access:
+        return show_readiness(args, access)
 
 
 def _undo(args: argparse.Namespace) -> int:

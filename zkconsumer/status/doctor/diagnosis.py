@@ -75,6 +75,14 @@ class Code(StrEnum):
     GROUP_ABANDONED = "group-abandoned"
     COORDINATOR_MISSING = "coordinator-missing"
     REBALANCE_ENDLESS = "rebalance-endless"
+    # readiness for another release
+    READY_ZOOKEEPER_GROUPS = "ready-zookeeper-groups"
+    READY_ABANDONED_GROUPS = "ready-abandoned-groups"
+    READY_BROKERS = "ready-brokers"
+    READY_MESSAGE_FORMATS = "ready-message-formats"
+    READY_SETTINGS = "ready-settings"
+    READY_CLIENTS = "ready-clients"
+    READY_NOT_SEEN = "ready-not-seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

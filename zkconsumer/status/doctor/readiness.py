@@ -1,0 +1,319 @@
+"""What stands in the way of another release of Kafka, and the order of the steps there. Pure.
+
+The one rule: what was not seen is said, and is never taken for well. Brokers tell neither which
+versions their clients ask in nor what stands in their server.properties.
+
+Source: KIP-896, KIP-724, KIP-1041; Kafka's upgrade notes for 3.0, 3.9 and 4.0.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
+from zkconsumer.wire.releases import Release
+
+NEXT: Final[Mapping[str, Release]] = {"3.9": (3, 9), "4.0": (4, 0)}
+"""The releases that can be asked about."""
+_BRIDGE: Final[Release] = (3, 3)
+"""The first that 4.0 can follow in place, without a ZooKeeper."""
+_BATCHES: Final = 2
+"""The magic of record batches."""
+_TOPIC_SETTINGS: Final = {
+    "message.format.version": "3.9 ignores it, 4.0 has no such setting",
+    "message.timestamp.difference.max.ms": "4.0 has message.timestamp.before.max.ms and "
+    "message.timestamp.after.max.ms",
+}
+_GONE_IN_3: Final = {
+    "host.name": "listeners",
+    "port": "listeners",
+    "advertised.host.name": "advertised.listeners",
+    "advertised.port": "advertised.listeners",
+    "quota.producer.default": "kafka-configs",
+    "quota.consumer.default": "kafka-configs",
+}
+_GONE_IN_4: Final = {
+    "inter.broker.protocol.version": "metadata.version, by kafka-features",
+    "log.message.format.version": "nothing: format 2 alone is written",
+    "log.message.timestamp.difference.max.ms": "log.message.timestamp.before.max.ms and .after.",
+    "control.plane.listener.name": "the controllers' own listeners",
+    "broker.id.generation.enable": "node.id",
+    "reserved.broker.max.id": "node.id",
+    "delegation.token.master.key": "delegation.token.secret.key",
+    "offsets.commit.required.acks": "nothing: all replicas in sync",
+    "auto.include.jmx.reporter": "metric.reporters",
+}
+_GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessFacts:
+    """What a snapshot does not hold.
+
+    Attributes:
+        releases: of the brokers by id, inferred from what they serve; those missing are unknown.
+        formats: the oldest format in the log of each topic, as magic; those missing are unknown,
+            or empty.
+        settings: of a broker's server.properties; None: nobody gave one.
+    """
+
+    releases: Mapping[int, Release] = field(default_factory=dict)
+    formats: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, str] | None = None
+
+
+def examine_readiness(
+    snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str
+) -> tuple[Diagnosis, ...]:
+    """Return what stands in the way, the worst first.
+
+    Args:
+        snapshot: the cluster and its groups.
+        facts: what else was read.
+        wanted: one of ``NEXT``.
+    """
+    target = NEXT[wanted]
+    found = [
+        *_groups(snapshot, target),
+        *_brokers(snapshot, facts, target),
+        *_formats(facts, target),
+        *_topic_settings(snapshot, target),
+        *_broker_settings(facts, target),
+        *_clients(snapshot, facts, target),
+        *_unseen(snapshot, facts),
+    ]
+    return tuple(sorted(found, key=lambda finding: -finding.severity))
+
+
+def steps(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[str, ...]:
+    """Return what to do, in order."""
+    if not _may_follow_in_place(snapshot, facts, NEXT[wanted]):
+        return (
+            f"Set up the new cluster ({wanted} or later, KRaft) beside this one. Make its topics, "
+            "or let the mirror make them (--create-topics).",
+            "Mirror: zkconsumer mirror --offsets-file FILE, from the oldest messages on, and leave "
+            "it running until the end. Producers and consumers go on here.",
+            "Bring every client to a release that the new cluster takes: Java 2.1 or later.",
+            "Migrate groups, one after the other: stop its members, let the mirror pass what they "
+            "have committed, set the group in the new cluster to the same messages "
+            "(FILE tells which offsets they have there), start the new members there.",
+            "Verify: zkconsumer mirror verify --offsets-file FILE counts every message.",
+            "Switch the producers, wait until the mirror has copied the rest, verify again, and "
+            "turn this cluster off.",
+        )
+    return (
+        "Bring every client to a release that the new brokers take: Java 2.1 or later.",
+        "Migrate ZooKeeper groups to coordinators: zkconsumer offsets migrate --from zookeeper "
+        "--to kafka, group by group, with their members stopped.",
+        "Verify: zkconsumer doctor, and zkconsumer lag for each group.",
+        f"Upgrade broker by broker to {wanted}, then switch the version that they speak "
+        "(inter.broker.protocol.version, or kafka-features).",
+    )
+
+
+def _may_follow_in_place(snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release) -> bool:
+    if target < (4, 0):
+        return all(release >= (0, 8, 2) for release in facts.releases.values())
+    return snapshot.zookeeper == "none" and all(
+        facts.releases.get(broker.broker.id, ()) >= _BRIDGE for broker in snapshot.brokers
+    )
+
+
+def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
+    groups = [
+        group for _, group in sorted(snapshot.groups.items()) if group.kind is GroupKind.ZOOKEEPER
+    ]
+    used = [group for group in groups if group.state is not GroupState.ABANDONED]
+    if used:
+        is_final = target >= (4, 0)
+        yield Diagnosis(
+            code=Code.READY_ZOOKEEPER_GROUPS,
+            severity=Severity.ERROR if is_final else Severity.WARNING,
+            what=(
+                f"{counted(len(used), 'group')} meet in ZooKeeper. "
+                + (
+                    "Kafka 4 has none, and refuses what their members ask brokers in."
+                    if is_final
+                    else "3.9 still serves them while it keeps its ZooKeeper; nothing later does."
+                )
+            ),
+            evidence=some(
+                [
+                    f"{group.group_id}: {group.state}, {counted(len(group.members), 'member')}"
+                    for group in used
+                ]
+            ),
+            repair=(
+                "Rewrite their programs against a coordinator's group, and carry their offsets: "
+                "docs/migrating-to-a-coordinator-group.md."
+            ),
+        )
+    if len(groups) > len(used):
+        left = [group.group_id for group in groups if group not in used]
+        yield Diagnosis(
+            code=Code.READY_ABANDONED_GROUPS,
+            severity=Severity.NOTE,
+            what=f"{counted(len(left), 'group')} in ZooKeeper seem abandoned: nothing to migrate.",
+            evidence=(names(left, 20),),
+            repair="See that nobody starts them again; zkconsumer groups delete removes them.",
+        )
+
+
+def _brokers(
+    snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
+) -> Iterator[Diagnosis]:
+    old = {at: release for at, release in sorted(facts.releases.items()) if release < target}
+    lines = [f"broker {at}: {release_text(release)}" for at, release in old.items()]
+    if old and not _may_follow_in_place(snapshot, facts, target):
+        too_old = min(old.values()) < _BRIDGE
+        yield Diagnosis(
+            code=Code.READY_BROKERS,
+            severity=Severity.ERROR,
+            what=(
+                f"{counted(len(old), 'broker')} can't be upgraded to {release_text(target)} in "
+                "place: "
+                + ("the release is too old." if too_old else "the cluster has a ZooKeeper.")
+            ),
+            evidence=some(lines),
+            repair=("Mirror to a new cluster; or upgrade to 3.9 first, and migrate that to KRaft."),
+        )
+    elif old:
+        yield Diagnosis(
+            code=Code.READY_BROKERS,
+            severity=Severity.NOTE,
+            what=f"{counted(len(old), 'broker')} can be upgraded one after the other.",
+            evidence=some(lines),
+            repair=(
+                "Name the release that they speak now (inter.broker.protocol.version) before the "
+                "first one, and raise it after the last one. "
+                "Releases are inferred from what brokers serve, and can be a little newer."
+            ),
+        )
+
+
+def release_text(release: Release) -> str:
+    """Return a release as people write it."""
+    return ".".join(map(str, release))
+
+
+def _formats(facts: ReadinessFacts, target: Release) -> Iterator[Diagnosis]:
+    old = {topic: magic for topic, magic in sorted(facts.formats.items()) if magic < _BATCHES}
+    if old:
+        yield Diagnosis(
+            code=Code.READY_MESSAGE_FORMATS,
+            severity=Severity.WARNING if target >= (4, 0) else Severity.NOTE,
+            what=(
+                f"{counted(len(old), 'topic')} hold messages in old formats. Kafka 4 writes format "
+                "2 alone, and converts nothing for old clients."
+            ),
+            evidence=some([f"{topic}: format {magic}" for topic, magic in old.items()]),
+            repair=(
+                "A mirror writes them anew in format 2. In place, they go with their retention; "
+                "compacted topics keep them until they are compacted again."
+            ),
+        )
+
+
+def _topic_settings(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
+    lines = [
+        f"{topic.name}: {name}={topic.config[name]}: {instead}"
+        for topic in snapshot.topics
+        for name, instead in _TOPIC_SETTINGS.items()
+        if topic.config is not None and name in topic.config
+    ]
+    if lines:
+        yield _settings_gone(lines, "topics", target)
+
+
+def _broker_settings(facts: ReadinessFacts, target: Release) -> Iterator[Diagnosis]:
+    gone = _GONE_IN_3 | (_GONE_IN_4 if target >= (4, 0) else {})
+    prefixes = _GONE_PREFIXES if target >= (4, 0) else ()
+    lines = [
+        f"{name}: {f'instead of it: {gone[name]}' if name in gone else 'goes with ZooKeeper'}"
+        for name in sorted(facts.settings or {})
+        if name in gone or name.startswith(prefixes)
+    ]
+    if lines:
+        yield _settings_gone(lines, "server.properties", target)
+
+
+def _settings_gone(lines: list[str], where: str, target: Release) -> Diagnosis:
+    return Diagnosis(
+        code=Code.READY_SETTINGS,
+        severity=Severity.WARNING,
+        what=(
+            f"{counted(len(lines), 'setting')} of {where} will be gone in {release_text(target)}, "
+            "or without effect."
+        ),
+        evidence=some(lines),
+        repair="Take them out, and put in what replaces them.",
+    )
+
+
+def _clients(
+    snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
+) -> Iterator[Diagnosis]:
+    known = facts.releases.values()
+    if target < (4, 0) or (known and min(known) >= target):
+        return
+    clients = sorted(
+        {
+            f"{group.group_id}: client {member.client_id or '?'} at {member.host or '?'}"
+            for group in snapshot.groups.values()
+            if group.kind is GroupKind.COORDINATOR
+            for member in group.members
+        }
+    )
+    jmx = [
+        f"JMX of broker {broker.broker.id}: {broker.broker.host}:{broker.jmx_port}"
+        for broker in snapshot.brokers
+        if broker.jmx_port is not None and broker.jmx_port > 0
+    ]
+    yield Diagnosis(
+        code=Code.READY_CLIENTS,
+        severity=Severity.WARNING,
+        what=(
+            "Which versions clients ask in was not seen: brokers tell that to nobody over Kafka's "
+            "protocol. Kafka 4 refuses Produce before 3, Fetch before 4 and others as old: those "
+            "of Java clients before 2.1, and of all that meet in ZooKeeper."
+        ),
+        evidence=some([*clients, *jmx]),
+        repair=(
+            "Look at each program's client library. Late brokers of 3.x count such requests: "
+            "kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec (JMX); older ones "
+            "write them down with kafka.request.logger at DEBUG."
+        ),
+    )
+
+
+def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagnosis]:
+    lines = [f"{failure.part}: {failure.reason}" for failure in snapshot.failures]
+    lines += [
+        f"broker {broker.broker.id}: its release"
+        for broker in snapshot.brokers
+        if broker.broker.id not in facts.releases
+    ]
+    if snapshot.zookeeper == "unknown":
+        lines.append("groups and settings of topics in ZooKeeper: give --zookeeper")
+    severity = Severity.WARNING if lines else Severity.NOTE
+    holding = {
+        topic.name
+        for topic in snapshot.topics
+        for partition in topic.partitions
+        if partition.log_end is None or partition.log_end != partition.log_start
+    }
+    unread = sorted(holding - facts.formats.keys())
+    if unread:
+        lines.append(f"the format of the messages of {names(unread)}")
+        severity = Severity.WARNING
+    if facts.settings is None:
+        lines.append("settings of brokers: give --broker-properties FILE (server.properties)")
+    if lines:
+        yield Diagnosis(
+            code=Code.READY_NOT_SEEN,
+            severity=severity,
+            what="Some of it was not seen. What is not said about it is not well, but unknown.",
+            evidence=some(lines),
+            repair="Give what is missing, and run this again.",
+        )

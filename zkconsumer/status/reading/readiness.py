@@ -1,0 +1,124 @@
+"""Reads what readiness asks of brokers: their releases, and the formats of their logs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.status.doctor.readiness import ReadinessFacts
+from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME, FetchPartition, FetchRequest, FetchTopic
+from zkconsumer.wire.releases import Release
+
+_MAGIC_AT: Final = 16
+"""Of an entry, in all formats: after offset, size, and checksum or leader epoch."""
+_BYTES: Final = 1 << 12
+_AT_ONCE: Final = 100
+_CLOSE_MS: Final = 1_000
+
+_Found = tuple[Release | None, dict[str, int]]
+
+
+def read_readiness(
+    snapshot: ClusterSnapshot,
+    view: ClusterView,
+    dialer: BrokerDialer,
+    *,
+    timeout_ms: int,
+    clock: Clock,
+    settings: Mapping[str, str] | None = None,
+) -> ReadinessFacts:
+    """Ask every broker once, all at the same time.
+
+    Args:
+        snapshot: tells where logs begin.
+        view: the brokers and leaders.
+        dialer: connects to them; the caller stops it.
+        timeout_ms: time limit of the whole.
+        clock: for that.
+        settings: of a broker's server.properties, if given.
+
+    Returns:
+        What brokers told in time.
+    """
+    deadline = Deadline(clock, timeout_ms)
+    lookups = {
+        broker: _lookup(part, deadline) for broker, part in _beginnings(snapshot, view).items()
+    }
+    brokers = BrokerRound(dialer, clock)
+    try:
+        responses = brokers.request(lookups, deadline)
+    finally:
+        brokers.close(_CLOSE_MS)
+    releases: dict[int, Release] = {}
+    formats: dict[str, int] = {}
+    for broker, response in responses.items():
+        if isinstance(response, Unanswered):
+            continue
+        release, magics = response
+        if release is not None:
+            releases[broker.id] = release
+        for name, magic in magics.items():
+            formats[name] = min(magic, formats.get(name, magic))
+    return ReadinessFacts(releases=releases, formats=formats, settings=settings)
+
+
+def _beginnings(
+    snapshot: ClusterSnapshot, view: ClusterView
+) -> dict[Broker, dict[TopicPartition, int]]:
+    """Return where the logs of each broker begin that hold anything: what is oldest is there."""
+    wanted: dict[Broker, dict[TopicPartition, int]] = {
+        broker: {} for broker in view.brokers.values()
+    }
+    for topic in snapshot.topics:
+        for partition in topic.partitions:
+            tp, start = partition.topic_partition, partition.log_start
+            leader = view.leaders.get(tp)
+            if leader in wanted and start is not None and start != partition.log_end:
+                wanted[leader][tp] = start
+    return wanted
+
+
+def _lookup(wanted: Mapping[TopicPartition, int], deadline: Deadline) -> Question[_Found]:
+    def request(connection: NegotiatedConnection) -> _Found:
+        formats: dict[str, int] = {}
+        for part in _parts(wanted):
+            if deadline.is_over:
+                break
+            response = connection.call(
+                FetchRequest(max_wait_ms=0, min_bytes=0, topics=part),
+                timeout_ms=max(1, deadline.left_ms),
+                at_most=LAST_BY_NAME,
+            )
+            for topic in response.topics:
+                for partition in topic.partitions:
+                    magic = magic_of(partition.records)
+                    if magic is not None:
+                        formats[topic.topic] = min(magic, formats.get(topic.topic, magic))
+        return connection.versions.release, formats
+
+    return request
+
+
+def magic_of(records: bytes | memoryview) -> int | None:
+    """Return the format of the first entry of a record set; None if it has none."""
+    return records[_MAGIC_AT] if len(records) > _MAGIC_AT else None
+
+
+def _parts(wanted: Mapping[TopicPartition, int]) -> Iterator[tuple[FetchTopic, ...]]:
+    """Yield what to fetch, in requests of bounded size."""
+    items = list(wanted.items())
+    for start in range(0, len(items), _AT_ONCE):
+        by_topic: dict[str, list[FetchPartition]] = {}
+        for tp, offset in items[start : start + _AT_ONCE]:
+            by_topic.setdefault(tp.topic, []).append(
+                FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_BYTES)
+            )
+        yield tuple(
+            FetchTopic(topic=topic, partitions=tuple(partitions))
+            for topic, partitions in by_topic.items()
+        )
