@@ -29,6 +29,7 @@ from zkconsumer.status.model import (
 from zkconsumer.status.verify import expected_owners, group_view
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState, LagSeries, PartitionSeries, PastRebalance
+from zkconsumer.zk.nodes import Registration, encode_registration
 
 NOW_MS = 1_795_167_660_000  # 2026-11-20 09:41 UTC
 STEP_MS = 15_000
@@ -50,6 +51,10 @@ TOPICS: Mapping[str, int] = {
 BILLING = GroupKey(GroupKind.ZOOKEEPER, "billing")
 FRAUD = GroupKey(GroupKind.ZOOKEEPER, "fraud-scoring")
 MAILER = GroupKey(GroupKind.ZOOKEEPER, "mailer")
+SETTLEMENT = GroupKey(GroupKind.ZOOKEEPER, "settlement")
+LONG = GroupKey(
+    GroupKind.ZOOKEEPER, "com.example.platform.warehouse.replenishment.forecasting-service.v2"
+)
 CHECKOUT = GroupKey(GroupKind.COORDINATOR, "checkout")
 
 Lags = Callable[[int, int], int]
@@ -76,6 +81,14 @@ def _fraud(partition: int, step: int) -> int:
     return _calm(partition, step) if step < 28 else (step - 28) * (210 + 30 * partition)
 
 
+def _catching_up(partition: int, step: int) -> int:
+    return 90_000 - 1_200 * step + 31 * partition
+
+
+def _settlement(partition: int, step: int) -> int:
+    return (step + 20) * 300 if partition > 1 else _calm(partition, step)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tale:
     """What a group does.
@@ -85,12 +98,14 @@ class Tale:
         topics: that it reads, with the streams of each member.
         lags: how far behind it is.
         commits_until: the step of its last commit.
+        gone: the host that left its registration behind; "" for none.
     """
 
     hosts: Mapping[str, int]
     topics: Mapping[str, int]
     lags: Lags = _calm
     commits_until: int = STEPS
+    gone: str = ""
 
 
 _TALES: Mapping[GroupKey, Tale] = {
@@ -118,6 +133,20 @@ _TALES: Mapping[GroupKey, Tale] = {
     ),
     GroupKey(GroupKind.ZOOKEEPER, "search-index"): Tale(
         hosts={"find1": 0, "find2": 0}, topics={"stock": 1, "prices": 1}, lags=_none
+    ),
+    LONG: Tale(
+        hosts={
+            f"ip-10-21-{number}-17.eu-central-1.compute.warehouse.internal.example.com": 0
+            for number in (104, 211)
+        },
+        topics={"stock": 1},
+        lags=_catching_up,
+    ),
+    SETTLEMENT: Tale(
+        hosts={"host6": 0, "host7": 0},
+        topics={"invoices": 1},
+        lags=_settlement,
+        gone="host7",
     ),
 }
 
@@ -219,7 +248,11 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
         coordinator=None if in_zookeeper else Broker(3, "kafka3", 9092),
         protocol=None if in_zookeeper or not members else "range",
     )
-    owners = _owners(sound)
+    owners = {
+        tp: owner
+        for tp, owner in _owners(sound).items()
+        if not tale.gone or f"_{tale.gone}-" not in owner
+    }
     sessions = {one.member_id: one.session_id for one in sound.members}
     partitions = tuple(
         _partition(
@@ -266,9 +299,12 @@ def _member(key: GroupKey, tale: Tale, host: str, came: int, session: int) -> Me
         member_id=f"{key.group_id}_{host}-{made_ms}-{tag}",
         host=host,
         streams=tale.topics,
-        session_id=session,
+        session_id=0 if host == tale.gone else session,
         registered_ms=made_ms,
         created_ms=made_ms,
+        data=encode_registration(Registration(subscription=tale.topics, timestamp_ms=made_ms))
+        if host == tale.gone
+        else None,
     )
 
 
@@ -372,8 +408,8 @@ class TalePast:
                 lags = tuple(_end(topic, one, at) - _committed(tale, tp, at) for at in steps)
                 partitions[tp] = PartitionSeries(
                     lag=lags,
-                    committed=tuple(None for _ in times),
-                    log_end=tuple(None for _ in times),
+                    committed=tuple(_committed(tale, tp, at) for at in steps),
+                    log_end=tuple(_end(topic, one, at) for at in steps),
                     seconds=tuple(lag / 40 for lag in lags),
                 )
         totals = [sum(one.lag[at] or 0 for one in partitions.values()) for at in range(len(times))]

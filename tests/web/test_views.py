@@ -1,13 +1,15 @@
 """Every view in a real browser: drawn, usable by all, alone with its host, in both colours."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import Scheme, barriers, painted, picture, window
-from tests.support.page_world import NOW_MS, state_at
+from tests.support.page_world import LONG, NOW_MS, state_at
 from tests.support.paper_site import PaperSite, served
+from zkconsumer.web.pages.view import group_address
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
@@ -19,12 +21,14 @@ VIEWS = {
     "group": (GROUP, "billing"),
     "group-in-trouble": ("/groups/zookeeper/fraud-scoring", "fraud-scoring"),
     "coordinator-group": ("/groups/coordinator/checkout", "checkout"),
+    "group-left-to-the-gone": ("/groups/zookeeper/settlement", "settlement"),
     "topics": ("/topics", "Topics"),
     "topic": ("/topics/clicks", "clicks"),
+    "manual": ("/manual/doctor", "The doctor"),
     "nodes": (f"{GROUP}/znodes?path=/consumers/billing/ids", "Nodes in ZooKeeper"),
 }
 PICTURES = {
-    "light": {"cluster", "groups", "group", "topics", "topic", "nodes"},
+    "light": {"cluster", "groups", "group", "group-left-to-the-gone", "topics", "topic", "nodes"},
     "dark": {"cluster", "group", "group-in-trouble"},
 }
 
@@ -35,6 +39,37 @@ def still() -> Iterator[PaperSite]:
     with served(PaperSite()) as opened:
         opened.source.publish(state_at())
         yield opened
+
+
+def test_nothing_is_pushed_out_by_long_names(browser: Browser, still: PaperSite) -> None:
+    """At 1440 px no table has to be scrolled."""
+    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+        for path in ("/", "/groups", group_address(LONG)):
+            page = opened.open(path)
+            for table in page.locator(".scroll:visible").all():
+                assert table.evaluate("it => it.scrollWidth - it.clientWidth") == 0, path
+                for cell in table.locator("code").all():
+                    assert cell.evaluate("it => it.scrollWidth - it.clientWidth") <= 0, path
+
+
+def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, still: PaperSite) -> None:
+    """Name, verdict, lag and how far behind are on the screen; a stuck group is not green."""
+    size = {"width": 390, "height": 800}
+    with window(browser, still.address, now_ms=SEEN_MS, viewport=size, scheme="dark") as opened:
+        page = opened.open("/groups")
+        stuck = page.locator("tbody tr").first
+        expect(stuck).to_contain_text("fraud-scoring")
+        expect(stuck.locator(".badge:visible")).to_have_text("stuck")
+        for label in ("Lag", "Behind"):
+            cell = stuck.locator(f"[data-label='{label}']")
+            box = cell.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= 390
+        picture(page, "groups-small-dark")
+        page = opened.open("/topics")
+        expect(page.locator("tbody tr").first.locator(".badge")).to_be_in_viewport()
+        picture(page, "topics-small-dark")
+        picture(opened.open("/"), "cluster-small-dark")
 
 
 def drawn(page: Page) -> None:
@@ -119,7 +154,9 @@ def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, still: Pape
         assert barriers(page) == []
         # The gap of a stopped server is no line: the samples around it are not joined.
         assert page.locator(".numbers tbody tr").count() >= 20
-        page.get_by_role("radio", name="Time").check()
+        page.get_by_role("radio", name="Position").check()
+        expect(page.locator(".series")).to_have_text([re.compile("^written"), re.compile("^read")])
+        page.get_by_role("radio", name="Lag in time").check()
         expect(page.locator(".numbers caption")).to_have_text("Lag of each partition, in time")
         button = page.get_by_role("button", name="orders-5")
         button.click()

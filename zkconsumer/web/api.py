@@ -52,13 +52,17 @@ def group_json(state: ClusterState, key: GroupKey) -> Json:
     """Return a summary of a group."""
     group = state.snapshot.groups[key]
     lag, outcome = state.lag(key), state.outcome(key)
-    slowest = lag.worst_time
+    slowest, rates = lag.worst_time, state.rates(key)
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,
         "state": str(group.state),
         "seen_ms": group.seen_ms,
         "silent_since_ms": group.silent_since_ms,
+        "last_commit_ms": state.last_commit_ms(key),
+        "written_per_s": rates.written,
+        "read_per_s": rates.read,
+        "caught_up_in_ms": rates.caught_up_ms(lag.total),
         "members": len(group.members),
         "partitions": len(group.partitions),
         "lag": lag.total,

@@ -7,6 +7,7 @@ request, and are rendered. Blocking work runs on threads of a pool, so that even
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -44,6 +45,7 @@ from zkconsumer.web.guarding import (
 from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import absent_text, group_page
 from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
+from zkconsumer.web.pages.manual import manual_page
 from zkconsumer.web.pages.plain import login_page, sorry_page
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
@@ -81,6 +83,7 @@ def build_app(site: Site) -> ASGIApp:
             Route("/groups", responses.page(responses.all_groups)),
             Route("/groups/zookeeper/{id}/znodes", responses.page(responses.znodes)),
             Route("/groups/{kind}/{id:path}", responses.page(responses.group)),
+            Route("/manual/doctor", responses.page(_manual)),
             Route("/api/state", programs.state),
             Route("/api/groups", programs.groups),
             Route("/api/groups/{kind}/{id:path}/lag", programs.lag),
@@ -112,6 +115,12 @@ def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awa
 
 def _topic(page_request: PageRequest, state: ClusterState, request: Request) -> View:
     return topic_page(state, page_request, request.path_params["name"])
+
+
+def _manual(page_request: PageRequest, state: ClusterState, request: Request) -> View:
+    del page_request, state, request
+    page = files("zkconsumer.web") / "manual" / "doctor.md"
+    return manual_page(page.read_text(encoding="utf-8"))
 
 
 class _Pages:

@@ -7,16 +7,9 @@ from typing import Any
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-_ASK_EACH_TIME = "no-cache"
-_KEEP_A_DAY = "max-age=86400"
-
 
 class PageFiles(StaticFiles):
-    """Serves static files with cache headers.
-
-    Fonts are cached, as reloading them with each page would make letters jump. Our own scripts and
-    styles are revalidated each time ("not modified"): no browser keeps an older version.
-    """
+    """Serves static files, revalidated each time ("not modified"): no browser keeps older ones."""
 
     def __init__(self) -> None:
         super().__init__(directory=str(files("zkconsumer.web") / "static"))
@@ -24,6 +17,5 @@ class PageFiles(StaticFiles):
     def file_response(self, full_path: str | os.PathLike[str], *args: Any, **more: Any) -> Response:
         """See ``StaticFiles``."""
         response = super().file_response(full_path, *args, **more)
-        vendored = f"{os.sep}vendor{os.sep}" in str(full_path)
-        response.headers["cache-control"] = _KEEP_A_DAY if vendored else _ASK_EACH_TIME
+        response.headers["cache-control"] = "no-cache"
         return response

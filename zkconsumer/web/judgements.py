@@ -16,6 +16,7 @@ from zkconsumer.status.doctor.whole_groups import examine_names
 from zkconsumer.status.grid import Grid, grid_of
 from zkconsumer.status.lag import GroupLag, group_lag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
+from zkconsumer.status.rates import RateHistory, Rates
 from zkconsumer.status.series import History
 from zkconsumer.status.timeline import Rebalance, Timelines
 from zkconsumer.status.verify import PartitionIds, Verification, verify
@@ -29,7 +30,7 @@ _Place: TypeAlias = tuple[str, GroupKey | None]
 
 
 class Memory:
-    """The series of log ends and commits, and the rebalances, since the start. Thread: any.
+    """The series of log ends, commits and rates, and the rebalances, since the start. Thread: any.
 
     Guarded by its lock.
     """
@@ -37,12 +38,14 @@ class Memory:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.history = History()
+        self.rates = RateHistory()
         self.timelines = Timelines()
 
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
         """Record a snapshot, once; return the rebalances that have begun, continued or ended."""
         with self.lock:
             self.history.record(snapshot)
+            self.rates.record(snapshot)
             return self.timelines.record(snapshot)
 
 
@@ -90,6 +93,7 @@ class Judgements:
         for key in self._snapshot.groups:
             self.lag(key)
             self.outcome(key)
+            self.rates(key)
 
     @cached_property
     def topics(self) -> Mapping[str, TopicStatus]:
@@ -126,6 +130,19 @@ class Judgements:
                 return evaluate_group(group, self._memory.history, self._snapshot.taken_ms)
 
         return self._once("verdict", key, work_out)
+
+    def rates(self, key: GroupKey | None) -> Rates:
+        """See ``ClusterState``."""
+
+        def work_out() -> Rates:
+            groups = self._snapshot.groups
+            with self._memory.lock:
+                if key is not None:
+                    return self._memory.rates.rates(self._group(key).key)
+                found = {key: self._memory.rates.rates(key) for key in groups}
+                return self._memory.rates.cluster(found)
+
+        return self._once("rates", key, work_out)
 
     def verification(self, key: GroupKey) -> Verification:
         """See ``ClusterState``."""

@@ -4,6 +4,8 @@ from functools import cache
 
 import jinja2
 
+from zkconsumer.status.doctor.diagnosis import Diagnosis
+from zkconsumer.status.doctor.headline import doctor_command, headline_of, headline_text
 from zkconsumer.version import __version__
 from zkconsumer.web.pages.frame import frame_of
 from zkconsumer.web.pages.view import PageRequest, View, group_address, topic_address
@@ -21,7 +23,12 @@ def render(view: View, page_request: PageRequest, state: ClusterState | None) ->
     """
     template = _environment().get_template(view.template)
     frame = None if state is None else frame_of(state, page_request)
-    return template.render({**view.context, "view": view, "asked": page_request, "frame": frame})
+
+    def command(diagnosis: Diagnosis) -> str:
+        return "" if state is None else doctor_command(diagnosis, state.snapshot)
+
+    around = {"view": view, "asked": page_request, "frame": frame, "command": command}
+    return template.render({**view.context, **around})
 
 
 @cache
@@ -35,6 +42,10 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(FILTERS)
     environment.globals.update(
-        version=__version__, group_address=group_address, topic_address=topic_address
+        version=__version__,
+        group_address=group_address,
+        topic_address=topic_address,
+        headline_of=headline_of,
+        headline_text=headline_text,
     )
     return environment

@@ -15,6 +15,7 @@ from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.grid import Grid
 from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
+from zkconsumer.status.rates import Rates
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.judgements import Judgements
@@ -75,6 +76,16 @@ class ClusterState:
     def outcome(self, key: GroupKey) -> BurrowGroupStatus:
         """Return Burrow's status of the group; computed before the state is published."""
         return self.judgements.outcome(key)
+
+    def rates(self, key: GroupKey | None) -> Rates:
+        """Return how fast a group reads and its topics are written, or (None) the whole cluster."""
+        return self.judgements.rates(key)
+
+    def last_commit_ms(self, key: GroupKey) -> int | None:
+        """Return when a group last committed, or was seen to; None if unknown."""
+        group = self.snapshot.groups[key]
+        known = (group.silent_since_ms, self.rates(key).moved_ms)
+        return max((at_ms for at_ms in known if at_ms is not None), default=None)
 
     def verification(self, key: GroupKey) -> Verification:
         """Return whether everything that the group should read is owned correctly."""

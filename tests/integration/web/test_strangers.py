@@ -112,7 +112,7 @@ def test_slow_clients_are_let_go_while_others_are_served(cluster: Sandbox, tmp_p
         for one in range(2, 12):
             client(f"127.0.0.{one}", HEAD[:30])
             client(f"127.0.0.{one}", FORM_WITHOUT_END)
-            client(f"127.0.0.{one}", (HEAD % b"/static/vendor/uplot.min.js") * 50, 2_048)
+            client(f"127.0.0.{one}", (HEAD % b"/static/parts.css") * 200, 2_048)
             client(f"127.0.0.{one}", (BEARER % b"/metrics") * 50, 2_048)
             client(f"127.0.0.{one}", BEARER % b"/events", 1)
         wait_until(lambda: it.open_files() > quiet_files + 8, what="them to be accepted")

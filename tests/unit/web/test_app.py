@@ -347,7 +347,7 @@ def test_who_has_no_token_hears_that_it_is_sick_but_not_why(locked: Served) -> N
 
 def test_files_of_the_page_need_no_token(locked: Served) -> None:
     """The login is shown with its style; nothing else lies there."""
-    response = locked.get("/static/vendor/uplot.min.js")
+    response = locked.get("/static/chart.js")
     assert response.status == 200
     assert "javascript" in response.headers["content-type"]
     missing = locked.get("/static/nothing.css", accept="text/html")

@@ -46,6 +46,7 @@ def _paused(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
             ),
             group=look.group.key,
             about=frozenset(now.topic_partition for _, now in pairs),
+            culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
         )
     ]
 
@@ -70,6 +71,7 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
             ),
             group=look.group.key,
             about=frozenset(now.topic_partition for _, now in pairs),
+            culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
         )
     ]
 

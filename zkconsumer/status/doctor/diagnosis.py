@@ -99,6 +99,7 @@ class Diagnosis:
         group: the affected group; None for the cluster or a topic.
         about: the affected partitions, if any.
         consequences: diagnoses that follow from it; they disappear with it.
+        culprits: the ids of the members or owners that it is about, if any.
     """
 
     code: Code
@@ -110,6 +111,7 @@ class Diagnosis:
     group: GroupKey | None = None
     about: frozenset[TopicPartition] = frozenset()
     consequences: "tuple[Diagnosis, ...]" = ()
+    culprits: tuple[str, ...] = ()
 
 
 def some(lines: list[str]) -> tuple[str, ...]:

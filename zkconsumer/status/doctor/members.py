@@ -59,6 +59,7 @@ def _stale(look: GroupContext) -> list[Diagnosis]:
                 caution="Whoever is deleted and lives does not rebalance until it is restarted.",
             ),
             group=look.group.key,
+            culprits=tuple(member.member_id for member in gone),
         )
     ]
 
@@ -104,6 +105,7 @@ def _unreadable(look: GroupContext) -> list[Diagnosis]:
                     caution="Stop its process first: it may register again, and it reads on.",
                 ),
                 group=look.group.key,
+                culprits=(member.member_id,),
             )
         )
     return findings
@@ -191,6 +193,7 @@ def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
                 "a whole one of 32 bits."
             ),
             group=look.group.key,
+            culprits=tuple(member.member_id for member in found),
         )
     ]
 
@@ -227,6 +230,7 @@ def _idle(look: GroupContext) -> list[Diagnosis]:
         return []
     unowned = set(look.unowned)
     evidence: list[str] = []
+    idle: list[str] = []
     about: set[TopicPartition] = set()
     for member_id, member in look.readable.items():
         if look.owned[member_id] or _is_stale(look, member):
@@ -235,6 +239,7 @@ def _idle(look: GroupContext) -> list[Diagnosis]:
         waiting = [sorted(share.get(member_id, set()) & unowned) for share in shares]
         if meant := max(waiting, key=len):
             about.update(meant)
+            idle.append(member_id)
             evidence.append(f"{member_id}: nobody has {names([f'{tp}' for tp in meant])}")
     if not evidence:
         return []
@@ -256,6 +261,7 @@ def _idle(look: GroupContext) -> list[Diagnosis]:
             ),
             group=look.group.key,
             about=frozenset(about),
+            culprits=tuple(idle),
         )
     ]
 

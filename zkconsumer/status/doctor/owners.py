@@ -110,6 +110,7 @@ def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> 
         fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
         group=look.group.key,
         about=frozenset(fault.topic_partition for fault in found),
+        culprits=tuple(fault.owner for fault in found if fault.owner is not None),
     )
 
 

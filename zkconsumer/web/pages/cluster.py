@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
-from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupState
+from zkconsumer.status.doctor.headline import headline_text
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupState
 from zkconsumer.web.health import health_of
-from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, group_row
+from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, caught_up, group_row
 from zkconsumer.web.pages.view import PageRequest, View
-from zkconsumer.web.pages.words import SEVERITY_TONES, Tone
+from zkconsumer.web.pages.words import SEVERITY_TONES, Tone, counted
 from zkconsumer.web.state import ClusterState
 
 _SHOWN: Final = 8
@@ -32,6 +33,23 @@ class BrokerRow:
     leads: int
     holds: int
     behind: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the cluster is.
+
+    Attributes:
+        sentence: the worst that is known, with group, cause and member.
+        tone: of the sentence.
+        all: the numbers of everything that is wrong; "" if that is all.
+        group: the group that the sentence is about, if any.
+    """
+
+    sentence: str
+    tone: Tone
+    all: str = ""
+    group: GroupKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +82,10 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
         key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
     )
     shown = len(findings) if page_request.query.get("findings") == "all" else _SHOWN
-    outcome, tone = _outcome(state, page_request.now_ms, findings, groups, left_out)
+    outcome = _outcome(state, page_request.now_ms, findings, groups, left_out)
     return View(
         template="cluster.html",
-        title=outcome if state.ready else "Cluster",
+        title=outcome.sentence if state.ready else "Cluster",
         context={
             "ready": state.ready,
             "totals": _totals(snapshot, groups),
@@ -78,11 +96,17 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
             "behind": behind[:_SHOWN],
             "more_behind": max(0, len(behind) - _SHOWN),
             "verdict": outcome,
-            "tone": tone,
+            "tone": outcome.tone,
+            "rates": state.rates(None),
+            "caught_up": caught_up(state.rates(None), _lag(groups)),
             "unknown": sum(row.unknown for row in groups),
             "tones": SEVERITY_TONES,
         },
     )
+
+
+def _lag(groups: list[GroupRow]) -> int:
+    return sum(row.lag or 0 for row in groups)
 
 
 def _is_behind(row: GroupRow) -> bool:
@@ -99,7 +123,7 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnos
     """
     found = list(state.findings(None))
     left, left_out = LOOKED_AT, 0
-    for row in sorted(groups, key=_suspicion):
+    for row in sorted(groups, key=lambda row: row.suspicion):
         if row.partitions > left:
             left_out += 1
         else:
@@ -111,18 +135,16 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnos
         for diagnosis in found
         if diagnosis.severity > Severity.NOTE and diagnosis.code is not Code.NOT_LOOKED_AT
     ]
+    lags: dict[GroupKey | None, int] = {row.key: row.lag or 0 for row in groups}
     found.sort(
         key=lambda diagnosis: (
             -diagnosis.severity,
             diagnosis.group is not None,
+            -lags.get(diagnosis.group, 0),
             diagnosis.group or (),
         )
     )
     return found, left_out
-
-
-def _suspicion(row: GroupRow) -> tuple[int, int, int]:
-    return (-int(row.burrow), int(row.state is GroupState.STABLE), row.partitions)
 
 
 def _outcome(
@@ -131,36 +153,50 @@ def _outcome(
     findings: list[Diagnosis],
     groups: list[GroupRow],
     left_out: int,
-) -> tuple[str, Tone]:
-    """Return a sentence about the health, and its tone. Old or unexamined data is no health."""
+) -> Outcome:
+    """Return the worst that is known. Old or unexamined data is no health."""
     stopped = _stopped(findings, groups)
     errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)
-    numbers = (
-        (errors, "error"),
-        (len(findings) - errors, "warning"),
-        (stopped, "group that does not get on", "groups that do not get on"),
-    )
-    message = [
-        f"{number} {noun[0] if number == 1 else noun[-1] if noun[1:] else noun[0] + 's'}"
-        for number, *noun in numbers
-        if number
-    ]
     is_current = health_of(state, now_ms).is_current
-    if message:
-        words = " and ".join([", ".join(message[:-1]), message[-1]] if message[1:] else message)
+    if findings or stopped:
+        worst_group = None
+        if stopped and not errors:
+            worst = f"{stopped[0].key.group_id}: {stopped[0].burrow.meaning}"
+            worst_group = stopped[0].key
+        else:
+            worst, worst_group = headline_text(findings[0]), findings[0].group
         tone = Tone.BAD if errors or stopped else SEVERITY_TONES[findings[0].severity]
-        return (words if is_current else f"{words} when it was last read"), tone
+        return Outcome(
+            sentence=worst if is_current else f"{worst}, when it was last read",
+            all=_numbers(errors, len(findings) - errors, len(stopped)),
+            group=worst_group,
+            tone=tone,
+        )
     if not is_current:
-        return "The cluster can't be read now", Tone.BAD
+        return Outcome(sentence="The cluster can't be read now", tone=Tone.BAD)
     if state.snapshot.failures:
-        return "Not everything can be read", Tone.WARN
-    return ("Nothing is wrong in what was looked at", Tone.NOTE) if left_out else (_WELL, Tone.OK)
+        return Outcome(sentence="Not everything can be read", tone=Tone.WARN)
+    if left_out:
+        return Outcome(sentence="Nothing is wrong in what was looked at", tone=Tone.NOTE)
+    return Outcome(sentence=_WELL, tone=Tone.OK)
 
 
-def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> int:
+def _numbers(errors: int, warnings: int, stopped: int) -> str:
+    """Return the numbers of all that is wrong; "" if the sentence above has said it all."""
+    if errors + warnings + stopped == 1:
+        return ""
+    found = [(errors, "error"), (warnings, "warning"), (stopped, "group that does not get on")]
+    words = [counted(number, noun) for number, noun in found if number]
+    if stopped > 1:
+        words[-1] = f"{stopped} groups that do not get on"
+    return f"In all {' and '.join([', '.join(words[:-1]), words[-1]] if words[1:] else words)}."
+
+
+def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> list[GroupRow]:
     """Return the groups that Burrow calls an error without any diagnosis saying so."""
     reported = {diagnosis.group for diagnosis in findings if diagnosis.severity is Severity.ERROR}
-    return sum(row.burrow_tone is Tone.BAD and row.key not in reported for row in groups)
+    stopped = [row for row in groups if row.burrow_tone is Tone.BAD and row.key not in reported]
+    return sorted(stopped, key=lambda row: (-(row.lag or 0), row.key))
 
 
 def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
@@ -175,7 +211,7 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
         groups=len(groups),
         members=sum(row.members for row in groups),
         states=tuple((state, counts[state]) for state in GroupState if counts[state]),
-        lag=sum(row.lag or 0 for row in groups),
+        lag=_lag(groups),
         controller=next(
             (broker.broker.id for broker in snapshot.brokers if broker.is_controller), None
         ),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.group_grid import columns_of, group_grid
@@ -58,6 +59,12 @@ def group_page(
             "sharing": _sharing(key, verification),
             "grid": group_grid(state, page_request, key),
             "members": columns[:MEMBERS_SHOWN],
+            "gone": {
+                member
+                for diagnosis in state.findings(key)
+                if diagnosis.code is Code.MEMBER_STALE
+                for member in diagnosis.culprits
+            },
             "more_members": max(0, len(columns) - MEMBERS_SHOWN),
             "details": {member.member_id: member for member in group.members},
             "bare_id": lambda member_id: bare_id(key, member_id),

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.grid import OwnerColumn, PartitionRow
 from zkconsumer.status.lag import PartitionLag, Standing
 from zkconsumer.status.model import GroupKey, GroupPartition
 from zkconsumer.web.pages.group_timeline import member_label
 from zkconsumer.web.pages.table import number_in
 from zkconsumer.web.pages.view import PageRequest
-from zkconsumer.web.pages.words import BURROW_TONES, Tone, time_lag
+from zkconsumer.web.pages.words import BURROW_TONES, BURROW_WORDS, Tone, burrow_about, time_lag
 from zkconsumer.web.state import ClusterState
 
 ROWS: Final = 100
@@ -52,7 +53,8 @@ class GridRow:
         lag: its entry in the group's lag.
         bar: its lag as a percentage of the largest one on the page.
         behind: its lag in time, in words.
-        burrow: Burrow's status unless it is OK.
+        word: Burrow's status in plain words; "" if it is OK.
+        about: what that means.
         tone: the tone of Burrow's status.
         oldest_ms: the oldest read time of its numbers; None if there is none.
     """
@@ -64,7 +66,8 @@ class GridRow:
     lag: int | None
     bar: int
     behind: str
-    burrow: str
+    word: str
+    about: str
     tone: Tone
     oldest_ms: int | None
 
@@ -201,7 +204,8 @@ def _rows(
             lag=lag.records,
             bar=_bar(lag.records, largest),
             behind=time_lag(lag.time),
-            burrow="" if status is None else status.name,
+            word="" if status is None or status is BurrowStatus.OK else BURROW_WORDS[status],
+            about="" if status is None else burrow_about(status),
             tone=tone,
             oldest_ms=_oldest_ms(partition, row),
         )

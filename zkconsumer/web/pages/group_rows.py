@@ -5,14 +5,26 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.status.burrow import BurrowStatus
-from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupKey, GroupState
-from zkconsumer.web.pages.words import BURROW_TONES, STATE_MEANINGS, STATE_TONES, Tone
+from zkconsumer.status.rates import Rates
+from zkconsumer.web.pages.words import (
+    BURROW_TONES,
+    BURROW_WORDS,
+    NOT_KNOWN,
+    STATE_MEANINGS,
+    STATE_TONES,
+    Tone,
+    duration,
+)
 from zkconsumer.web.state import ClusterState
 
 LOOKED_AT: Final = 10_000
 """The maximum of partitions that one page may diagnose: a tenth of a second of work."""
+
+_PACE_S: Final = 10
+"""A lag of as many seconds of reading is that of a group which keeps up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +41,8 @@ class GroupRow:
         time: the largest lag in time of a partition.
         burrow: Burrow's status.
         trouble: the number of partitions that Burrow calls neither OK nor WARN.
-        silent_since_ms: since when it has not committed, as far as known.
+        rates: how fast it reads, and its topics are written.
+        last_commit_ms: when it last committed, as far as known.
         seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
     """
@@ -43,7 +56,8 @@ class GroupRow:
     time: TimeLag | None
     burrow: BurrowStatus
     trouble: int
-    silent_since_ms: int | None
+    rates: Rates
+    last_commit_ms: int | None
     seen_ms: int
     problems: tuple[str, ...]
 
@@ -63,10 +77,9 @@ class GroupRow:
         return self.state in {GroupState.EMPTY, GroupState.ABANDONED}
 
     @property
-    def trouble_rank(self) -> int:
-        """Its rank by the need for attention."""
-        tones = {self.state_tone, self.burrow_tone}
-        return 2 if Tone.BAD in tones else int(Tone.WARN in tones)
+    def suspicion(self) -> tuple[int, int, int]:
+        """The order in which groups are examined: those in trouble first, small ones first."""
+        return (-int(self.burrow), int(self.state is GroupState.STABLE), self.partitions)
 
     @property
     def burrow_tone(self) -> Tone:
@@ -75,14 +88,41 @@ class GroupRow:
         # A group without members does not fail: it is not being read, which is worth a warning.
         return Tone.WARN if tone is Tone.BAD and self.state is GroupState.EMPTY else tone
 
+    @property
+    def word(self) -> str:
+        """Burrow's status in plain words."""
+        if self.is_deserted and self.burrow > BurrowStatus.OK:
+            return "nobody reads"
+        return BURROW_WORDS[self.burrow]
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def caught_up_ms(self) -> int | None:
+        """In how long it has read everything at its rate; None if never, or unknown."""
+        return self.rates.caught_up_ms(self.lag)
+
+    @property
+    def caught_up(self) -> str:
+        """The same in words."""
+        return caught_up(self.rates, self.lag)
+
+
+def caught_up(rates: Rates, lag: int | None) -> str:
+    """Return in how long a lag is read, in words."""
+    if lag is None or (lag and (rates.read is None or rates.written is None)):
+        return NOT_KNOWN
+    in_ms = rates.caught_up_ms(lag)
+    if not lag or (rates.read and lag <= _PACE_S * rates.read):
+        return "now"
+    return "not at this rate" if in_ms is None else duration(max(1_000, in_ms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosisCount:
-    """The number of diagnoses of a group; None: it was not examined."""
+    """The diagnoses of a group: how many, and the worst one above a note."""
 
     errors: int
     warnings: int
-    notes: int
+    worst: Diagnosis | None
 
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
@@ -99,24 +139,36 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
         time=None if worst is None else worst.time,
         burrow=outcome.status,
         trouble=sum(partition.status > BurrowStatus.WARN for partition in outcome.partitions),
-        silent_since_ms=group.silent_since_ms,
+        rates=state.rates(key),
+        last_commit_ms=state.last_commit_ms(key),
         seen_ms=group.seen_ms,
         problems=group.problems,
     )
 
 
+def trouble_rank(row: GroupRow, found: DiagnosisCount | None) -> int:
+    """Return a group's rank by the need for attention."""
+    tones = {row.state_tone, row.burrow_tone}
+    if Tone.BAD in tones or (found is not None and found.errors):
+        return 2
+    return int(Tone.WARN in tones or (found is not None and found.warnings > 0))
+
+
 def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, DiagnosisCount]:
     """What the doctor has found in these groups, as far as he can look without keeping us waiting.
 
-    Groups are omitted from the one on that would exceed the limit of partitions.
+    Groups that would exceed the limit of partitions are omitted.
     """
     left, found = LOOKED_AT, {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row.suspicion):
+        if row.partitions > left:
+            continue
         left -= row.partitions
-        if left < 0:
-            break
-        severities = [diagnosis.severity for diagnosis in state.findings(row.key)]
+        findings = state.findings(row.key)
+        severities = [diagnosis.severity for diagnosis in findings]
         found[row.key] = DiagnosisCount(
-            *(severities.count(severity) for severity in reversed(Severity))
+            errors=severities.count(Severity.ERROR),
+            warnings=severities.count(Severity.WARNING),
+            worst=next((one for one in findings if one.severity > Severity.NOTE), None),
         )
     return found

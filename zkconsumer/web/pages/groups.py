@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.status.model import GroupKey, GroupKind, GroupState
-from zkconsumer.web.pages.group_rows import GroupRow, found_in, group_row
+from zkconsumer.web.pages.group_rows import GroupRow, found_in, group_row, trouble_rank
 from zkconsumer.web.pages.table import SortableColumn, matching, table_of
 from zkconsumer.web.pages.trend import trend_of
 from zkconsumer.web.pages.view import PageRequest, View
@@ -12,15 +12,12 @@ from zkconsumer.web.state import ClusterState
 
 _COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
     SortableColumn(name="name", label="Group", of=lambda row: row.key.group_id),
-    SortableColumn(name="kind", label="Kept by", of=lambda row: row.key.kind.value),
-    SortableColumn(name="state", label="State", of=lambda row: row.state.value),
-    SortableColumn(name="members", label="Members", of=lambda row: row.members, numeric=True),
     SortableColumn(
-        name="partitions",
-        label="Partitions",
-        of=lambda row: row.partitions,
-        numeric=True,
-        about="That it reads, owns or has offsets of",
+        name="burrow",
+        label="Verdict",
+        of=lambda row: int(row.burrow),
+        worst_last=True,
+        about="Whether it keeps up, by the rules of Burrow, and what the doctor has found",
     ),
     SortableColumn(
         name="lag",
@@ -37,12 +34,36 @@ _COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
         about="Age of the next record to read, in the partition where it is oldest",
     ),
     SortableColumn(
-        name="burrow",
-        label="Burrow",
-        of=lambda row: int(row.burrow),
-        worst_last=True,
-        about="Whether it gets on, by the rules of Burrow",
+        name="written",
+        label="Written/s",
+        of=lambda row: None if row.rates.written is None else int(row.rates.written * 1_000),
+        numeric=True,
+        about="Records a second that its topics get, over five minutes",
     ),
+    SortableColumn(
+        name="read",
+        label="Read/s",
+        of=lambda row: None if row.rates.read is None else int(row.rates.read * 1_000),
+        numeric=True,
+        about="Records a second that it commits, over five minutes",
+    ),
+    SortableColumn(
+        name="caught-up",
+        label="Caught up in",
+        of=lambda row: row.caught_up_ms,
+        numeric=True,
+        about="When it has read everything, at these rates",
+    ),
+    SortableColumn(
+        name="commit",
+        label="Last commit",
+        of=lambda row: row.last_commit_ms,
+        numeric=True,
+        about="When it last committed, or was seen to",
+    ),
+    SortableColumn(name="members", label="Members", of=lambda row: row.members, numeric=True),
+    SortableColumn(name="state", label="State", of=lambda row: row.state.value),
+    SortableColumn(name="kind", label="Kept by", of=lambda row: row.key.kind.value),
 )
 
 
@@ -59,13 +80,16 @@ def groups_page(
 
     Abandoned groups come last; ``abandoned=hide`` omits them.
 
-    Groups in trouble lead, unless another order is requested.
+    Groups in trouble lead, those with the largest lag first, unless another order is requested.
     """
+    every = [group_row(state, key) for key in state.snapshot.groups]
+    findings = found_in(state, every)
     rows = sorted(
-        (group_row(state, key) for key in state.snapshot.groups),
+        every,
         key=lambda row: (
             row.state is GroupState.ABANDONED,
-            -row.trouble_rank,
+            -trouble_rank(row, findings.get(row.key)),
+            -(row.lag or 0) if trouble_rank(row, findings.get(row.key)) else 0,
             row.key.group_id.lower(),
             row.key,
         ),
@@ -87,7 +111,7 @@ def groups_page(
         context={
             "table": table,
             "trends": {key: trend_of(lags) for key, lags in past.items()},
-            "findings": found_in(state, table.rows),
+            "findings": findings,
             "kinds": [
                 kind.value
                 for kind in GroupKind

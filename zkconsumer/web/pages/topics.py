@@ -40,6 +40,12 @@ class TopicRow:
 _COLUMNS: Final[tuple[SortableColumn[TopicRow], ...]] = (
     SortableColumn(name="name", label="Topic", of=lambda row: row.topic.name),
     SortableColumn(
+        name="state",
+        label="State",
+        of=lambda row: 3 if row.topic.problem else 2 * bool(row.leaderless) or bool(row.sick),
+        worst_last=True,
+    ),
+    SortableColumn(
         name="partitions",
         label="Partitions",
         of=lambda row: len(row.topic.partitions),

@@ -29,7 +29,8 @@ class Tone(StrEnum):
 
 
 STATE_TONES: Final[Mapping[GroupState, Tone]] = {
-    GroupState.STABLE: Tone.OK,
+    # Stable is not well: a stuck group is stable, too.
+    GroupState.STABLE: Tone.CALM,
     GroupState.REBALANCING: Tone.WARN,
     GroupState.EMPTY: Tone.CALM,
     GroupState.DEAD: Tone.CALM,
@@ -54,6 +55,16 @@ BURROW_TONES: Final[Mapping[BurrowStatus, Tone]] = {
     BurrowStatus.STALL: Tone.BAD,
     BurrowStatus.REWIND: Tone.BAD,
 }
+BURROW_WORDS: Final[Mapping[BurrowStatus, str]] = {
+    BurrowStatus.NOTFOUND: "not in use",
+    BurrowStatus.OK: "keeps up",
+    BurrowStatus.WARN: "falls behind",
+    BurrowStatus.ERR: "partly stuck",
+    BurrowStatus.STOP: "no commits",
+    BurrowStatus.STALL: "stands still",
+    BurrowStatus.REWIND: "went back",
+}
+"""Burrow's status for people; its own name stands in the tooltip, and in metrics."""
 SEVERITY_TONES: Final[Mapping[Severity, Tone]] = {
     Severity.NOTE: Tone.NOTE,
     Severity.WARNING: Tone.WARN,
@@ -137,8 +148,22 @@ def moment(at_ms: int | None) -> str:
 
 
 def clock(at_ms: int | None) -> str:
-    """Return the time of day in UTC."""
-    return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%H:%M:%S")
+    """Return the time of day in UTC, as the commands print it."""
+    return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%H:%M:%S UTC")
+
+
+def rate(per_second: float | None) -> str:
+    """Return records per second: ``0.4``, ``12``, ``1.2k``."""
+    if per_second is None:
+        return NOT_KNOWN
+    if 0 < per_second < 9.95:
+        return f"{per_second:.1f}"
+    return short(round(per_second))
+
+
+def burrow_about(status: BurrowStatus) -> str:
+    """Return what a status means, with the name that Burrow has for it."""
+    return f"{status.meaning} (Burrow: {status.name})"
 
 
 def iso(at_ms: int) -> str:
@@ -157,12 +182,14 @@ def _at(at_ms: int) -> datetime:
 
 FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "age": age,
+    "burrow_about": burrow_about,
     "clock": clock,
     "count": count,
     "counted": counted,
     "duration": duration,
     "iso": iso,
     "moment": moment,
+    "rate": rate,
     "segment": segment,
     "short": short,
     "time_lag": time_lag,

@@ -40,24 +40,26 @@ export function tick(root = document) {
       element.classList.toggle("old", ms > oldAfter);
     }
   }
+  sayLink();
 }
 
-// Times of day in the reader's own zone.
-export function localTimes(root) {
-  for (const element of root.querySelectorAll("time.instant")) {
-    const at = new Date(element.getAttribute("datetime"));
-    element.textContent = at.toLocaleTimeString([], {
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-      hour12: false,
-    });
-  }
+let lost = false;
+
+// "Live" is said of what is shown, not of the connection alone.
+export function sayLink(isLost = lost) {
+  lost = isLost;
+  const fresh = document.getElementById("fresh");
+  const link = document.getElementById("link");
+  if (!link) return;
+  const stale = "problem" in fresh.dataset || fresh.querySelector("time.old") !== null;
+  const text = lost ? "Lost, trying again" : stale ? "Growing old" : "Live";
+  if (link.textContent !== text) link.textContent = text;
+  fresh.classList.toggle("lost", lost);
+  fresh.classList.toggle("stale", stale && !lost);
 }
 
 export function startAges() {
   setClock(document.body);
-  localTimes(document);
   tick();
   setInterval(tick, 1_000);
 }

@@ -1,7 +1,7 @@
-// A group's lag over time: drawn on a canvas, with a legend of buttons and a table of the same numbers.
+// A group's lag and position over time: drawn on a canvas, with a legend of buttons and a table of the same numbers.
 import { now } from "./ages.js";
 import { fillTableOf, controlsOf, element, legendOf, tableOf } from "./chart_parts.js";
-import { optionsOf, styleOf } from "./chart_drawing.js";
+import { Plot, styleOf, windowOf } from "./chart_drawing.js";
 import { seriesOf } from "./chart_series.js";
 
 const EVERY_MS = 2_000;
@@ -15,24 +15,22 @@ class Chart {
     this.hidden = new Set();
     this.hues = new Map();
     this.asked = 0;
-    this.plot = null;
     this.answer = null;
     this.controls = controlsOf(this, () => this.load(true));
     this.canvas = element("div", "plot");
     this.canvas.setAttribute("aria-hidden", "true");
+    this.plot = new Plot(this.canvas, (at) => this.fillLegend(at));
     this.legend = element("div", "legend");
     this.note = element("p", "quiet note");
     this.table = tableOf();
     this.table.addEventListener("toggle", () => this.fillTable());
     figure.replaceChildren(this.controls, this.canvas, this.legend, this.note, this.table);
-    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    new ResizeObserver(() => this.plot.draw()).observe(this.canvas);
     const whileShown = (act) => () => {
       if (figure.isConnected) act();
     };
     document.addEventListener("colours", whileShown(() => this.draw()));
     document.addEventListener("updated", whileShown(() => this.load(false)));
-    // Letters on the canvas are not drawn anew by themselves when their font has come.
-    void document.fonts.ready.then(whileShown(() => this.draw()));
     this.load(true);
   }
 
@@ -55,31 +53,25 @@ class Chart {
   draw() {
     if (!this.answer) return;
     this.shown = seriesOf(this.answer, this.unit, this.hues);
-    const { times, lines, left } = this.shown;
+    const { times, lines, left, base } = this.shown;
     this.figure.dataset.points = String(times.filter((_, at) => lines.some((one) => one.values[at] !== null)).length);
     const said = [];
     if (this.answer.problem) said.push(this.answer.problem);
     if (!times.length) said.push("No sample in this time yet.");
     if (left) said.push(`${left} more partitions are ${this.unit === "lag" ? "in the total" : "left out"}.`);
+    if (base !== null) said.push("Records since the first moment shown; the lag lies between the lines.");
     if (this.marks().length) said.push("Upright lines: rebalances.");
     this.note.textContent = said.join(" ");
-    const style = styleOf(this.figure);
-    this.plot?.destroy();
-    const data = [times, ...lines.map((one) => one.values)];
-    const window = [this.answer.since_ms / 1000, this.answer.until_ms / 1000];
-    const options = optionsOf({
-      width: Math.max(200, this.canvas.clientWidth),
-      height: this.canvas.clientHeight,
+    for (const line of lines) line.hidden = this.hidden.has(line.name);
+    this.plot.show({
+      times,
       lines,
-      style,
-      window,
+      window: windowOf(times, this.answer.since_ms / 1000, this.answer.until_ms / 1000),
       unit: this.unit,
-      hidden: this.hidden,
       marks: this.marks(),
-      moved: (at) => this.fillLegend(at),
+      style: styleOf(this.figure),
     });
-    this.plot = new uPlot(options, data, this.canvas);
-    this.fillLegend(null);
+    this.fillLegend(this.plot.at);
     this.fillTable();
   }
 
@@ -98,13 +90,6 @@ class Chart {
 
   fillTable() {
     if (this.table.open && this.shown) fillTableOf(this.table, this.shown, this.unit);
-  }
-
-  resize() {
-    const width = this.canvas.clientWidth;
-    if (this.plot && width > 0 && width !== this.plot.width) {
-      this.plot.setSize({ width, height: this.canvas.clientHeight });
-    }
   }
 }
 

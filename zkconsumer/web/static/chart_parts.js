@@ -7,9 +7,15 @@ const RANGES = [
   [604_800_000, "7 d"],
 ];
 const UNITS = [
-  ["lag", "Records"],
-  ["seconds", "Time"],
+  ["lag", "Lag"],
+  ["seconds", "Lag in time"],
+  ["position", "Position"],
 ];
+const CAPTIONS = {
+  lag: "Lag of each partition, in records",
+  seconds: "Lag of each partition, in time",
+  position: "Records written and read since the first moment shown",
+};
 const TABLE_ROWS = 30;
 
 export function element(name, className, text) {
@@ -39,7 +45,7 @@ export function shortTime(seconds) {
 
 function said(value, unit) {
   if (value === null || value === undefined) return "–";
-  return unit === "lag" ? value.toLocaleString("en") : shortTime(value);
+  return unit === "seconds" ? shortTime(value) : value.toLocaleString("en");
 }
 
 // A row of radio buttons that look like one bar.
@@ -63,7 +69,7 @@ function choice(name, label, options, current, chosen) {
 export function controlsOf(chart, changed) {
   const controls = element("div", "controls");
   controls.append(
-    choice("unit", "Lag in", UNITS, chart.unit, (unit) => {
+    choice("unit", "Show", UNITS, chart.unit, (unit) => {
       chart.unit = unit;
       chart.draw();
     }),
@@ -107,7 +113,7 @@ export function tableOf() {
   details.append(element("summary", "", "The same as a table"), element("div", "scroll"));
   details.lastChild.tabIndex = 0;
   details.lastChild.setAttribute("role", "region");
-  details.lastChild.setAttribute("aria-label", "Lag over time as a table");
+  details.lastChild.setAttribute("aria-label", "The chart as a table");
   return details;
 }
 
@@ -130,9 +136,9 @@ export function fillTableOf(details, { times, lines }, unit) {
   const step = Math.max(1, Math.ceil(seen.length / TABLE_ROWS));
   for (let place = seen.length - 1; place >= 0; place -= step) {
     const at = seen[place];
-    const time = new Date(times[at] * 1000).toLocaleString("sv");
+    const time = `${new Date(times[at] * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
     body.append(rowOf([time, ...lines.map((one) => said(one.values[at], unit))], "td"));
   }
-  table.append(element("caption", "sr", `Lag of each partition, ${unit === "lag" ? "in records" : "in time"}`), head, body);
+  table.append(element("caption", "sr", CAPTIONS[unit]), head, body);
   details.lastChild.replaceChildren(table);
 }

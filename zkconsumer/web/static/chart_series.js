@@ -34,8 +34,34 @@ function hueOf(name, hues, taken) {
   return 0;
 }
 
-export function seriesOf(answer, unit, hues) {
-  const seconds = answer.times_ms.map((at) => at / 1000);
+// The sum of a column over the partitions that are known at all; null where one of them is not.
+function sumOf(partitions, column, length) {
+  const known = partitions.filter((one) => one[column].some((value) => value !== null));
+  const sums = [];
+  for (let at = 0; at < length; at += 1) {
+    const values = known.map((one) => one[column][at]);
+    sums.push(!values.length || values.includes(null) ? null : values.reduce((sum, one) => sum + one, 0));
+  }
+  return sums;
+}
+
+// Where the logs end, and where the group is: both counted from where it was at first.
+function positionsOf({ partitions, times_ms: times }) {
+  const both = partitions.filter((one) => one.committed.some((value) => value !== null));
+  const [written, read] = ["log_end", "committed"].map((column) => sumOf(both, column, times.length));
+  const base = read.find((value) => value !== null) ?? 0;
+  const since = (values) => values.map((value) => (value === null ? null : Math.max(0, value - base)));
+  return {
+    base,
+    left: 0,
+    lines: [
+      { name: "written", values: since(written), hue: null, dashed: true },
+      { name: "read", values: since(read), hue: 0 },
+    ],
+  };
+}
+
+function lagsOf(answer, unit, hues) {
   const ranked = answer.partitions
     .map((one, place) => ({ name: `${one.topic}-${one.partition}`, values: one[unit], place }))
     .sort((one, other) => largest(other.values) - largest(one.values) || one.place - other.place);
@@ -48,11 +74,17 @@ export function seriesOf(answer, unit, hues) {
   }
   const lines = chosen.map(({ name, values, hue }) => ({ name, values, hue }));
   if (unit === "lag" && answer.partitions.length > 1) {
-    lines.unshift({ name: "total", values: answer.total, hue: null });
+    lines.unshift({ name: "total", values: answer.total, hue: null, dashed: true });
   }
+  return { base: null, left: ranked.length - chosen.length, lines };
+}
+
+export function seriesOf(answer, unit, hues) {
+  const { base, left, lines } = unit === "position" ? positionsOf(answer) : lagsOf(answer, unit, hues);
+  const seconds = answer.times_ms.map((at) => at / 1000);
   const [times, columns] = withGaps(seconds, lines.map((one) => one.values));
   lines.forEach((one, number) => {
     one.values = columns[number];
   });
-  return { times, lines, left: ranked.length - chosen.length + (answer.partitions_left_out ?? 0) };
+  return { times, lines, base, left: left + (answer.partitions_left_out ?? 0) };
 }

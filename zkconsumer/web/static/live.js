@@ -1,17 +1,11 @@
 // Fetches the page again whenever the server says that there is something new, and shows what changed.
-import { localTimes, setClock, tick } from "./ages.js";
+import { sayLink, setClock, tick } from "./ages.js";
 import { morph } from "./morph.js";
 
 const EVERY_MS = 10_000;
 
 let under = null;
 let again = false;
-
-function say(text, lost) {
-  const link = document.getElementById("link");
-  if (link && link.textContent !== text) link.textContent = text;
-  document.getElementById("fresh")?.classList.toggle("lost", lost);
-}
 
 function owners(root) {
   const found = new Map();
@@ -65,7 +59,6 @@ function show(page) {
     location.reload(); // what stood here was not there yet, so its scripts are not
     return;
   }
-  localTimes(come);
   const before = owners(root);
   morph(root, come);
   markMoved(root, before);
@@ -74,6 +67,7 @@ function show(page) {
   const icon = page.querySelector("link[rel=icon]")?.getAttribute("href");
   const shown = document.querySelector("link[rel=icon]");
   if (icon && shown.getAttribute("href") !== icon) shown.setAttribute("href", icon);
+  document.getElementById("fresh")?.toggleAttribute("data-problem", page.querySelector("#fresh[data-problem]") !== null);
   const fresh = page.querySelector("#fresh time");
   const time = document.querySelector("#fresh time");
   if (fresh && time) morph(time, fresh);
@@ -105,9 +99,9 @@ export async function refresh() {
       const page = await under;
       if (address === location.href) show(page);
       else again = true;
-      say("Live", false);
+      sayLink(false);
     } catch {
-      say("Lost, trying again", true);
+      sayLink(true);
     } finally {
       under = null;
     }
@@ -118,9 +112,9 @@ export async function refresh() {
 // six connections to a host at most, and listening takes one.
 function listen(address, refused) {
   const source = new EventSource(address);
-  source.addEventListener("open", () => say("Live", false));
+  source.addEventListener("open", () => sayLink(false));
   source.addEventListener("error", () => {
-    say("Lost, trying again", true);
+    sayLink(true);
     // A refusal, such as of too many listeners, ends it for good.
     if (source.readyState === EventSource.CLOSED) refused();
   });

@@ -10,8 +10,10 @@ from tests.support.page_world import (
     BILLING,
     CHECKOUT,
     FRAUD,
+    LONG,
     MAILER,
     NOW_MS,
+    SETTLEMENT,
     TalePast,
     state_at,
 )
@@ -23,7 +25,7 @@ from zkconsumer.status.model import (
     GroupKind,
 )
 from zkconsumer.web.judgements import Judgements, Memory
-from zkconsumer.web.pages.cluster import cluster_page
+from zkconsumer.web.pages.cluster import Outcome, cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
 from zkconsumer.web.pages.group_timeline import member_label
@@ -47,6 +49,13 @@ def state() -> ClusterState:
     return state_at()
 
 
+def sentence(view: View) -> str:
+    """The banner of the first page."""
+    outcome = view.context["verdict"]
+    assert isinstance(outcome, Outcome)
+    return outcome.sentence
+
+
 def html(view: View, state: ClusterState, what: PageRequest) -> str:
     """As a browser gets it."""
     return render(view, what, state)
@@ -59,13 +68,45 @@ def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
     assert isinstance(findings, list)
     assert [one.code for one in findings] == [
         Code.COMMITS_PAUSED,
+        Code.MEMBER_STALE,
         Code.MEMBER_FOREIGN,
         Code.UNDER_REPLICATED,
     ]
-    assert view.context["verdict"] == "2 errors and 1 warning"
+    outcome = view.context["verdict"]
+    assert isinstance(outcome, Outcome)
+    assert outcome.sentence == (
+        "fraud-scoring is stuck: fraud-scoring_risk1 and fraud-scoring_risk2 are no longer "
+        "committing"
+    )
+    assert (outcome.group, outcome.all) == (FRAUD, "In all 3 errors and 1 warning.")
     page = html(view, state, page_request())
     assert "icon-bad.svg" in page
     assert page.index("fraud-scoring") < page.index("mailer") < page.index("2 partitions lack")
+
+
+def test_each_finding_has_its_command_and_its_page(state: ClusterState) -> None:
+    """One incident with what follows from it; the repair where there is one."""
+    page = html(cluster_page(state, page_request()), state, page_request())
+    assert page.count('class="finding') == 4
+    assert (
+        "zkconsumer doctor --fix --group settlement --zookeeper zk1:2181,zk2:2181,zk3:2181/shop"
+    ) in page
+    assert 'href="/manual/doctor#member-stale"' in page
+    assert "</a> is stuck: settlement_host7 is registered but gone" in page
+    assert "<summary>partitions have no owner</summary>" in page
+    group = html(group_page(state, page_request(), SETTLEMENT), state, page_request())
+    assert '<use href="#i-bad"/></svg>gone</span>' in group
+
+
+def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
+    """And when a group is caught up, or that it never is."""
+    page = html(cluster_page(state, page_request()), state, page_request())
+    assert "<dt>Written/s</dt><dd>5.0k</dd>" in page
+    assert '<td class="n" data-label="Caught up in">3 min 45 s</td>' in page
+    assert '<td class="n" data-label="Caught up in">not at this rate</td>' in page
+    group = html(group_page(state, page_request(), LONG), state, page_request())
+    assert "caught up in 3 min 45 s" in group
+    assert '435<span class="of">, </span>915' in group
 
 
 def test_what_could_not_be_read_is_no_health() -> None:
@@ -75,7 +116,7 @@ def test_what_could_not_be_read_is_no_health() -> None:
     state = replace(failing, snapshot=quiet, judgements=Judgements(quiet, None, Memory()))
     then = replace(page_request(), now_ms=quiet.taken_ms + 2_000)
     view = cluster_page(state, then)
-    assert view.context["verdict"] == "Not everything can be read"
+    assert sentence(view) == "Not everything can be read"
     assert "log ends of broker 2" in html(view, state, then)
 
 
@@ -83,7 +124,7 @@ def at_its_time(state: ClusterState) -> tuple[str, str]:
     """The sentence of the first page, and the page."""
     then = replace(page_request(), now_ms=state.snapshot.taken_ms + 2_000)
     view = cluster_page(state, then)
-    return str(view.context["verdict"]), html(view, state, then)
+    return sentence(view), html(view, state, then)
 
 
 def shown(state: ClusterState, **changes: Any) -> ClusterState:
@@ -104,9 +145,8 @@ def test_what_was_well_is_not_well_for_ever(state: ClusterState) -> None:
     assert outcome == "The cluster can't be read now"
     assert "icon-bad.svg" in page
     late = replace(page_request(), now_ms=NOW_MS + 3_600_000)
-    assert cluster_page(well, late).context["verdict"] == "The cluster can't be read now"
-    old = cluster_page(state, late).context["verdict"]
-    assert old == "2 errors and 1 warning when it was last read"
+    assert sentence(cluster_page(well, late)) == "The cluster can't be read now"
+    assert sentence(cluster_page(state, late)).endswith(" committing, when it was last read")
 
 
 def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
@@ -115,7 +155,8 @@ def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
     alone = replace(snapshot, groups={FRAUD: snapshot.groups[FRAUD]})
     judged = Judgements(alone, None, state.judgements._memory)
     outcome, page = at_its_time(replace(state, snapshot=alone, judgements=judged))
-    assert outcome == "1 warning and 1 group that does not get on"
+    assert outcome == "fraud-scoring: a partition does not get on"
+    assert "In all 1 warning and 1 group that does not get on." in page
     assert "icon-bad.svg" in page
 
 
@@ -160,8 +201,8 @@ def test_groups_in_trouble_lead(state: ClusterState) -> None:
         table = groups_page(state, page_request("/groups", **query)).context["table"]
         return [row.key.group_id for row in table.rows]  # type: ignore[attr-defined]
 
-    assert names()[:4] == ["fraud-scoring", "billing", "mailer", "archiver"]
-    assert names(sort="-lag")[:2] == ["fraud-scoring", "billing"]
+    assert names()[:4] == ["fraud-scoring", "settlement", "mailer", "billing"]
+    assert names(sort="-lag")[:2] == ["fraud-scoring", LONG.group_id]
     assert names(sort="name")[0] == "archiver"
     assert names(kind="coordinator") == ["checkout", "recommender"]
     assert names(state="empty") == ["nightly-export"]
@@ -203,7 +244,8 @@ def test_what_is_wrong_stands_in_the_grid(state: ClusterState) -> None:
         group_page(state, page_request(), MAILER), state, page_request()
     )
     page = html(group_page(state, page_request(), FRAUD), state, page_request())
-    assert page.count("STOP") >= 4
+    assert page.count("Burrow: STOP") >= 4
+    assert page.count(">no commits</span>") >= 4
     only = group_page(state, page_request(show="faults"), FRAUD)
     assert "No partition is so." in html(only, state, page_request(show="faults"))
 

@@ -1,0 +1,87 @@
+"""Diagnoses in one line: group, state, cause, member; and the command that helps."""
+
+import shlex
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.headline import (
+    doctor_command,
+    headline_of,
+    headline_text,
+    short_name,
+)
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
+
+GROUP = GroupKey(GroupKind.ZOOKEEPER, "settlement")
+
+
+def diagnosis(
+    code: Code, *culprits: str, what: str = "", group: GroupKey | None = GROUP
+) -> Diagnosis:
+    """An error."""
+    return Diagnosis(
+        code=code,
+        severity=Severity.ERROR,
+        what=what,
+        evidence=(),
+        repair="",
+        group=group,
+        culprits=culprits,
+    )
+
+
+def test_group_cause_and_member_are_named() -> None:
+    """One, two, many; a member counts once, whatever it owns."""
+    ids = [f"settlement_host{number}-1795159360000-0b7c11a{number}" for number in range(3)]
+    assert headline_text(diagnosis(Code.MEMBER_STALE, ids[0])) == (
+        "settlement is stuck: settlement_host0 is registered but gone"
+    )
+    assert headline_of(diagnosis(Code.COMMITS_PAUSED, f"{ids[0]}-0", f"{ids[0]}-1")).cause == (
+        "settlement_host0 is no longer committing"
+    )
+    assert headline_of(diagnosis(Code.MEMBER_STALE, *ids[:2])).cause == (
+        "settlement_host0 and settlement_host1 are registered but gone"
+    )
+    assert headline_of(diagnosis(Code.MEMBER_STALE, *ids)).cause == (
+        "settlement_host0 and 2 more are registered but gone"
+    )
+
+
+def test_what_has_no_headline_of_its_own_gives_its_first_sentence() -> None:
+    """Of the cluster, and where no member is known."""
+    what = "2 partitions lack replicas; 1 of them depends on one broker alone. More."
+    assert headline_text(diagnosis(Code.UNDER_REPLICATED, what=what, group=None)) == (
+        "2 partitions lack replicas"
+    )
+    what = "Wildcard members name several expressions. Others see only the first."
+    assert headline_text(diagnosis(Code.MEMBER_FOREIGN, what=what)) == (
+        "settlement: Wildcard members name several expressions"
+    )
+
+
+@given(st.sampled_from(Code), st.lists(st.text(min_size=1), max_size=3), st.text(min_size=1))
+def test_every_code_has_one(code: Code, members: list[str], what: str) -> None:
+    """Whatever the members are called."""
+    found = headline_of(diagnosis(code, *members, what=what))
+    assert "{who}" not in found.cause.replace("".join(members), "")
+
+
+def test_made_up_ids_are_shortened() -> None:
+    """Of the original, of coordinators; others stay."""
+    assert short_name("g_host-1795159360000-d62eecca-3") == "g_host"
+    assert short_name("app-0b1c2d3e-1111-2222-3333-0123456789ab") == "app"
+    assert short_name("mail:3f0b6f5e-61c5-4a04-9f6c-0f1f4a2f8f55") == "mail"
+    assert short_name("worker-1") == "worker-1"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_a_command_can_be_pasted(group_id: str) -> None:
+    """Whatever the group is called, it is one word."""
+    snapshot = ClusterSnapshot(taken_ms=0, zookeeper_connect="zk1:2181,zk2:2181/kafka")
+    key = GroupKey(GroupKind.ZOOKEEPER, group_id)
+    command = doctor_command(diagnosis(Code.MEMBER_STALE, group=key), snapshot)
+    words = shlex.split(command)
+    assert words[:3] == ["zkconsumer", "doctor", "--group"]
+    assert words[3:] == [group_id, "--zookeeper", "zk1:2181,zk2:2181/kafka"]

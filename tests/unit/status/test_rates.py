@@ -1,0 +1,109 @@
+"""Rates of writing and reading, from snapshots of a group that commits in steps."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    CommittedOffset,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    PartitionStatus,
+    TopicStatus,
+)
+from zkconsumer.status.rates import WINDOW_MS, RateHistory, Rates
+
+KEY = GroupKey(GroupKind.ZOOKEEPER, "group")
+TP = TopicPartition("topic", 0)
+
+
+def snapshot(at_ms: int, end: int, committed: int) -> ClusterSnapshot:
+    """A cluster of one topic and one group."""
+    partition = GroupPartition(
+        TP, committed=(CommittedOffset(committed, "zookeeper", at_ms),), log_end=end
+    )
+    status = PartitionStatus(
+        topic_partition=TP, leader=0, replicas=(0,), in_sync=(0,), log_end=end, offsets_at_ms=at_ms
+    )
+    return ClusterSnapshot(
+        taken_ms=at_ms,
+        zookeeper_connect="zk",
+        topics=(TopicStatus(name="topic", seen_ms=at_ms, partitions=(status,)),),
+        groups={
+            KEY: GroupStatus(
+                group_id="group", kind=KEY.kind, seen_ms=at_ms, partitions=(partition,)
+            )
+        },
+    )
+
+
+def watched(
+    seconds: int, *, written: int, read: int, commit_s: int = 1, until_s: int | None = None
+) -> RateHistory:
+    """A group that was looked at every 5 s, and commits each ``commit_s``."""
+    history = RateHistory()
+    for at_s in range(0, seconds + 1, 5):
+        committed_s = min(at_s, seconds if until_s is None else until_s) // commit_s * commit_s
+        end = 1_000_000 + at_s * written
+        history.record(snapshot(at_s * 1_000, end, committed_s * read))
+    return history
+
+
+@given(
+    written=st.integers(0, 1_000),
+    read=st.integers(1, 1_000),
+    commit_s=st.sampled_from([1, 5, 10, 30, 60, 100]),
+    seconds=st.integers(WINDOW_MS // 1_000, 2_000),
+)
+def test_steps_do_not_blur_the_rate(written: int, read: int, commit_s: int, seconds: int) -> None:
+    """However rarely it commits: measured from step to step."""
+    history = watched(seconds, written=written, read=read, commit_s=commit_s)
+    rates = history.rates(KEY)
+    assert rates.written is not None
+    assert rates.read is not None
+    assert abs(rates.written - written) < 1e-6
+    assert abs(rates.read - read) < 1e-6 * read
+    cluster = history.cluster({KEY: rates})
+    assert cluster == Rates(written=rates.written, read=rates.read, moved_ms=rates.moved_ms)
+
+
+def test_a_group_that_stops_reads_nothing() -> None:
+    """At first less, then nothing; when it last moved stays known."""
+    late = watched(400, written=10, read=10, until_s=300).rates(KEY)
+    assert late.read is not None
+    assert 0 < late.read < 10
+    stopped = watched(1_000, written=10, read=10, until_s=300).rates(KEY)
+    assert (stopped.written, stopped.read, stopped.moved_ms) == (10, 0, 300_000)
+
+
+def test_when_it_is_caught_up() -> None:
+    """By what it gains; never where it gains nothing; unknown is not never."""
+    assert Rates(written=100, read=150).caught_up_ms(3_000) == 60_000
+    assert Rates(written=100, read=100).caught_up_ms(3_000) is None
+    assert Rates(written=100, read=100).caught_up_ms(0) == 0
+    assert Rates().caught_up_ms(0) is None
+    assert Rates(written=1, read=2).caught_up_ms(None) is None
+
+
+def test_one_look_tells_no_rate() -> None:
+    """Nor do partitions that come and go, nor a clock that goes back."""
+    history = RateHistory()
+    assert history.rates(KEY) == Rates()
+    history.record(snapshot(10_000, 5, 5))
+    assert history.rates(KEY) == Rates()
+    history.record(snapshot(1_000, 500, 500))
+    assert history.rates(KEY).written is None
+    history.record(ClusterSnapshot(taken_ms=20_000, zookeeper_connect="zk"))
+    assert history.rates(KEY) == Rates()
+
+
+def test_few_samples_are_kept_however_often_one_looks() -> None:
+    """Looks each second at a group that does not move add nothing."""
+    history = RateHistory()
+    for at_s in range(3_000):
+        history.record(snapshot(at_s * 1_000, at_s, 7))
+    assert len(history._groups[KEY]._samples) <= WINDOW_MS // 2_000
+    assert history.rates(KEY).written == 1

@@ -1,0 +1,48 @@
+"""The documentation in the page: every finding's link leads somewhere."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import zkconsumer.web
+from zkconsumer.status.doctor.diagnosis import Code
+from zkconsumer.web.pages.manual import Block, Piece, blocks_of, manual_page
+
+DOCTOR = Path(zkconsumer.web.__file__).parent / "manual" / "doctor.md"
+
+
+def test_every_code_has_its_place() -> None:
+    """An anchor for each, so that no link of a finding leads nowhere."""
+    blocks = manual_page(DOCTOR.read_text()).context["blocks"]
+    assert isinstance(blocks, list)
+    anchors = {anchor for block in blocks for anchor, _ in block.rows}
+    assert {code.value for code in Code} <= anchors
+
+
+def test_blocks() -> None:
+    """What our documentation is written with."""
+    text = "# A *b*\n\none\ntwo `x | y`\n- no item\n\n- an\n  item\n- **c**\n\n```\n| code |\n```\n"
+    assert list(blocks_of(text)) == [
+        Block(kind="heading", level=1, texts=((Piece("text", "A "), Piece("em", "b")),)),
+        Block(
+            kind="paragraph",
+            texts=(
+                (Piece("text", "one two "), Piece("code", "x | y"), Piece("text", " - no item")),
+            ),
+        ),
+        Block(kind="list", texts=((Piece("text", "an item"),), (Piece("strong", "c"),))),
+        Block(kind="code", code="| code |\n"),
+    ]
+    [table] = blocks_of("| a | b |\n|---|---|\n| `x-y` | [text](other.md) |")
+    assert table.rows == (
+        ("", ((Piece("text", "a"),), (Piece("text", "b"),))),
+        ("x-y", ((Piece("code", "x-y"),), (Piece("text", "text"),))),
+    )
+
+
+@given(st.text(alphabet="# |`*-[]()ab\n"))
+def test_no_text_breaks_it(text: str) -> None:
+    """Whatever is written."""
+    for block in blocks_of(text):
+        assert block.kind

@@ -1,0 +1,167 @@
+"""How fast a group reads, and how fast its topics are written. Pure.
+
+Commits come in steps: every minute by default. So reading is measured from one step to another, not
+from one snapshot to the next.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
+
+WINDOW_MS: Final = 300_000
+"""The time that rates are measured over."""
+_STEP_MS: Final = 4_000
+"""The minimum time between two samples: a little less than between two reads."""
+_LEAST_MS: Final = 4_000
+"""The minimum time that a rate is measured over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """The rates of a group, or of a cluster.
+
+    Attributes:
+        written: records per second that its topics get; None: not known yet.
+        read: records per second that are committed; None: not known yet.
+        moved_ms: when its offsets were last seen to move; None if they were not.
+    """
+
+    written: float | None = None
+    read: float | None = None
+    moved_ms: int | None = None
+
+    def caught_up_ms(self, lag: int | None) -> int | None:
+        """Return in how long a lag is read at these rates; None if never, or unknown."""
+        if lag is None or self.written is None or self.read is None:
+            return None
+        gain = self.read - self.written
+        if lag == 0 or gain <= 0:
+            return 0 if lag == 0 else None
+        return int(lag * 1_000 / gain)
+
+
+class _Sample(NamedTuple):
+    """Sums over the partitions of a group: comparable if those are the same."""
+
+    at_ms: int
+    written: int
+    read: int
+
+
+class _Series:
+    """The samples of one group, or of the logs of all topics."""
+
+    __slots__ = ("_last", "_moved_ms", "_samples", "_width")
+
+    def __init__(self) -> None:
+        self._samples: deque[_Sample] = deque()
+        self._width = -1
+        self._last: object = None
+        self._moved_ms: int | None = None
+
+    def is_known(self, source: object) -> bool:
+        """Return whether this was the source of the last sample; it is from now on."""
+        known, self._last = self._last is source, source
+        return known
+
+    def add(self, sample: _Sample, width: int) -> None:
+        """Add the sums over ``width`` partitions; with other partitions than before, begin anew."""
+        samples = self._samples
+        if width != self._width or (samples and sample.at_ms <= samples[-1].at_ms):
+            samples.clear()
+            self._width = width
+        if samples and sample.read != samples[-1].read:
+            self._moved_ms = sample.at_ms
+        elif len(samples) > 1 and sample.at_ms - samples[-2].at_ms < _STEP_MS:
+            samples.pop()
+        samples.append(sample)
+        while sample.at_ms - samples[0].at_ms > WINDOW_MS:
+            samples.popleft()
+
+    def rates(self) -> Rates:
+        """Return the rates over the window."""
+        if len(self._samples) < 2:
+            return Rates(moved_ms=self._moved_ms)
+        first, last = self._samples[0], self._samples[-1]
+        span_ms = last.at_ms - first.at_ms
+        if span_ms < _LEAST_MS:
+            return Rates(moved_ms=self._moved_ms)
+        return Rates(
+            written=max(0.0, (last.written - first.written) * 1_000 / span_ms),
+            read=self._read(),
+            moved_ms=self._moved_ms,
+        )
+
+    def _read(self) -> float:
+        samples = self._samples
+        steps = [
+            now
+            for before, now in zip(samples, list(samples)[1:], strict=False)
+            if now.read != before.read
+        ]
+        first, last = samples[0], samples[-1]
+        if len(steps) > 1:
+            begin, end = steps[0], steps[-1]
+            usual_ms = (end.at_ms - begin.at_ms) / (len(steps) - 1)
+            # A step that is overdue counts as one that did not come.
+            if last.at_ms - end.at_ms <= 2 * usual_ms + _STEP_MS:
+                first, last = begin, end
+        return max(0.0, (last.read - first.read) * 1_000 / (last.at_ms - first.at_ms))
+
+
+class RateHistory:
+    """The sums that rates are made of, fed with successive snapshots."""
+
+    def __init__(self) -> None:
+        self._groups: dict[GroupKey, _Series] = {}
+        self._logs = _Series()
+
+    def record(self, snapshot: ClusterSnapshot) -> None:
+        """Record a snapshot, which must not be older than the last one."""
+        groups = {key: self._groups.get(key) or _Series() for key in snapshot.groups}
+        for key, series in groups.items():
+            group = snapshot.groups[key]
+            if not series.is_known(group):
+                series.add(*_sums(group, snapshot.taken_ms))
+        self._groups = groups
+        if not self._logs.is_known(snapshot.topics):
+            self._logs.add(*_log_sums(snapshot))
+
+    def rates(self, key: GroupKey) -> Rates:
+        """Return the rates of a group."""
+        series = self._groups.get(key)
+        return Rates() if series is None else series.rates()
+
+    def cluster(self, groups: Mapping[GroupKey, Rates]) -> Rates:
+        """Return the rates of the cluster: all logs, and the sum of these groups."""
+        read = [rates.read for rates in groups.values() if rates.read is not None]
+        moved = [rates.moved_ms for rates in groups.values() if rates.moved_ms is not None]
+        return Rates(
+            written=self._logs.rates().written,
+            read=sum(read) if read else None,
+            moved_ms=max(moved, default=None),
+        )
+
+
+def _sums(group: GroupStatus, at_ms: int) -> tuple[_Sample, int]:
+    written = read = width = 0
+    for partition in group.partitions:
+        committed = partition.effective(group.kind)
+        if committed is not None and partition.log_end is not None:
+            written += partition.log_end
+            read += committed.offset
+            width += 1
+    return _Sample(at_ms, written, read), width
+
+
+def _log_sums(snapshot: ClusterSnapshot) -> tuple[_Sample, int]:
+    ends = [
+        partition.log_end
+        for topic in snapshot.topics
+        for partition in topic.partitions
+        if partition.log_end is not None
+    ]
+    return _Sample(snapshot.taken_ms, sum(ends), 0), len(ends)
