@@ -11,6 +11,9 @@ from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, NOW_MS, TalePast, state_at
 from tests.support.waiting import wait_until
+from zkconsumer.browse.decoding import BytesDecoder
+from zkconsumer.browse.message import BrowseResult, SeenMessage
+from zkconsumer.browse.query import MessageQuery
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupStatus
 from zkconsumer.web.app import build_app
@@ -79,6 +82,34 @@ class PaperSite:
         self.address = ""
 
 
+def paper_messages(query: MessageQuery) -> BrowseResult:
+    """Messages of all kinds, one of them hostile; the filter counts."""
+    decode = BytesDecoder().decode
+    values = (
+        b'{"order": 4711, "customer": {"id": 42, "name": "Ann"}, "items": [{"sku": "jam-1"}]}',
+        b"plain text of an old producer",
+        b"\x00\x01\x02\xff\xfe",
+        b"</code><script>document.title = 'owned'</script><img src=x onerror=alert(1)>",
+        None,
+    )
+    found = [
+        SeenMessage(
+            topic=query.topic,
+            partition=place % 2,
+            offset=1_000 + place,
+            timestamp=NOW_MS - 60_000 + place * 1_000,
+            raw_key=b"order-%d" % place,
+            raw_value=value,
+            key=decode(b"order-%d" % place),
+            value=decode(value),
+            headers=(("trace", decode(b"8f3a")),) if place == 0 else (),
+        )
+        for place, value in enumerate(values)
+    ]
+    wanted = [one for one in found if query.passes is None or query.passes(one)]
+    return BrowseResult(messages=wanted[-query.limit :], scanned=len(found))
+
+
 @contextmanager
 def served(site: PaperSite) -> Iterator[PaperSite]:
     """Serve it on a free port of loopback."""
@@ -92,6 +123,7 @@ def served(site: PaperSite) -> Iterator[PaperSite]:
             hosts=Hosts(any_name=False),
             events=hub,
             clock=site.clock,
+            messages=paper_messages,
         )
     )
     config = uvicorn.Config(

@@ -118,6 +118,37 @@ def test_login_and_lost_pages_can_be_used_by_all(browser: Browser) -> None:
         assert barriers(page) == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_messages_are_shown_and_harm_nobody(browser: Browser, scheme: Scheme) -> None:
+    """Markup in them stays text; a filter and a link lead to one; on a phone, too."""
+    token = "a-token-that-is-long-enough"
+    with (
+        served(PaperSite(token)) as site,
+        window(browser, site.address, now_ms=SEEN_MS, scheme=scheme) as opened,
+    ):
+        page = opened.open("/topics/orders")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("link", name="Messages").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Messages")
+        expect(page.locator(".message")).to_have_count(5)
+        expect(page.locator(".message").nth(1)).to_contain_text("<script>document.title")
+        assert page.title() == "Messages of orders · zkconsumer"
+        assert page.locator(".message img").count() == 0
+        assert barriers(page) == []
+        if scheme == "light":
+            picture(page, "messages")
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_label("Filter").fill(".customer.id == 42")
+        page.get_by_role("button", name="Look").click()
+        expect(page.locator(".message")).to_have_count(1)
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Download").click()
+        assert '"order":4711' in download.value.path().read_text()
+        assert opened.clean()
+
+
 def test_small_screens_scroll_in_one_direction_only(browser: Browser, still: PaperSite) -> None:
     """Wide tables scroll by themselves."""
     size = {"width": 390, "height": 800}

@@ -2,6 +2,7 @@
 
 import argparse
 import ipaddress
+import logging
 import os
 import re
 import signal
@@ -9,9 +10,11 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from zkconsumer.cli.browsing import add_registry_argument, browse, decoder_of
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.cluster_arguments import add_abandoned_argument, add_cluster_arguments
 from zkconsumer.cli.notifying import notify_settings, notifying
@@ -117,6 +120,13 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         help="listen on more than this machine without a token: everybody who gets there sees all",
     )
     group.add_argument(
+        "--messages",
+        action="store_true",
+        help="let those who have the token look at messages of topics; each look is logged, "
+        "without what it shows (default: nobody sees any)",
+    )
+    add_registry_argument(group)
+    group.add_argument(
         "--allow-host",
         action="append",
         default=[],
@@ -215,6 +225,8 @@ def _run(args: argparse.Namespace) -> int:
     token = _token(args)
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
+    if args.messages:
+        _check_messages(args, token)
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
     told = notify_settings()
     with ExitStack() as stack:
@@ -266,6 +278,7 @@ def _serve(
             names=frozenset(name.lower() for name in args.allow_host),
         ),
         events=events,
+        messages=partial(browse, args) if args.messages else None,
     )
     server = PageServer(
         build_app(site), events.close, limits=limits, trusted_proxies=args.trusted_proxy
@@ -305,6 +318,21 @@ def _check_open(address: "Address", token: str | None, *, no_token: bool) -> Non
             f"whoever reaches {address} would see the cluster: give --token-file, set "
             f"{TOKEN_VARIABLE}, or say --no-token"
         )
+
+
+def _check_messages(args: argparse.Namespace, token: str | None) -> None:
+    """Check what messages need, before anybody looks at any.
+
+    Raises:
+        ConfigError: there is no token, or the registry can't be used.
+    """
+    if token is None:
+        raise ConfigError(
+            f"--messages shows what topics hold: it needs a token, by --token-file or "
+            f"{TOKEN_VARIABLE}"
+        )
+    decoder_of(args)
+    logging.getLogger("zkconsumer.web.audit").setLevel(logging.INFO)
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from zkconsumer.web.guarding import (
     note_wrong_token,
     retry_after,
 )
+from zkconsumer.web.messages import MessageEndpoints
 from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import absent_text, group_page
 from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
@@ -79,7 +80,8 @@ def build_app(site: Site) -> ASGIApp:
                 "/topics",
                 responses.page(lambda page_request, state, _: topics_page(state, page_request)),
             ),
-            Route("/topics/{name}", responses.page(_topic)),
+            Route("/topics/{name}", responses.page(responses.topic)),
+            *_message_routes(site, responses),
             Route("/groups", responses.page(responses.all_groups)),
             Route("/groups/zookeeper/{id}/znodes", responses.page(responses.znodes)),
             Route("/groups/{kind}/{id:path}", responses.page(responses.group)),
@@ -113,8 +115,15 @@ def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awa
     return endpoint
 
 
-def _topic(page_request: PageRequest, state: ClusterState, request: Request) -> View:
-    return topic_page(state, page_request, request.path_params["name"])
+def _message_routes(site: Site, responses: "_Pages") -> list[Route]:
+    """Return the routes of messages; none unless they may be seen."""
+    if site.messages is None or not site.tokens.wanted:
+        return []
+    endpoints = MessageEndpoints(site.messages, lambda: site.source.current)
+    return [
+        Route("/topics/{name}/messages", responses.page(endpoints.page)),
+        Route("/topics/{name}/messages.ndjson", endpoints.download),
+    ]
 
 
 def _manual(page_request: PageRequest, state: ClusterState, request: Request) -> View:
@@ -151,6 +160,12 @@ class _Pages:
             return self._site.past.trends(keys, since_ms, page_request.now_ms, TREND_POINTS)
 
         return groups_page(state, page_request, trends)
+
+    def topic(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
+        """Return the page of a topic."""
+        shows_messages = self._site.messages is not None and self._site.tokens.wanted
+        name = request.path_params["name"]
+        return topic_page(state, page_request, name, shows_messages=shows_messages)
 
     def group(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
         """Return the page of a group."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from zkconsumer.browse.message import BrowseResult
+from zkconsumer.browse.query import MessageQuery
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.security import Hosts, Tokens
@@ -22,6 +24,7 @@ class Site:
         hosts: the allowed host names.
         events: the listeners.
         clock: for ages.
+        messages: reads messages of topics; None: nobody may see any.
     """
 
     source: StateSource
@@ -31,3 +34,4 @@ class Site:
     hosts: Hosts
     events: EventHub
     clock: Clock = field(default_factory=SystemClock)
+    messages: Callable[[MessageQuery], BrowseResult] | None = None

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from zkconsumer.cli.browsing import add_registry_argument
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
+from zkconsumer.cli.consume.looking import is_look, look
 from zkconsumer.cli.consume.settings import (
     ConsoleSettings,
     console_settings,
@@ -82,9 +84,42 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         action="store_true",
         help="first delete what ZooKeeper holds of the group, offsets included",
     )
+    _add_look(parser)
     _add_output(parser)
     add_metrics_arguments(parser)
     parser.set_defaults(run=run)
+
+
+def _add_look(parser: argparse.ArgumentParser) -> None:
+    """How to look at messages without a group."""
+    group = parser.add_argument_group(
+        "a look at messages of --topic, a plain name here: no group is joined, nothing committed"
+    )
+    starts = group.add_mutually_exclusive_group()
+    starts.add_argument(
+        "--tail", type=_positive, metavar="N", help="the last N messages of the topic, then end"
+    )
+    starts.add_argument(
+        "--from-time",
+        metavar="TIME",
+        help="messages that are not older, up to --max-messages (default: 1000): ISO 8601, UTC "
+        "unless it says otherwise, or milliseconds since 1970",
+    )
+    group.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="FILTER",
+        help="only those with: TEXT, key:TEXT, value:TEXT, header:NAME=TEXT, or a path into JSON "
+        "or Avro, such as '.user.id == 42'; again: those that pass all",
+    )
+    add_registry_argument(group)
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 8 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of messages")
+    return int(text)
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +131,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--timeout-ms", type=int, metavar="MS", help="end when no message comes for so long"
     )
     parser.add_argument(
-        "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+        "--output",
+        choices=("text", "json", "table"),
+        help="how to print (default: text; table where a look goes to a terminal)",
     )
     parser.add_argument(
         "--property",
@@ -114,6 +151,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ZkConsumerError: what failed; what was printed before is committed.
     """
+    if is_look(args):
+        return look(args)
+    if args.filter or args.output == "table":
+        raise ConfigError("--filter and --output table go with --tail or --from-time")
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     console = console_settings(args, file)
     if not console.has_coordinator and "zookeeper.connect" not in console.settings:

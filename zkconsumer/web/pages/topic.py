@@ -31,8 +31,10 @@ _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
 )
 
 
-def topic_page(state: ClusterState, page_request: PageRequest, name: str) -> View:
-    """Return a topic's partitions, settings and readers."""
+def topic_page(
+    state: ClusterState, page_request: PageRequest, name: str, *, shows_messages: bool = False
+) -> View:
+    """Return a topic's partitions, settings and readers, and a link to its messages."""
     topic = state.topic(name)
     if topic is None:
         return sorry_page(404, f"There is no topic {name} in this cluster.")
@@ -49,6 +51,7 @@ def topic_page(state: ClusterState, page_request: PageRequest, name: str) -> Vie
         context={
             "row": topic_row(state, topic),
             "topic": topic,
+            "shows_messages": shows_messages,
             "table": table_of(
                 partitions, _COLUMNS, page_request, total=len(topic.partitions), page_rows=100
             ),

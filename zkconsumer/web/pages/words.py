@@ -143,8 +143,11 @@ def time_lag(lag: TimeLag | None) -> str:
 
 
 def moment(at_ms: int | None) -> str:
-    """Return date and time in UTC."""
-    return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """Return date and time in UTC; a dash for unknown, and for times of no calendar."""
+    try:
+        return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return NOT_KNOWN  # a record's time is anybody's
 
 
 def clock(at_ms: int | None) -> str:

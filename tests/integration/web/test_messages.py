@@ -1,0 +1,111 @@
+"""Messages of real brokers, on the page and in the shell."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.served_page import Answer, ServedPage, served, until_read
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.cli.main import main
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+TOKEN = "0123456789abcdef-secret"
+VALUES = [b'{"user": {"id": %d}, "note": "needle-%d"}' % (number, number) for number in range(40)]
+HOSTILE = b"</code><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module", params=["0.8.2.2", "2.8.2"])
+def brokers(request: pytest.FixtureRequest, broker_of: BrokerOf, cluster: Sandbox) -> Sandbox:
+    """One without timestamps, one with them."""
+    return cluster if request.param == "0.8.2.2" else broker_of(request.param)
+
+
+@pytest.fixture(scope="module")
+def topic(brokers: Sandbox) -> str:
+    """Forty orders in one partition, compressed; a hostile one and bytes in another."""
+    name = fresh_name("look")
+    brokers.create_topic(name, partitions=2)
+    for start in (0, 20):
+        values = VALUES[start : start + 20]
+        write(brokers, TopicPartition(name, 0), values, codec=Codec.GZIP)
+    write(brokers, TopicPartition(name, 1), [HOSTILE, b"\xff\x00\x1b[31m"])
+    return name
+
+
+def ask(page: ServedPage, path: str) -> Answer:
+    """As a browser that has logged in."""
+    return page.get(path, Authorization=f"Bearer {TOKEN}", Accept="text/html")
+
+
+def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -> None:
+    """The last ones, from an offset, filtered, as lines; and nothing of them is logged."""
+    log = tmp_path / "log"
+    arguments = ("--messages", "--interval-ms", "1000")
+    environment = {"ZKCONSUMER_TOKEN": TOKEN}
+    with served(brokers.zookeeper_connect, log, *arguments, **environment) as page:
+        until_read(page)
+        path = f"/topics/{topic}/messages"
+        wait_until(lambda: ask(page, path).status == 200, what="the topic to be known")
+        assert page.get(path).status == 401
+        found = ask(page, path)
+        assert "needle-39" in found.text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in found.text
+        assert "<script>alert" not in found.text
+        assert "ff 00 1b 5b 33 31 6d" in found.text
+        one = ask(page, f"{path}?partition=0&start=offset&at=17&n=1").text
+        assert ("needle-17" in one, "needle-18" in one) == (True, False)
+        lines = ask(page, f"{path}.ndjson?filter=.user.id+>=+38").text.splitlines()
+        orders = [json.loads(line) for line in lines]
+        assert [order["value"]["user"]["id"] for order in orders] == [38, 39]
+        assert [order["offset"] for order in orders] == [38, 39]
+        young = ask(page, f"{path}.ndjson?start=time&at=2100-01-01").text
+        assert young == ""
+    logged = log.read_text()
+    assert f"messages were looked at by 127.0.0.1: {topic}-0: from offset 17, at most 1" in logged
+    assert "needle" not in logged
+    assert "script" not in logged
+    assert "user.id" not in logged
+
+
+def test_messages_need_a_token(brokers: Sandbox, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without one nothing is served."""
+    status = main(
+        ["serve", "--zookeeper", brokers.zookeeper_connect, "--listen", "127.0.0.1:0", "--messages"]
+    )
+    assert status == 2
+    assert "needs a token" in capfd.readouterr().err
+
+
+def test_the_shell_shows_messages(
+    brokers: Sandbox, topic: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The last ones, since a time, filtered; no group is left behind."""
+
+    def look(*arguments: str) -> list[str]:
+        zookeeper = ("--zookeeper", brokers.zookeeper_connect)
+        assert main(["consume", *zookeeper, "--topic", topic, *arguments]) == 0
+        return capfd.readouterr().out.splitlines()
+
+    groups = ZkTree(brokers).children("/consumers")
+    assert look("--tail", "1", "--filter", "needle") == [VALUES[-1].decode()]
+    assert look("--tail", "99", "--filter", ".user.id == 3") == [VALUES[3].decode()]
+    since = look("--from-time", "2000-01-01", "--max-messages", "5", "--filter", "value:needle")
+    assert since == [value.decode() for value in VALUES[:5]]
+    [line] = look("--tail", "50", "--filter", "alert", "--output", "json")
+    assert json.loads(line)["value"] == HOSTILE.decode()
+    head, *rows = look("--tail", "50", "--output", "table")
+    assert head.split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE"]
+    assert len(rows) == 42
+    assert max(map(len, rows)) <= 80
+    assert any("ff 00 1b" in row for row in rows)
+    assert ZkTree(brokers).children("/consumers") == groups
+    assert main(["consume", "--topic", topic, "--tail", "1", "--group", "g"]) == 2
+    assert "join no group" in capfd.readouterr().err

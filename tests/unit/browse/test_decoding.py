@@ -1,0 +1,92 @@
+"""Bytes of strangers become text that harms nobody."""
+
+import json
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.browse.decoding import BytesDecoder
+from zkconsumer.browse.message import SeenMessage, ndjson_line
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.wire_format import SchemaKey
+
+RECORD = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]})
+
+
+class Schemas:
+    """A registry with one schema; 2 is JSON Schema, 3 fails."""
+
+    def __init__(self) -> None:
+        self.asked: list[SchemaKey] = []
+
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """See ``SchemaSource``."""
+        self.asked.append(key)
+        if key == 3:
+            raise SchemaError("the registry is away")
+        if key == 2:
+            return SchemaDefinition(kind="json", text="{}")
+        return SchemaDefinition(kind="avro", text=RECORD) if key in {1, UUID(int=1)} else None
+
+
+def test_what_bytes_are_taken_for() -> None:
+    """JSON, text, hex, null; control characters are never text."""
+    decode = BytesDecoder().decode
+    assert decode(None).kind == "null"
+    assert decode(b'{"a": [1]}').value == {"a": [1]}
+    assert decode(b"{broken").kind == "text"
+    assert decode(b"caf\xc3\xa9\n").text == "café\n"
+    assert (decode(b"\xff\x00").kind, decode(b"\xff\x00").text) == ("hex", "ff 00")
+    assert decode(b"\x1b[31mred").kind == "hex"
+    assert decode(b"[" * 100_000).kind == "text"
+    assert decode(b"\xff" * 5_000).text.endswith("ff ... 5000 bytes")
+
+
+def test_avro_by_a_registry() -> None:
+    """Each schema is asked for once; what does not fit is hex, and says why."""
+    schemas = Schemas()
+    decoder = BytesDecoder(schemas)
+    found = decoder.decode(b"\0\0\0\0\x01\x54")
+    assert (found.kind, found.text, found.value) == ("avro", '{"id": 42}', {"id": 42})
+    assert decoder.decode(b"\0\0\0\0\x01\x02").value == {"id": 1}
+    assert schemas.asked == [1]
+    header = b"\x01" + UUID(int=1).bytes
+    assert decoder.decode(b"\x54", header).value == {"id": 42}
+    for number, note in (
+        (1, "schema 1: "),
+        (2, "is json, not avro"),
+        (3, "away"),
+        (4, "no schema"),
+    ):
+        bad = decoder.decode(b"\0\0\0\0" + bytes([number]) + b"\xff" * 20)
+        assert bad.kind == "hex"
+        assert note in bad.note
+    assert decoder.decode(b"\0ab").kind == "hex"
+    assert decoder.decode(b"plain").kind == "text"
+
+
+@given(st.none() | st.binary(), st.none() | st.binary(), st.text())
+def test_a_line_is_json_whatever_it_holds(
+    key: bytes | None, value: bytes | None, name: str
+) -> None:
+    """One line, that any program reads."""
+    decode = BytesDecoder().decode
+    line = ndjson_line(
+        SeenMessage(
+            topic="t",
+            partition=1,
+            offset=2,
+            timestamp=-1,
+            raw_key=key,
+            raw_value=value,
+            key=decode(key),
+            value=decode(value),
+            headers=((name, decode(value)),),
+        )
+    )
+    assert line.count(b"\n") == 1
+    fields = json.loads(line)
+    assert fields["timestamp"] is None
+    assert (fields["value"] is None) == (value is None or fields.get("value_format") == "json")

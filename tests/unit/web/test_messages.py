@@ -1,0 +1,184 @@
+"""Messages on the page: for whom, of what, and how they are shown."""
+
+import json
+import logging
+import threading
+
+import pytest
+
+from tests.support.asgi_client import Answered, NoPast, StatesByHand, request
+from tests.support.manual_clock import ManualClock
+from tests.support.page_world import NOW_MS, STEPS, snapshot_at
+from tests.support.waiting import wait_until
+from zkconsumer.browse.decoding import BytesDecoder
+from zkconsumer.browse.message import BrowseResult, SeenMessage
+from zkconsumer.browse.query import MessageQuery
+from zkconsumer.errors import TransportError
+from zkconsumer.scope import ThreadScope
+from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.events import EventHub
+from zkconsumer.web.security import Hosts, Tokens
+
+TOKEN = "0123456789abcdef-secret"
+SECRET = "4111-1111"
+HOSTILE = f"</code><script>alert('{SECRET}')</script>".encode()
+PATH = "/topics/orders/messages"
+
+
+def message(offset: int, value: bytes, timestamp: int = NOW_MS) -> SeenMessage:
+    """One with a header."""
+    decode = BytesDecoder().decode
+    return SeenMessage(
+        topic="orders",
+        partition=1,
+        offset=offset,
+        timestamp=timestamp,
+        raw_key=None,
+        raw_value=value,
+        key=decode(None),
+        value=decode(value),
+        headers=(("<b>", decode(b"\x1b[31m")),),
+    )
+
+
+class Served:
+    """A page that may show messages."""
+
+    def __init__(self, token: str | None = TOKEN, *, shown: bool = True) -> None:
+        self.queries: list[MessageQuery] = []
+        self.result = BrowseResult(messages=(message(7, HOSTILE),), scanned=9, notes=("a note",))
+        self.blocking = threading.Event()
+        self.blocking.set()
+        states = StatesByHand(snapshot_at(STEPS), ready=True)
+        self.app = build_app(
+            Site(
+                source=states,
+                past=NoPast(),
+                store=lambda: None,
+                tokens=Tokens(token),
+                hosts=Hosts(any_name=False),
+                events=EventHub(states),
+                clock=ManualClock(wall_ms=NOW_MS),
+                messages=self.read if shown else None,
+            )
+        )
+
+    def read(self, query: MessageQuery) -> BrowseResult:
+        """Tell what was asked for."""
+        self.queries.append(query)
+        self.blocking.wait(10)
+        if query.partition == 2:
+            raise TransportError("no broker answers")
+        return self.result
+
+    def get(self, address: str, token: str = TOKEN) -> Answered:
+        """Ask as a browser."""
+        return request(
+            self.app, address, {"accept": "text/html", "authorization": f"Bearer {token}"}
+        )
+
+
+def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
+    """Escaped; the policy stays; the log says who and what, and nothing of the contents."""
+    served = Served()
+    with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
+        page = served.get(f"{PATH}?filter={SECRET}&partition=1")
+    assert page.status == 200
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;alert(&#39;4111-1111&#39;)" in page.text
+    assert "&lt;b&gt;" in page.text
+    assert "1b 5b 33 31 6d" in page.text
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert f'href="{PATH}?partition=1&amp;start=offset&amp;at=7&amp;n=1"' in page.text
+    assert "a note" in page.text
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line == (
+        "messages were looked at by 127.0.0.1: orders-1: the last, at most 50, filtered"
+    )
+
+
+@pytest.mark.parametrize("address", [PATH, f"{PATH}.ndjson"])
+def test_none_without_a_token(address: str) -> None:
+    """Nor where they were not asked for, nor on a page that needs no token."""
+    served = Served()
+    assert served.get(address, token="another-wrong-token").status != 200
+    assert served.queries == []
+    assert Served(shown=False).get(address).status == 404
+    bare = Served(token=None)
+    assert bare.get(address).status == 404
+    assert "/messages" not in bare.get("/topics/orders").text
+    assert f'href="{PATH}"' in served.get("/topics/orders").text
+
+
+def test_what_is_asked_for() -> None:
+    """Offsets, times in UTC, numbers within bounds; what makes no sense says so."""
+    served = Served()
+    served.get(f"{PATH}?start=offset&at=5&n=1&partition=3")
+    served.get(f"{PATH}?start=time&at=2026-11-20T09:41&n=9999999")
+    served.get(PATH)
+    offset, time, last = served.queries
+    assert (offset.start, offset.at, offset.limit, offset.partition) == ("offset", 5, 1, 3)
+    assert (time.start, time.at, time.limit, time.partition) == ("time", NOW_MS, 200, None)
+    assert (last.start, last.limit, last.passes) == ("last", 50, None)
+    for query, said in (
+        ("start=offset&at=x", "is no offset"),
+        ("start=time&at=x", "is no time"),
+        ("filter=.a+%3F", "is no path"),
+        ("partition=99", "has no partition 99"),
+        ("partition=2", "no broker answers"),
+    ):
+        page = served.get(f"{PATH}?{query}")
+        assert page.status == 200
+        assert said in page.text
+    assert served.get("/topics/nothing/messages").status == 404
+    assert served.get("/topics/nothing/messages.ndjson").status == 404
+    assert served.get(f"{PATH}.ndjson?start=offset&at=x").status == 400
+
+
+def test_a_time_of_no_calendar_is_none() -> None:
+    """The time of a record is whatever its producer wrote."""
+    served = Served()
+    served.result = BrowseResult(messages=(message(1, b"x", 2**62), message(2, b"y", -1)))
+    page = served.get(PATH)
+    assert page.status == 200
+    assert "without a time" in page.text
+
+
+def test_download() -> None:
+    """Lines of JSON, as a file."""
+    served = Served()
+    response = served.get(f"{PATH}.ndjson?n=5000&filter=x")
+    assert response.headers["content-type"] == "application/x-ndjson"
+    assert "attachment" in response.headers["content-disposition"]
+    [line] = response.text.splitlines()
+    fields = json.loads(line)
+    assert (fields["offset"], fields["value"]) == (7, HOSTILE.decode())
+    assert served.queries[0].limit == 5_000
+
+
+def test_a_live_page_follows_the_last_ones() -> None:
+    """By the events of each reading; others stand still."""
+    served = Served()
+    assert "data-events" in served.get(f"{PATH}?follow=1").text
+    assert "data-events" not in served.get(PATH).text
+    assert "data-events" not in served.get(f"{PATH}?follow=1&start=offset&at=0").text
+
+
+def test_few_look_at_once() -> None:
+    """Whoever waits for a broker must not take all threads."""
+    served = Served()
+    served.blocking.clear()
+
+    def ask() -> None:
+        served.get(PATH)
+
+    scope = ThreadScope("looks")
+    for name in "ab":
+        scope.spawn(name, ask, stop=served.blocking.set)
+    try:
+        wait_until(lambda: len(served.queries) == 2, what="both to read")
+        busy = served.get(PATH)
+        assert busy.status == 503
+        assert busy.headers["retry-after"] == "2"
+    finally:
+        assert not scope.close(5_000)

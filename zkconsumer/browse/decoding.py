@@ -1,0 +1,123 @@
+"""Bytes of strangers as text: JSON, Avro of a registry, plain text, or hex. Pure.
+
+Nothing in them is trusted: sizes are bounded, and what does not decode is shown as hex.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.source import SchemaSource
+from zkconsumer.schemas.wire_format import BadValue, SchemaKey, framed
+
+if TYPE_CHECKING:
+    from zkconsumer.schemas.payloads import PayloadDecoder
+
+_JSON_MAX: Final = 1 << 20
+"""Larger texts are not parsed."""
+_HEX_MAX: Final = 4_096
+_DECODERS_MAX: Final = 100
+
+Kind = Literal["null", "json", "avro", "text", "hex"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedBytes:
+    """Bytes as text.
+
+    Attributes:
+        kind: what they were taken for.
+        text: for people; of hex only the beginning.
+        value: of JSON and Avro, for filters.
+        note: why they are not what they seem to be; "" if there is nothing to say.
+    """
+
+    kind: Kind
+    text: str
+    value: object = None
+    note: str = ""
+
+
+_NULL: Final = DecodedBytes(kind="null", text="null")
+
+
+class BytesDecoder:
+    """Decodes keys, values and headers. Thread: one at a time.
+
+    Args:
+        schemas: finds Avro schemas by their ids; None: no bytes are Avro.
+    """
+
+    def __init__(self, schemas: SchemaSource | None = None) -> None:
+        self._schemas = schemas
+        self._decoders: dict[SchemaKey, PayloadDecoder | str] = {}
+
+    def decode(self, data: bytes | None, schema_header: bytes | None = None) -> DecodedBytes:
+        """Return the bytes as text.
+
+        Args:
+            data: of a key, a value or a header; None for null.
+            schema_header: the header that names the value's schema, if there is one.
+        """
+        if data is None:
+            return _NULL
+        if self._schemas is not None and (schema_header is not None or data[:1] == b"\0"):
+            return self._avro(data, schema_header)
+        return _plain(data)
+
+    def _avro(self, data: bytes, schema_header: bytes | None) -> DecodedBytes:
+        try:
+            found = framed(data, schema_header, has_indexes=False)
+        except BadValue:
+            return _plain(data)
+        decoder = self._decoder(found.schema)
+        if isinstance(decoder, str):
+            return _hex(data, note=decoder)
+        try:
+            value = decoder.decode(data[found.payload_start :])
+            text = json.dumps(value, default=str, ensure_ascii=False)
+        except Exception as error:  # noqa: BLE001 - others' bytes by others' schema
+            return _hex(data, note=f"schema {found.schema}: {type(error).__name__}")
+        return DecodedBytes(kind="avro", text=text, value=json.loads(text))
+
+    def _decoder(self, key: SchemaKey) -> "PayloadDecoder | str":
+        if key not in self._decoders:
+            if len(self._decoders) >= _DECODERS_MAX:
+                return f"schema {key}: there are too many schemas"
+            self._decoders[key] = self._found(key)
+        return self._decoders[key]
+
+    def _found(self, key: SchemaKey) -> "PayloadDecoder | str":
+        assert self._schemas is not None
+        try:
+            definition = self._schemas.find(key)
+            if definition is None:
+                return f"there is no schema {key}"
+            if definition.kind != "avro":
+                return f"schema {key} is {definition.kind}, not avro"
+            from zkconsumer.schemas.payloads import payload_decoder  # noqa: PLC0415 - an extra
+
+            return payload_decoder(definition, ())
+        except SchemaError as error:
+            return f"schema {key}: {error}"
+
+
+def _plain(data: bytes) -> DecodedBytes:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return _hex(data)
+    if any(char < " " and char not in "\t\r\n" for char in text) or "\x7f" in text:
+        return _hex(data)
+    if len(text) <= _JSON_MAX and text.lstrip()[:1] in {"{", "["}:
+        try:
+            return DecodedBytes(kind="json", text=text, value=json.loads(text))
+        except (ValueError, RecursionError):
+            pass
+    return DecodedBytes(kind="text", text=text)
+
+
+def _hex(data: bytes, note: str = "") -> DecodedBytes:
+    more = "" if len(data) <= _HEX_MAX else f" ... {len(data)} bytes"
+    return DecodedBytes(kind="hex", text=data[:_HEX_MAX].hex(" ") + more, note=note)

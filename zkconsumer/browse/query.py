@@ -1,0 +1,81 @@
+"""What somebody wants to see of a topic. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from zkconsumer.browse.filters import MessageFilter
+from zkconsumer.model import OffsetRange, TopicPartition
+
+SCANNED: Final = 10_000
+"""How many of the last offsets of a partition are filtered, at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageQuery:
+    """A request for messages.
+
+    Attributes:
+        topic: the topic.
+        partition: one partition; None: all.
+        start: from the ``last`` ones, from an ``offset``, or from a ``time``.
+        at: the offset, or the time in ms since the epoch; not used for the last ones.
+        limit: the maximum number of messages.
+        passes: which messages are wanted; None: all.
+    """
+
+    topic: str
+    partition: int | None = None
+    start: Literal["last", "offset", "time"] = "last"
+    at: int = 0
+    limit: int = 50
+    passes: MessageFilter | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.partition is None else f"-{self.partition}"
+        start = "the last" if self.start == "last" else f"from {self.start} {self.at}"
+        filtered = ", filtered" if self.passes is not None else ""
+        return f"{self.topic}{where}: {start}, at most {self.limit}{filtered}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowseLimits:
+    """How much one look may read.
+
+    Attributes:
+        max_bytes: of keys, values and headers that are scanned, all partitions together.
+        max_ms: for all of it.
+    """
+
+    max_bytes: int = 32 << 20
+    max_ms: int = 10_000
+
+
+def ranges_of(
+    query: MessageQuery,
+    logs: Mapping[TopicPartition, tuple[int, int]],
+    since: Mapping[TopicPartition, int],
+) -> Sequence[OffsetRange]:
+    """Return the offsets to scan, ascending by partition.
+
+    Args:
+        query: the request.
+        logs: start and end of each log.
+        since: the offsets at the requested time; -1 or missing: nothing is that young.
+    """
+    ranges = []
+    for tp, (first, end) in sorted(logs.items()):
+        match query.start:
+            case "offset":
+                begin = query.at
+            case "time":
+                found = since.get(tp, -1)
+                begin = end if found < 0 else found
+            case _:
+                wanted = query.limit if query.passes is None else max(query.limit, SCANNED)
+                begin = end - wanted
+        if max(begin, first) < end:
+            ranges.append(
+                OffsetRange(topic_partition=tp, from_offset=max(begin, first), until_offset=end)
+            )
+    return ranges

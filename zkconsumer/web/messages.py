@@ -1,0 +1,87 @@
+"""The endpoints of messages: for those with the token, a few at a time, each look logged."""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from zkconsumer.browse.message import BrowseResult, ndjson_line
+from zkconsumer.browse.query import MessageQuery
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.printable import printable
+from zkconsumer.status.model import TopicStatus
+from zkconsumer.web.guarding import client_host
+from zkconsumer.web.pages.messages import DOWNLOADED, messages_page, query_of
+from zkconsumer.web.pages.plain import sorry_page
+from zkconsumer.web.pages.view import PageRequest, View
+from zkconsumer.web.state import ClusterState
+
+audit: Final = logging.getLogger("zkconsumer.web.audit")
+"""Who looked at what; never contents, filters included."""
+
+_AT_ONCE: Final = 2
+_BUSY: Final = "Others look at messages now: try again."
+
+
+class MessageEndpoints:
+    """The endpoints of messages. Thread: any.
+
+    Args:
+        read: reads messages.
+        current: returns the latest state.
+    """
+
+    def __init__(
+        self, read: Callable[[MessageQuery], BrowseResult], current: Callable[[], ClusterState]
+    ) -> None:
+        self._read = read
+        self._current = current
+        self._reading = threading.BoundedSemaphore(_AT_ONCE)
+
+    def page(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
+        """Return the page of a topic's messages."""
+        topic = state.topic(request.path_params["name"])
+        if topic is None:
+            return sorry_page(404, "There is no such topic in this cluster.")
+        result, problem = BrowseResult(), None
+        try:
+            result = self._look(request, topic, query_of(topic.name, page_request.query))
+        except ZkConsumerError as error:
+            problem = str(error)
+        return messages_page(page_request, topic, result, problem)
+
+    def download(self, request: Request) -> Response:
+        """Return messages as lines of JSON."""
+        topic = self._current().topic(request.path_params["name"])
+        if topic is None:
+            raise HTTPException(404, "There is no such topic in this cluster.")
+        try:
+            query = query_of(topic.name, request.query_params, limit_max=DOWNLOADED)
+            result = self._look(request, topic, query)
+        except ConfigError as error:
+            raise HTTPException(400, str(error)) from error
+        return Response(
+            b"".join(map(ndjson_line, result.messages)),
+            media_type="application/x-ndjson",
+            headers={"Content-Disposition": 'attachment; filename="messages.ndjson"'},
+        )
+
+    def _look(self, request: Request, topic: TopicStatus, query: MessageQuery) -> BrowseResult:
+        known = [partition.topic_partition.partition for partition in topic.partitions]
+        if query.partition is not None and query.partition not in known:
+            raise ConfigError(f"{topic.name} has no partition {query.partition}")
+        if not self._reading.acquire(blocking=False):
+            raise HTTPException(503, _BUSY, {"Retry-After": "2"})
+        try:
+            audit.info(
+                "messages were looked at by %s: %s",
+                printable(client_host(request.scope)),
+                printable(str(query)),
+            )
+            return self._read(query)
+        finally:
+            self._reading.release()

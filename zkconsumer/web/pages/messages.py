@@ -1,0 +1,157 @@
+"""Messages of a topic. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from zkconsumer.browse.decoding import DecodedBytes
+from zkconsumer.browse.filters import parse_filters
+from zkconsumer.browse.message import BrowseResult, SeenMessage
+from zkconsumer.browse.query import MessageQuery
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.model import TopicStatus
+from zkconsumer.web.pages.table import number_in
+from zkconsumer.web.pages.view import PageRequest, View, topic_address
+
+LIMIT: Final = 50
+LIMITS: Final = (20, 50, 200)
+DOWNLOADED: Final = 5_000
+_SHOWN_CHARS: Final = 2_000
+_ALONE_CHARS: Final = 200_000
+_OFFSET_MAX: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownText:
+    """A key, a value or a header as the page shows it.
+
+    Attributes:
+        kind: as in ``DecodedBytes``.
+        text: its beginning.
+        more: how many characters were left out.
+        note: as in ``DecodedBytes``.
+    """
+
+    kind: str
+    text: str
+    more: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownMessage:
+    """A message as the page shows it.
+
+    Attributes:
+        message: as it was read.
+        key: its key.
+        value: its value.
+        headers: its headers.
+        address: the URL of this message alone.
+    """
+
+    message: SeenMessage
+    key: ShownText
+    value: ShownText
+    headers: tuple[tuple[str, ShownText], ...]
+    address: str
+
+
+def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1]) -> MessageQuery:
+    """Return what the parameters of a page ask for.
+
+    Args:
+        topic: the topic.
+        query: ``partition``, ``start`` (last, offset, time), ``at``, ``n``, ``filter``.
+        limit_max: the largest number of messages.
+
+    Raises:
+        ConfigError: an offset, a time or the filter can't be understood.
+    """
+    start, at = query.get("start", "last"), query.get("at", "").strip()
+    partition = query.get("partition", "")
+    common = {
+        "topic": topic,
+        "partition": number_in(query, "partition", 0) if partition.strip() else None,
+        "limit": min(max(1, number_in(query, "n", LIMIT)), limit_max),
+        "passes": parse_filters([query.get("filter", "")]),
+    }
+    if start == "offset":
+        if not (at.isascii() and at.isdigit() and len(at) < 20 and int(at) <= _OFFSET_MAX):
+            raise ConfigError(f"{at!r} is no offset")
+        return MessageQuery(**common, start="offset", at=int(at))  # type: ignore[arg-type]
+    if start == "time":
+        return MessageQuery(**common, start="time", at=_time(at))  # type: ignore[arg-type]
+    return MessageQuery(**common)  # type: ignore[arg-type]
+
+
+def messages_page(
+    page_request: PageRequest,
+    topic: TopicStatus,
+    result: BrowseResult,
+    problem: str | None = None,
+) -> View:
+    """Return the page of a topic's messages.
+
+    Args:
+        page_request: with the parameters of ``query_of``, and ``follow=1``: it updates itself.
+        topic: the topic.
+        result: what was found.
+        problem: why nothing was; None if it was.
+    """
+    query = page_request.query
+    follows = query.get("follow") == "1" and query.get("start", "last") == "last"
+    alone = query.get("n") == "1"
+    most = _ALONE_CHARS if alone else _SHOWN_CHARS
+    address = f"{topic_address(topic.name)}/messages"
+    found = [_shown(message, address, most) for message in result.messages]
+    if query.get("start", "last") == "last":
+        found.reverse()
+    at = page_request.at(follow=None)
+    return View(
+        template="messages.html",
+        title=f"Messages of {topic.name}",
+        context={
+            "topic": topic,
+            "shown": found,
+            "result": result,
+            "problem": problem,
+            "follows": follows,
+            "limits": LIMITS,
+            "download": at.replace("/messages", "/messages.ndjson", 1),
+            "partitions": [tp.topic_partition.partition for tp in topic.partitions],
+        },
+        live=follows,
+    )
+
+
+def _shown(message: SeenMessage, address: str, most: int) -> ShownMessage:
+    return ShownMessage(
+        message=message,
+        key=_text(message.key, most),
+        value=_text(message.value, most),
+        headers=tuple((name, _text(value, most)) for name, value in message.headers),
+        address=f"{address}?partition={message.partition}&start=offset&at={message.offset}&n=1",
+    )
+
+
+def _text(decoded: DecodedBytes, most: int) -> ShownText:
+    return ShownText(
+        kind=decoded.kind,
+        text=decoded.text[:most],
+        more=max(0, len(decoded.text) - most),
+        note=decoded.note,
+    )
+
+
+def _time(text: str) -> int:
+    """Return ms since the epoch; a time without a zone is UTC, as all times of the page."""
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        return int(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"{text!r} is no time: write 2026-11-21T20:30 (UTC)") from None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return int(at.timestamp() * 1_000)
