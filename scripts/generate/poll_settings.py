@@ -47,7 +47,10 @@ def producer_markdown() -> str:
         [
             _HEAD,
             *map(_row, producer_keys.KEYS),
-            *(f"| `{key.replace('.', '_')}` | none | | kafka-python | {doc} |" for key, doc in objects),
+            *(
+                f"| `{key.replace('.', '_')}` | none | | kafka-python | {doc} |"
+                for key, doc in objects
+            ),
             "",
             f"Taken without effect: {', '.join(inert)}.",
             "",

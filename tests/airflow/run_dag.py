@@ -86,7 +86,7 @@ async def _killed(trigger: Any) -> dict[str, Any]:
 def _endless(settings: dict[str, Any]) -> Any:
     from zkconsumer_operators import ZkconsumerDrainOperator  # noqa: PLC0415
 
-    class Endless(ZkconsumerDrainOperator):
+    class Endless(ZkconsumerDrainOperator):  # type: ignore[misc]
         """Goes on when everything is landed."""
 
         def words(self) -> list[str]:

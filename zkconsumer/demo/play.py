@@ -7,6 +7,7 @@ import datetime
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -67,7 +68,7 @@ class Play:
             self._cluster.create_topic(topic, partitions)
         self._begin("writer", self._write)
         for number, reader in enumerate(_READERS):
-            self._begin(f"{reader.group_id}-{number}", lambda reader=reader: self._read(reader))
+            self._begin(f"{reader.group_id}-{number}", partial(self._read, reader))
         self._begin("settlement", self._get_stuck)
         self._begin("archive", self._leave)
         return self

@@ -44,7 +44,7 @@ def test_a_page_with_groups_of_every_kind(capsys: pytest.CaptureFixture[str]) ->
             now = groups()
             assert now["archive"]["state"] != "stable"
             assert len(now["billing"]["partitions"]) == TOPICS["orders"]  # type: ignore[arg-type]
-            with urllib.request.urlopen(page, timeout=10) as answer:  # noqa: S310 - our own
+            with urllib.request.urlopen(page, timeout=10) as answer:
                 assert answer.status == 200
             process.send_signal(signal.SIGINT)
             assert process.wait(40) == 130
