@@ -66,13 +66,13 @@ def test_a_position_that_is_seen_is_one_between_two_polls(steps: list[int], plac
 
     def look() -> None:
         for tp, count in reader.handed.items():
-            seen = session.position_seen(tp)
+            seen = session.positions.position_seen(tp)
             event("it moves" if seen is None else "seen")
             assert seen is None or seen.offset == count
 
     interrupt_at_check(place, look, reader.read)
     for tp, count in reader.handed.items():
-        assert session.position_seen(tp) == session.position(tp)
+        assert session.positions.position_seen(tp) == session.positions.position(tp)
         assert reader.consumer.position(tp) == count
 
 

@@ -11,6 +11,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.paper_engine import PaperEngine
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.automatic_commits import AutoCommitSettings, AutomaticCommits
 from zkconsumer.consumer.committed_lookup import CommittedResult
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
@@ -18,7 +19,7 @@ from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
-from zkconsumer.consumer.session import PollSession, SessionSettings
+from zkconsumer.consumer.session import PollSession
 from zkconsumer.consumer.settings_of import policy_of
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
@@ -230,19 +231,22 @@ class FakeParts:
         self.lookup = QuickLookup(self.group)
         in_group = self.config.group_id is not None
         self.session = PollSession(
-            SessionSettings(
-                exclude_internal_topics=self.config.exclude_internal_topics,
-                in_group=in_group,
-                on_auto_commit=self.config.objects.default_offset_commit_callback,
+            AutomaticCommits(
+                AutoCommitSettings(
+                    in_group=in_group,
+                    callback=self.config.objects.default_offset_commit_callback,
+                ),
+                AutoCommit(
+                    enabled=self.config.enable_auto_commit,
+                    interval_ms=self.config.auto_commit_interval_ms,
+                    retry_ms=self.config.retry_backoff_ms,
+                ),
+                self.clock,
             ),
             cast("Any", self.engine),
             self.metadata,
-            AutoCommit(
-                enabled=self.config.enable_auto_commit,
-                interval_ms=self.config.auto_commit_interval_ms,
-                retry_ms=self.config.retry_backoff_ms,
-            ),
             self.clock,
+            exclude_internal_topics=self.config.exclude_internal_topics,
         )
         self.group.handler = self.session
         membership: Membership = self.group

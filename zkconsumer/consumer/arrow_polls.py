@@ -107,7 +107,7 @@ class ArrowPolls(Iteration):
 
         parts = self._parts
         session = parts.session
-        session.put_back_all(session.buffer.positions())
+        session.positions.put_back_all(session.buffer.positions())
         left: Starts = {}
 
         def made(slices: Slices) -> "RecordBatch":
@@ -124,8 +124,8 @@ class ArrowPolls(Iteration):
             left.clear()
             return batch.slice(0, 0)
 
-        batch = parts.loop.run(limit_ms, partial(session.taking, starts, take))
-        session.put_back_all(left)
+        batch = parts.loop.run(limit_ms, partial(session.positions.taking, starts, take))
+        session.positions.put_back_all(left)
         return batch
 
 

@@ -12,6 +12,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.automatic_commits import AutoCommitSettings, AutomaticCommits
 from zkconsumer.consumer.committed_lookup import CommittedLookup
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
@@ -19,7 +20,7 @@ from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
-from zkconsumer.consumer.session import PollSession, SessionSettings
+from zkconsumer.consumer.session import PollSession
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
@@ -178,21 +179,25 @@ def _wire(
 
 
 def _session(config: PollConfig, clock: Clock, network: "_Network") -> PollSession:
-    return PollSession(
-        SessionSettings(
-            exclude_internal_topics=config.exclude_internal_topics,
+    commits = AutomaticCommits(
+        AutoCommitSettings(
             in_group=config.group_id is not None,
             revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
-            on_auto_commit=config.objects.default_offset_commit_callback,
+            callback=config.objects.default_offset_commit_callback,
         ),
-        network.engine,
-        network.metadata,
         AutoCommit(
             enabled=config.enable_auto_commit,
             interval_ms=config.auto_commit_interval_ms,
             retry_ms=config.retry_backoff_ms,
         ),
         clock,
+    )
+    return PollSession(
+        commits,
+        network.engine,
+        network.metadata,
+        clock,
+        exclude_internal_topics=config.exclude_internal_topics,
     )
 
 

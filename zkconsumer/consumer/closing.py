@@ -161,7 +161,7 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
     try:
         gate.is_closing = True
         session.changed()
-        session.take_back()
+        session.positions.take_back()
         # From here on an iteration in another thread gets nothing uncommitted.
         session.buffer.end()
         parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)

@@ -195,5 +195,5 @@ class CommitCalls:
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         session = self._parts.session
         if offsets is None:
-            return session.consumed(session.assignment())
+            return session.positions.consumed(session.assignment())
         return positions_of(offsets, bare=bare)

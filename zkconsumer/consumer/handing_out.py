@@ -40,14 +40,14 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
         failed = False
         # One step, see ``closing``. A close before it has put back what was found; a close after
         # it commits that, and the caller has it.
-        if gate.request is None and (session.pending is starts or not starts):
-            session.pending = _NOTHING
+        if gate.request is None and (session.positions.pending is starts or not starts):
+            session.positions.pending = _NOTHING
             return found
     except BrokenOff:
         failed = False
     except BaseException:
         # A signal handler's, before the caller got anything: put it back.
-        session.put_back_all(starts)
+        session.positions.put_back_all(starts)
         raise
     finally:
         here.depth -= 1
@@ -64,6 +64,6 @@ def is_ours_still(parts: ConsumerComponents, starts: Starts) -> bool:
     session = parts.session
     if starts.keys() <= session.deliverable():
         return True
-    session.put_back_all(starts)
+    session.positions.put_back_all(starts)
     starts.clear()
     return False

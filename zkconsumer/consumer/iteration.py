@@ -76,7 +76,7 @@ class Iteration(RecordIterator):
         if found is None:
             timeout_ms = self.config.consumer_timeout_ms
             limit_ms = None if timeout_ms < 0 else timeout_ms
-            take = partial(parts.session.taking, {}, self._take_buffered)
+            take = partial(parts.session.positions.taking, {}, self._take_buffered)
             found = parts.loop.run(limit_ms, take)
         return found
 

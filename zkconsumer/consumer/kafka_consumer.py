@@ -283,9 +283,11 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
                 taken = self._take(count, starts)
                 return taken if is_ours_still(parts, starts) else {}
 
-            found = parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
+            found = parts.loop.run(
+                timeout_of(timeout_ms, 0), partial(session.positions.taking, starts, take)
+            )
             if not update_offsets:
-                session.put_back_all(starts)
+                session.positions.put_back_all(starts)
             return found
 
         return deliver(parts, run, dict)

@@ -110,7 +110,7 @@ def _partitions(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
     engine = parts.engine
     found: dict[str, dict[str, float]] = {}
     for tp in sorted(parts.session.assignment()):
-        view = parts.session.position(tp)
+        view = parts.session.positions.position(tp)
         numbers = {
             "records-lag": engine.lag(tp),
             "position": None if view is None else view.offset,

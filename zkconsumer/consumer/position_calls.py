@@ -60,7 +60,7 @@ class PositionCalls:
         tp = self._assigned(partition)
         limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
         deadline_ms = deadline_of(parts.clock, limit_ms)
-        while (found := session.position_seen(tp)) is None:
+        while (found := session.positions.position_seen(tp)) is None:
             if not gate.is_anothers:
                 with gate:
                     parts.loop.check()
@@ -131,7 +131,7 @@ class PositionCalls:
                 start = AtOffset(offset_of(offset.offset, f"{tp}"), offset.leader_epoch)
             else:
                 start = AtOffset(offset_of(offset, f"{tp}"))
-            self._parts.session.seek(tp, start)
+            self._parts.session.positions.seek(tp, start)
 
     @public_call
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
@@ -230,7 +230,7 @@ class PositionCalls:
             if not chosen:
                 raise NotAssigned("no partition is assigned yet: poll until some are")
             for tp in chosen:
-                session.seek(tp, Reset(policy))
+                session.positions.seek(tp, Reset(policy))
 
     def _assigned(self, partition: object) -> TopicPartition:
         tp = partition_of(partition)

@@ -5,29 +5,26 @@ engine, and the records that an iteration has buffered.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.automatic_commits import AutomaticCommits
 from zkconsumer.consumer.fetch_buffer import FetchBuffer
 from zkconsumer.consumer.listener import ListenerInvoker
+from zkconsumer.consumer.poll_positions import PollPositions
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.consumer.walk import Walk
 from zkconsumer.errors import (
     AuthenticationFailed,
-    CommitFailed,
     UnsupportedVersion,
     ZkConsumerError,
-    without_frames,
 )
-from zkconsumer.fetch.core.starts import AtOffset, PositionView, Start
 from zkconsumer.fetch.polled.engine import PollEngine
-from zkconsumer.membership.protocol import Membership, Offsets, Partitions, RevocationKind
-from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.membership.protocol import Membership, Partitions, RevocationKind
+from zkconsumer.model import TopicPartition
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -44,43 +41,22 @@ class MetadataSource(Protocol):
         ...
 
 
-CommitCallback = Callable[[Offsets, Exception | None], object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSettings:
-    """Settings of a poll session.
-
-    Attributes:
-        exclude_internal_topics: see ``Subscription``.
-        in_group: whether there is a group to commit to.
-        revoke_commit_ms: how long the commit before a rebalance may take.
-        on_auto_commit: called with the outcome of automatic commits.
-    """
-
-    exclude_internal_topics: bool = True
-    in_group: bool = True
-    revoke_commit_ms: int = 15_000
-    on_auto_commit: CommitCallback | None = None
-
-
 class PollSession:
     """The state of a consumer between polls; also the ``OwnershipHandler`` of its membership.
 
     Args:
-        settings: see ``SessionSettings``.
+        commits: the automatic ones.
         engine: fetches records.
         metadata: the cluster's metadata.
-        clock: for the timer of automatic commits.
-        auto_commit: that timer.
+        clock: the time.
+        exclude_internal_topics: see ``Subscription``.
 
     Attributes:
         membership: its membership, set by ``join`` since it needs this session.
         starts: gives new partitions their positions; set by ``join``, too.
+        positions: where each partition is read.
         walk: the state of an iteration, which is stopped by every change.
         commits_on_close: whether partitions that are given up are committed automatically.
-        pending: the start positions of what a poll has taken and may still hand out. A poll hands
-            it out only if it is still here, and removes it in the same step; so does ``close``.
     """
 
     membership: Membership
@@ -88,27 +64,25 @@ class PollSession:
 
     def __init__(
         self,
-        settings: SessionSettings,
+        commits: AutomaticCommits,
         engine: PollEngine,
         metadata: MetadataSource,
-        auto_commit: AutoCommit,
         clock: Clock,
+        *,
+        exclude_internal_topics: bool = True,
     ) -> None:
-        self._settings = settings
+        self.commits = commits
         self._engine = engine
         self._metadata = metadata
         self._clock = clock
-        self.auto_commit = auto_commit
-        self.subscription = Subscription(exclude_internal=settings.exclude_internal_topics)
+        self.subscription = Subscription(exclude_internal=exclude_internal_topics)
         self.listener = ListenerInvoker()
         self.buffer = FetchBuffer()
         self.walk = Walk(clock)
+        self.positions = PollPositions(engine, self.buffer, self.changed)
         self.commits_on_close = True
-        self.pending: dict[TopicPartition, PositionView] = {}
-        self._takes = 0
         self._warned_of_nothing = False
         self._has_new_view = False
-        self._last_failure: Exception | None = None
         self._interrupted: tuple[Partitions, Partitions] | None = None
         self._reported: frozenset[str] | None = None
         self._group_topics: frozenset[str] = frozenset()
@@ -116,7 +90,8 @@ class PollSession:
     def join(self, membership: Membership, starts: StartPositions) -> None:
         """Set the collaborators, before anything else is called."""
         self.membership = membership
-        self.starts = starts
+        self.starts = self.positions.starts = starts
+        self.commits.membership = membership
 
     def changed(self) -> None:
         """Stop an iteration before it hands out another record. Thread: any."""
@@ -146,7 +121,7 @@ class PollSession:
         try:
             if gone:
                 # No rebalance follows that would commit.
-                self.commit_automatically(gone)
+                self._commit(gone)
         finally:
             self._forget(gone)
             # First: adding partitions requests metadata, which should cover these topics at once.
@@ -159,7 +134,7 @@ class PollSession:
             if self.subscription.is_group_managed:
                 self.membership.unsubscribe(timeout_ms)
             else:
-                self.commit_automatically(self._engine.partitions())
+                self._commit(self._engine.partitions())
         finally:
             self._interrupted = None
             self.subscription.clear()
@@ -173,7 +148,7 @@ class PollSession:
         deadline_ms = self._clock.now_ms() + timeout_ms
         try:
             if commit and not self.subscription.is_group_managed:
-                self.commit_automatically(self._engine.partitions(), timeout_ms=timeout_ms)
+                self._commit(self._engine.partitions(), timeout_ms=timeout_ms)
         finally:
             self.membership.close(max(0, deadline_ms - self._clock.now_ms()))
 
@@ -206,7 +181,7 @@ class PollSession:
                 self.listener.lost(partitions)
                 return
             if self.commits_on_close:
-                self.commit_automatically(partitions)
+                self._commit(partitions)
             self.listener.revoked(partitions)
         finally:
             self._forget(partitions)
@@ -229,9 +204,14 @@ class PollSession:
         stay = (here & owned) - added
         self._forget(here - stay)
         self._add(owned - stay)
-        self.auto_commit.postponed(self._clock.now_ms())
+        self.commits.postpone()
         log.info("assigned: %s", ", ".join(map(format, sorted(owned))) or "no partitions")
         self.listener.assigned(added)
+
+    def _commit(self, partitions: Partitions, *, timeout_ms: int | None = None) -> None:
+        """Commit what was handed out of these, with ``enable_auto_commit``."""
+        if self.commits.are_on:
+            self.commits.commit(self.positions.consumed(partitions), timeout_ms=timeout_ms)
 
     def _add(self, partitions: Partitions) -> None:
         self._engine.add(partitions)
@@ -245,70 +225,11 @@ class PollSession:
         self._engine.remove(partitions)
         self.changed()
 
-    # --- positions ------------------------------------------------------------------------
+    # --- what may be handed out -----------------------------------------------------------
 
     def assignment(self) -> Partitions:
         """Return all partitions that are read."""
         return self._engine.partitions()
-
-    def position(self, tp: TopicPartition) -> PositionView | None:
-        """Return the offset after the last record handed out; None while unknown."""
-        return self.buffer.position(tp) or self._engine.position(tp)
-
-    def consumed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the positions of these, as they would be committed."""
-        return {
-            tp: OffsetAndMetadata(position.offset, "", position.leader_epoch)
-            for tp in partitions
-            if (position := self.position(tp)) is not None
-        }
-
-    def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Read on from `start`."""
-        self.buffer.drop(tp)
-        self.starts.settle((tp,))
-        self._engine.seek(tp, start)
-        self.changed()
-
-    def put_back(self, tp: TopicPartition, position: PositionView) -> None:
-        """Restore a partition's position: what was taken from there on was not handed out."""
-        self.seek(tp, AtOffset(position.offset, position.leader_epoch))
-
-    def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
-        """Restore the positions of those partitions that are still read."""
-        for tp, position in positions.items():
-            if tp in self.assignment():
-                self.put_back(tp, position)
-
-    def take_back(self) -> None:
-        """Put back what a poll has taken and not handed out."""
-        pending, self.pending = self.pending, {}
-        self.put_back_all(pending)
-
-    def taking(self, starts: dict[TopicPartition, PositionView], take: Callable[[], T]) -> T:
-        """Take records; meanwhile ``position_seen`` returns None.
-
-        Args:
-            starts: gets the start position of each partition; see ``pending``.
-            take: takes the records.
-        """
-        self.pending = starts
-        self._takes += 1
-        try:
-            return take()
-        finally:
-            self._takes += 1
-
-    def position_seen(self, tp: TopicPartition) -> PositionView | None:
-        """Return ``position`` for another thread while the caller polls. Thread: any.
-
-        None also while it changes.
-        """
-        takes = self._takes
-        found = self.pending.get(tp) or self.position(tp)
-        return found if takes % 2 == 0 and self._takes == takes else None
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out nothing of these partitions."""
@@ -357,8 +278,8 @@ class PollSession:
             # Topics that a pattern matched should not wait for the next round.
             self.membership.poll()
         self.starts.advance()
-        if self._settings.in_group and self.auto_commit.is_due(self._clock.now_ms()):
-            self._begin_auto_commit()
+        if self.commits.is_due:
+            self.commits.begin(self.positions.consumed(self._engine.partitions()))
 
     def _apply_view(self) -> None:
         # First: a view that comes meanwhile is applied in the next round.
@@ -372,51 +293,3 @@ class PollSession:
         except BaseException:
             self._has_new_view = True
             raise
-
-    def _begin_auto_commit(self) -> None:
-        offsets = self.consumed(self._engine.partitions())
-        if not offsets:
-            self.auto_commit.postponed(self._clock.now_ms())
-            return
-        self.auto_commit.began(self._clock.now_ms())
-        self.membership.commit_async(offsets, self._on_auto_commit)
-
-    def _on_auto_commit(self, offsets: Offsets, error: Exception | None) -> None:
-        self.auto_commit.ended(self._clock.now_ms(), failed=error is not None)
-        self._report_auto_commit(offsets, error)
-
-    def commit_automatically(
-        self, partitions: Iterable[TopicPartition], *, timeout_ms: int | None = None
-    ) -> None:
-        """Commit what was handed out of these, with ``enable_auto_commit``; log a failure."""
-        if not (self._settings.in_group and self.auto_commit.enabled):
-            return
-        offsets = self.consumed(partitions)
-        if not offsets:
-            return
-        error: Exception | None = None
-        limit_ms = self._settings.revoke_commit_ms
-        if timeout_ms is not None:
-            limit_ms = min(limit_ms, timeout_ms)
-        try:
-            self.membership.commit(offsets, timeout_ms=limit_ms)
-        except ZkConsumerError as failure:
-            error = without_frames(failure)
-        self._report_auto_commit(offsets, error)
-
-    def _report_auto_commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
-    ) -> None:
-        # Warn once, not for each try.
-        level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
-        self._last_failure = error
-        if isinstance(error, CommitFailed):
-            text = "automatic commit refused, what it was about may be read again: %s"
-            log.log(level, text, error)
-        elif error is not None:
-            log.log(level, "automatic commit failed: %s", error)
-        if self._settings.on_auto_commit is not None:
-            try:
-                self._settings.on_auto_commit(offsets, error)
-            except Exception:  # the caller's code; no call of the caller made this commit
-                log.exception("default_offset_commit_callback failed")

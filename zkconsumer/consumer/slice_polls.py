@@ -27,7 +27,7 @@ class SliceConsumer(KafkaConsumer):
         session = parts.session
 
         def run(starts: Starts) -> dict[TopicPartition, RecordSlice]:
-            session.put_back_all(session.buffer.positions())
+            session.positions.put_back_all(session.buffer.positions())
 
             def made(slices: Slices) -> dict[TopicPartition, RecordSlice]:
                 starts.update(starts_of(slices))
@@ -37,6 +37,8 @@ class SliceConsumer(KafkaConsumer):
                 taken = parts.engine.collect_as(max_records, made, session.collectable())
                 return taken if is_ours_still(parts, starts) else {}
 
-            return parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
+            return parts.loop.run(
+                timeout_of(timeout_ms, 0), partial(session.positions.taking, starts, take)
+            )
 
         return deliver(parts, run, dict)

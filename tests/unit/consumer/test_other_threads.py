@@ -273,7 +273,7 @@ def test_a_position_never_runs_ahead_of_what_a_poll_hands_out(make: Make) -> Non
         session = consumer._parts.session
 
         def look(session: PollSession = session) -> None:
-            found = session.position_seen(A)
+            found = session.positions.position_seen(A)
             seen.add(None if found is None else found.offset)
 
         if not interrupt_at_check(number, look, consumer.poll):

@@ -1,0 +1,110 @@
+"""Automatic commits of what the caller was handed out: when they are due, and their outcome."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.errors import CommitFailed, ZkConsumerError, without_frames
+from zkconsumer.membership.protocol import Membership, Offsets
+
+log = logging.getLogger(__name__)
+
+CommitCallback = Callable[[Offsets, Exception | None], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoCommitSettings:
+    """Settings of automatic commits.
+
+    Attributes:
+        in_group: whether there is a group to commit to.
+        revoke_commit_ms: how long the commit before a rebalance may take.
+        callback: called with the outcome of each.
+    """
+
+    in_group: bool = True
+    revoke_commit_ms: int = 15_000
+    callback: CommitCallback | None = None
+
+
+class AutomaticCommits:
+    """The commits of ``enable_auto_commit``. Thread: the caller's.
+
+    Args:
+        settings: see ``AutoCommitSettings``.
+        timer: says when one is due.
+        clock: for that timer.
+
+    Attributes:
+        membership: commits; set by ``PollSession.join``.
+    """
+
+    membership: Membership
+
+    def __init__(self, settings: AutoCommitSettings, timer: AutoCommit, clock: Clock) -> None:
+        self._settings = settings
+        self._timer = timer
+        self._clock = clock
+        self._last_failure: Exception | None = None
+
+    @property
+    def are_on(self) -> bool:
+        """Whether there are any."""
+        return self._settings.in_group and self._timer.enabled
+
+    @property
+    def is_due(self) -> bool:
+        """Whether one is due now."""
+        return self._settings.in_group and self._timer.is_due(self._clock.now_ms())
+
+    def postpone(self) -> None:
+        """Have the next one due an interval from now: everything handed out is committed."""
+        self._timer.postponed(self._clock.now_ms())
+
+    def begin(self, offsets: Offsets) -> None:
+        """Commit without waiting."""
+        if not offsets:
+            self.postpone()
+            return
+        self._timer.began(self._clock.now_ms())
+        self.membership.commit_async(offsets, self._ended)
+
+    def commit(self, offsets: Offsets, *, timeout_ms: int | None = None) -> None:
+        """Commit, and wait for the outcome; log a failure.
+
+        Args:
+            offsets: nothing is done if there are none.
+            timeout_ms: bounds the wait; None: ``revoke_commit_ms`` alone does.
+        """
+        if not offsets:
+            return
+        error: Exception | None = None
+        limit_ms = self._settings.revoke_commit_ms
+        if timeout_ms is not None:
+            limit_ms = min(limit_ms, timeout_ms)
+        try:
+            self.membership.commit(offsets, timeout_ms=limit_ms)
+        except ZkConsumerError as failure:
+            error = without_frames(failure)
+        self._report(offsets, error)
+
+    def _ended(self, offsets: Offsets, error: Exception | None) -> None:
+        self._timer.ended(self._clock.now_ms(), failed=error is not None)
+        self._report(offsets, error)
+
+    def _report(self, offsets: Offsets, error: Exception | None) -> None:
+        # Warn once, not for each try.
+        level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
+        self._last_failure = error
+        if isinstance(error, CommitFailed):
+            text = "automatic commit refused, what it was about may be read again: %s"
+            log.log(level, text, error)
+        elif error is not None:
+            log.log(level, "automatic commit failed: %s", error)
+        if self._settings.callback is not None:
+            try:
+                self._settings.callback(offsets, error)
+            except Exception:  # the caller's code; no call of the caller made this commit
+                log.exception("default_offset_commit_callback failed")
