@@ -68,14 +68,13 @@ class PolledMember:
             return stores[0]
 
         config = PollConfig(
-            None,
-            **{
+            {
                 "zookeeper_connect": "memory:2181",
                 "group_id": GROUP,
                 "rebalance_backoff_ms": 100,
                 "rebalance_max_retries": 100,
                 **settings,
-            },
+            }
         )
         self.membership = open_group(config, connect).member(self, self.wakeup.signal)
         (self.store,) = stores

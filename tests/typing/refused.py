@@ -5,6 +5,7 @@ what stands there, and no other line may be one.
 """
 
 from zkconsumer import ConsumerConfig, KafkaConsumer
+from zkconsumer.consumer.config import PollConfig
 
 ConsumerConfig(auto_offst_reset="smallest")  # E: did you mean "auto_offset_reset"
 ConsumerConfig(auto_offset_reset="beginning")  # E: "auto_offset_reset"
@@ -21,3 +22,5 @@ KafkaConsumer("t", enable_auto_commit="no")  # E: "enable_auto_commit"
 KafkaConsumer({"group.id": "g"})  # E: expected "str"
 KafkaConsumer("t", security_protocol="TLS")  # E: "security_protocol"
 KafkaConsumer("t", proxy_url="socks5://h")  # E: Unexpected keyword argument "proxy_url"
+PollConfig(auto_offst_reset="latest")  # E: did you mean "auto_offset_reset"
+PollConfig(max_poll_records="1")  # E: "max_poll_records"

@@ -4,7 +4,7 @@ import copy
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import BY_KEY, KEYS, split_list
@@ -19,6 +19,9 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.wire.releases import Release
+
+if TYPE_CHECKING:
+    from zkconsumer.consumer.settings.typed import KafkaConsumerSettings
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +127,12 @@ class PollConfig(Mapping[str, object]):
     given: frozenset[str]
     found_version: Release | None
 
-    def __init__(self, config: Mapping[str, object] | None = None, /, **settings: object) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **settings: "Unpack[KafkaConsumerSettings]",
+    ) -> None:
         given = merged(config, settings)
         values = plain_values(given)
         for spec in KEYS:

@@ -6,7 +6,7 @@ Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says
 from collections.abc import Collection, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, Unpack, overload
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, Unpack, cast, overload
 
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.arrow_polls import ArrowPolls
@@ -82,7 +82,8 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     ) -> None:
         if topics and isinstance(topics[0], Mapping):
             raise IllegalArgumentError(advice_on_dict(topics[0]))
-        self.config = PollConfig(config, **{**self._own_defaults(), **settings})
+        given: KafkaConsumerSettings = {**self._own_defaults(), **settings}
+        self.config = PollConfig(config, **given)
         self._parts: ConsumerComponents = assemble(self.config)
         self._walk = self._parts.session.walk
         try:
@@ -100,17 +101,18 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             refuse_method(type(self).__name__, name)
 
     @classmethod
-    def _own_defaults(cls) -> dict[str, object]:
+    def _own_defaults(cls) -> "KafkaConsumerSettings":
         """Return what a subclass changed in ``DEFAULT_CONFIG``."""
         usual = KafkaConsumer.DEFAULT_CONFIG
         if cls.DEFAULT_CONFIG is usual:
             return {}
         absent = object()
-        return {
+        changed = {
             name: value
             for name, value in cls.DEFAULT_CONFIG.items()
             if usual.get(name, absent) != value
         }
+        return cast("KafkaConsumerSettings", changed)
 
     @public_call
     def subscribe(

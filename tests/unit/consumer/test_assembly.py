@@ -52,7 +52,8 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
 def test_policies() -> None:
     """None is none."""
     words = ("earliest", "latest", "none")
-    assert [policy_of(PollConfig(auto_offset_reset=one)) for one in words] == [
+    configs = [PollConfig({"auto.offset.reset": word}) for word in words]
+    assert [policy_of(config) for config in configs] == [
         EARLIEST,
         LATEST,
         None,
