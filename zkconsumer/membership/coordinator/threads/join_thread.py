@@ -21,7 +21,8 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorAddress,
     CoordinatorFinder,
 )
-from zkconsumer.membership.coordinator.threads.member_session import JoinOrder, MemberSession
+from zkconsumer.membership.coordinator.threads.join_orders import JoinOrder
+from zkconsumer.membership.coordinator.threads.member_session import MemberSession
 from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,7 @@ class JoinThread:
     ) -> None:
         settings = session.terms.settings
         self._session = session
+        self._orders = session.join_orders
         self._cluster = cluster
         self._request_timeout_ms = request_timeout_ms
         self._on_group_topics = on_group_topics
@@ -69,25 +71,24 @@ class JoinThread:
     def run(self) -> None:
         """Execute orders until ``stop``."""
         while not self._stopped:
-            item = self._session.join_orders.get()
+            item = self._orders.get()
             if item is not None and not self._stopped:
                 self._execute(*item)
 
     def stop(self) -> None:
         """End ``run`` soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._session.join_connection.stop()
-        self._session.join_orders.put(None)
+        self._orders.stop()
 
     def _execute(self, order: JoinOrder, address: CoordinatorAddress | None) -> None:
         if isinstance(order, ev.Assign):
             self._session.notify(self._assign(order))
-        elif address is not None and self._session.begin_join(order):
+        elif address is not None and self._orders.begin(order):
             event, cause = self._request(order, address)
-            wanted = self._session.end_join(order)
+            wanted = self._orders.end(order)
             if event is not None:
                 if not (isinstance(event, ev.JoinCompleted) and event.code in _GOES_ON):
-                    self._session.join_connection.cut()
+                    self._orders.connection.cut()
                 self._session.notify(event, cause=cause)
             elif wanted:
                 self._session.lost(address, str(cause))
@@ -97,8 +98,8 @@ class JoinThread:
     ) -> tuple[ev.Event | None, Exception | None]:
         """Return the response's event, if any; and the error, if any."""
         try:
-            connection = self._session.join_connection.connection(address)
-            if not self._session.wants(order):
+            connection = self._orders.connection.connection(address)
+            if not self._orders.is_current(order):
                 return None, None
             if isinstance(order, ev.SendJoin):
                 return self._join(order, connection), None

@@ -28,6 +28,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorLocation,
 )
 from zkconsumer.membership.coordinator.threads.counts import CoordinatorGroupCounts
+from zkconsumer.membership.coordinator.threads.join_orders import JoinOrders
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
@@ -36,7 +37,6 @@ from zkconsumer.scope import Mailbox
 log = logging.getLogger(__name__)
 
 GroupOrder = ev.FindCoordinator | ev.SendHeartbeat | ev.SendLeave
-JoinOrder = ev.SendJoin | ev.Assign | ev.SendSync
 HandlerCall = ev.RevokePartitions | ev.TakeOver
 Topics = Mapping[str, tuple[int, ...]]
 
@@ -57,7 +57,8 @@ class MemberSession:
 
     Attributes:
         location: the coordinator's address.
-        group_orders, join_orders: the orders of the two threads; None wakes them.
+        group_orders: those of the group thread; None wakes it.
+        join_orders: those of the join thread.
         responses: wakes the caller that waits for a commit.
         calls: the handler calls that are due. Thread: the caller.
         handling: how many of them run, nested. Thread: the caller.
@@ -76,17 +77,17 @@ class MemberSession:
         settings = terms.settings
         self.terms = terms
         self.clock = clock
-        self.join_connection, self.group_connection = join_connection, group_connection
+        self.group_connection = group_connection
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0.0)
         self.location = CoordinatorLocation(backoff, clock, join_connection, group_connection)
         self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
-        self.join_orders: Mailbox[tuple[JoinOrder, CoordinatorAddress | None] | None] = Mailbox()
         self.responses: Mailbox[None] = Mailbox()
         self.calls: deque[HandlerCall] = deque()
         self.handling = 0
         self.counts = CoordinatorGroupCounts()
         # Reentrant: a signal handler may close the consumer in the middle of another call.
         self.lock = threading.RLock()
+        self.join_orders = JoinOrders(join_connection, self.lock)
         self.claims = Claims()
         self.commits = CommitQueue(backoff)
         self.reads: list[ReadJob] = []
@@ -107,10 +108,7 @@ class MemberSession:
         self._failure: ZkConsumerError | None = None
         self._cause: Exception | None = None
         self._group_waits_until_ms: int | None = None
-        self._latest_round = 0
-        self._joining = False
         self._known_topics: dict[str, tuple[int, ...]] = {}
-        self._group_topics: frozenset[str] = frozenset()
 
     # --- state --------------------------------------------------------------------------
 
@@ -246,7 +244,6 @@ class MemberSession:
             self.subscribed = False
             self._leaving_identity = None
             self._failure = None
-            self._group_topics = frozenset()
             self._known_topics = {}
             self.claims.void()
             leave, self._leave = self._leave, None
@@ -306,7 +303,6 @@ class MemberSession:
     def leads(self, topics: frozenset[str], partitions: Topics) -> None:
         """Record the topics that we assign, and their present partitions."""
         with self.lock:
-            self._group_topics = topics
             self._known_topics = {topic: partitions.get(topic, ()) for topic in topics}
 
     def topics_changed(self, partitions: Topics) -> None:
@@ -318,25 +314,6 @@ class MemberSession:
                 return
             known.update(now)
         self.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS))
-
-    # --- the work of the join thread ------------------------------------------------------
-
-    def begin_join(self, order: JoinOrder) -> bool:
-        """Return whether an order is current; if so, a newer order may cut its connection."""
-        with self.lock:
-            self._joining = order.round == self._latest_round
-            return self._joining
-
-    def wants(self, order: JoinOrder) -> bool:
-        """Return whether an order is still current."""
-        with self.lock:
-            return order.round == self._latest_round
-
-    def end_join(self, order: JoinOrder) -> bool:
-        """End the network part of an order; return whether it is still current."""
-        with self.lock:
-            self._joining = False
-            return order.round == self._latest_round
 
     # --- helpers --------------------------------------------------------------------------
 
@@ -384,10 +361,7 @@ class MemberSession:
             case ev.FindCoordinator() | ev.SendHeartbeat() | ev.SendLeave():
                 self.group_orders.put(action)
             case ev.SendJoin() | ev.Assign() | ev.SendSync():
-                self._latest_round = action.round
-                if self._joining:
-                    self.join_connection.cut()
-                self.join_orders.put((action, self.location.address))
+                self.join_orders.put(action, self.location.address)
             case ev.ForgetCoordinator(reason):
                 log.info("%s: looks for the coordinator again: %s", self.name, reason)
                 self.location.forget()
