@@ -6,7 +6,6 @@ from tests.support.record_sets import records
 from tests.support.session_bench import OTHER, SETTINGS, request_of, session_with
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.model import TopicPartition
@@ -101,10 +100,13 @@ def test_what_comes_back_is_where_the_session_goes_on() -> None:
     delegation = one.delegate(has_capacity)
     assert delegation is not None
     delegation.positions[0].suspect_offset = 0
-    packed = RecordSet(DATA, 0, 1_000, at_byte=len(build_message_set(records(0))), is_kept=True)
+    at_byte = len(build_message_set(records(0)))
+    packed = (DATA, 0, 1_000, at_byte, 0, True)
     one.take_back(delegation, [back(fetch_offset=1, packed=packed), back(needed_bytes=70), back()])
     first, second, _ = session.positions()
-    assert (first.fetch_offset, first.suspect_offset, first.packed) == (1, None, packed)
+    assert (first.fetch_offset, first.suspect_offset) == (1, None)
+    assert first.packed is not None
+    assert (first.packed.at_byte, first.packed.is_kept) == (at_byte, True)
     assert second.needed_bytes == 70
     chunk = session.unpack(claims[0], 1_000_000)
     assert chunk is not None
@@ -127,8 +129,8 @@ def test_what_is_odd_is_unpacked_by_the_session_and_not_lent_before() -> None:
     one = lender(session)
     delegation = one.delegate(has_capacity)
     assert delegation is not None
-    packed = [RecordSet(DATA, 0, 1_000, is_kept=True) for _ in range(2)]
-    states = [back(packed=packed[0], is_odd=True), back(), back(packed=packed[1])]
+    packed = (DATA, 0, 1_000, 0, 0, True)
+    states = [back(packed=packed, is_odd=True), back(), back(packed=packed)]
     one.take_back(delegation, states)
     assert one.keeps(session.packed()) == [claims[0]]
     assert lent(one.delegate(has_capacity)) == [OTHER]

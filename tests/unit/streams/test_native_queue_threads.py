@@ -300,7 +300,7 @@ def test_a_chunk_that_a_handler_interrupts_in_the_making_is_not_lost() -> None:
             seen.append(queue.native.head(0))
         return Chunk(*parts)  # type: ignore[arg-type]
 
-    queue.native = type(queue.native)(10, make)
+    queue.native = queue._store = type(queue.native)(10, make)
     put(queue, claim, [5])
     with pytest.raises(Interrupted):
         queue.head(0)
@@ -327,8 +327,7 @@ def test_room_that_is_made_between_two_looks_is_not_missed() -> None:
                 queue.take(0)
             return getattr(self._native, name)
 
-    native = queue.native
-    queue.native = Racing(native)  # type: ignore[assignment]
+    queue._store = Racing(queue.native)  # type: ignore[assignment]
     assert queue.offer(chunk_of(claim, [1]), lambda: rung.append(1))
-    queue.native = native
+    queue._store = queue.native
     assert offsets_in(queue.take(0)) == [1]
