@@ -54,9 +54,8 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
     cluster.create_topic(topic, partitions=3)
     seed = int(os.environ.get("SEED") or random.randrange(10**6))
     where = ("--zookeeper", cluster.zookeeper_connect)
-    decode = _decode(topic, tmp_path) if DECODE else ()
-    target = ("--to", str(path), "--group", group, "--format", FORMAT)
-    what = (*where, "--topics", topic, *target, *decode)
+    what: tuple[str, ...] = (*where, "--topics", topic, "--to", str(path), "--group", group)
+    what = (*what, "--format", FORMAT, *(_decode(topic, tmp_path) if DECODE else ()))
     small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
     killed = KilledDrain(path=path, arguments=(*what, *small), seed=seed, logs=tmp_path)
     with Traffic(cluster, partitions_of(topic, 3), value=_value if DECODE else None) as traffic:
