@@ -5,9 +5,12 @@ only sign of anything.
 """
 
 import argparse
+import itertools
 import json
 import os
+import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -46,25 +49,41 @@ Cell: TypeAlias = str | int | Painted | None
 
 _UNKNOWN = "-"
 _GAP = "  "
+_LEAST_WIDTH = 10
+"""Narrower texts can't be read: then each row becomes a list."""
 
 
-def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, coloured: bool) -> str:
+def table(
+    columns: Sequence[TableColumn],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    coloured: bool,
+    limit: int | None = None,
+) -> str:
     """Return the lines of a table, with titles and line ends.
+
+    Where it is too wide, texts go on in the next line; where that is not enough, each row becomes a
+    list of its cells. Nothing is cut off.
 
     Args:
         columns: the columns.
         rows: each with a cell for every column.
         coloured: whether to colour; see ``shows_colour``.
+        limit: the width; None: of the terminal, without limit where standard output is none.
     """
     cells = [list(row) for row in rows]
     head = [column.title for column in columns]
     texts = [head, *([_text(cell) for cell in row] for row in cells)]
     widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
+    limit = terminal_width() if limit is None else limit
+    if limit is not None and sum(widths) + len(_GAP) * (len(widths) - 1) > limit:
+        colours = [[_colour(cell) if coloured else None for cell in row] for row in cells]
+        return _narrow(columns, widths, texts, colours, limit)
     if coloured:
-        colours: list[list[Colour | None]] = [[Colour.BOLD for _ in head]]
-        colours += [[_colour(cell) for cell in row] for row in cells]
+        painted: list[list[Colour | None]] = [[Colour.BOLD for _ in head]]
+        painted += [[_colour(cell) for cell in row] for row in cells]
         lines = [
-            _line(columns, widths, row, of_row) for row, of_row in zip(texts, colours, strict=True)
+            _line(columns, widths, row, of_row) for row, of_row in zip(texts, painted, strict=True)
         ]
     else:
         # Half a million partitions are a table, too.
@@ -75,6 +94,65 @@ def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, col
             for row in texts
         ]
     return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal, ``COLUMNS`` if set; None if standard output is none."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def _narrow(
+    columns: Sequence[TableColumn],
+    widths: Sequence[int],
+    texts: Sequence[Sequence[str]],
+    colours: Sequence[Sequence[Colour | None]],
+    limit: int,
+) -> str:
+    """Return a table that is too wide for the limit otherwise."""
+    fitted = _fitted(columns, widths, limit)
+    if fitted is None:
+        return _listed(texts, colours)
+    lines = []
+    for number, row in enumerate(texts):
+        of_row = colours[number - 1] if number else None
+        pieces = [
+            textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+            for text, width in zip(row, fitted, strict=True)
+        ]
+        lines += [
+            _line(columns, fitted, parts, of_row).rstrip() + "\n"
+            for parts in itertools.zip_longest(*pieces, fillvalue="")
+        ]
+    return "".join(lines)
+
+
+def _fitted(columns: Sequence[TableColumn], widths: Sequence[int], limit: int) -> list[int] | None:
+    """Return widths that fit the limit, taken from the widest texts; None if there are none."""
+    fitted = list(widths)
+    spare = limit - sum(widths) - len(_GAP) * (len(widths) - 1)
+    texts = [place for place, column in enumerate(columns) if not column.right]
+    while spare < 0:
+        widest = max(texts, key=lambda place: fitted[place], default=None)
+        if widest is None or fitted[widest] <= max(_LEAST_WIDTH, len(columns[widest].title)):
+            return None
+        fitted[widest] -= 1
+        spare += 1
+    return fitted
+
+
+def _listed(texts: Sequence[Sequence[str]], colours: Sequence[Sequence[Colour | None]]) -> str:
+    """Return each row as a list of its cells."""
+    head, *rows = texts
+    width = max(map(len, head))
+    return "\n".join(
+        "".join(
+            f"{title:<{width}}{_GAP}{paint(text, colour, coloured=True)}".rstrip() + "\n"
+            for title, text, colour in zip(head, row, of_row, strict=True)
+        )
+        for row, of_row in zip(rows, colours, strict=True)
+    )
 
 
 def _line(

@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -103,3 +104,17 @@ def test_formats() -> None:
     add_format_arguments(parser)
     with pytest.raises(SystemExit):
         parser.parse_args(["--format", "scala"])
+
+
+NAMES = st.text("abc-", min_size=1, max_size=60)
+
+
+@given(st.lists(st.tuples(NAMES, st.integers(0, 10**9), NAMES), max_size=5), st.integers(20, 120))
+def test_a_table_fits_and_nothing_is_cut_off(rows: list[tuple[str, int, str]], limit: int) -> None:
+    """Texts go on in the next line; where that is not enough, each row is a list of its cells."""
+    columns = [TableColumn("NAME"), TableColumn("N", right=True), TableColumn("NOTE")]
+    text = table(columns, rows, coloured=False, limit=limit)
+    whole = "".join("".join(map(str, row)) for row in rows)
+    assert sorted(re.sub(r"\s|NAME|NOTE|N\b", "", text)) == sorted(whole)
+    if limit >= 2 * 10 + 10 + 2 * 2:
+        assert all(len(line) <= limit for line in text.splitlines())
