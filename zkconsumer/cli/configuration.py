@@ -55,7 +55,7 @@ _CLUSTER: Final = "cluster"
 _NOTIFY: Final = "notify"
 # Options that take a risk must be given each time.
 _NEVER: Final = frozenset(
-    {"yes", "force", "fix", "help", "roll-back", "undo", "no-token", "delete"}
+    {"yes", "execute", "force", "fix", "help", "roll-back", "undo", "no-token", "delete"}
     | {"delete-consumer-offsets"}
 )
 _ADDRESSES: Final = ("zookeeper", "bootstrap-server")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
@@ -101,6 +102,7 @@ def finish(
     jobs: Sequence[Job],
     *,
     scala: Callable[[Sequence[OffsetStoreReport]], str] | None = None,
+    asking: str | None = None,
 ) -> int:
     """Carry out the jobs unless it is a dry run or refused; print; return the exit status.
 
@@ -109,6 +111,7 @@ def finish(
         cluster: the groups' cluster.
         jobs: the planned changes.
         scala: returns the original's output.
+        asking: the group that has to be typed before anything is written; None: nobody is asked.
 
     Raises:
         ConfigError: the cluster has none of the partitions.
@@ -130,6 +133,8 @@ def finish(
             "look at the names, and at where the cluster is; nothing was written"
         )
     if not refused and not args.dry_run:
+        if asking is not None and not confirm(plans_text(reports, None), asking, yes=False):
+            return REFUSED
         try:
             reports, name = carry(cluster, jobs, args.roll_back_file)
         except MigrationRefused as error:

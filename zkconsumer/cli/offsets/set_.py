@@ -1,6 +1,7 @@
 """``zkconsumer offsets set``: moves a group to another place of its logs, or back again."""
 
 import argparse
+import sys
 from typing import Final
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
@@ -45,6 +46,8 @@ commits meanwhile is never overwritten. What was written is read back.
   zkconsumer offsets set --bootstrap-server kafka1:9092 --group billing --to-earliest
 """
 _EPILOG = """\
+On a terminal it shows what it would write and asks for the group's name, unless --yes is given.
+
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
 all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
 
@@ -73,8 +76,10 @@ def add_parser(subparsers: Subparsers) -> None:
     add_writing_arguments(parser)
     parser.add_argument(
         "--execute",
+        "--yes",
         action="store_true",
-        help="makes no difference: known because kafka-consumer-groups needs it",
+        help="write without asking; on a terminal what would be written is shown before, and the "
+        "group's name asked for",
     )
     add_cluster_arguments(parser)
     add_format_arguments(parser)
@@ -147,7 +152,13 @@ def run(args: argparse.Namespace) -> int:
             storage=args.storage,
             force=args.force,
         )
-        return finish(args, cluster, [draw(cluster, args.group, request)])
+        asking = None if args.execute or not _can_be_asked() else args.group
+        return finish(args, cluster, [draw(cluster, args.group, request)], asking=asking)
+
+
+def _can_be_asked() -> bool:
+    """Return whether somebody sits there: a script has decided already, and can be undone."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _instant(text: str) -> int:

@@ -1,5 +1,6 @@
 """``zkconsumer offsets set`` on a cluster in memory."""
 
+import io
 import json
 import os
 from collections.abc import Mapping
@@ -377,3 +378,32 @@ def test_a_partition_without_a_leader_is_refused_unless_its_offset_is_named(
     assert set_offsets("--to-offset", "7", "--topic", "t:0") == 2
     assert set_offsets("--to-offset", "7", "--topic", "t:0", "--force") == 0
     assert cluster.numbers("g", ZK) == {A: 7, B: 5}
+
+
+class Terminal(io.StringIO):
+    """Where somebody sits."""
+
+    def isatty(self) -> bool:
+        """Always."""
+        return True
+
+
+def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the group's name is a yes; --yes and --execute are one before."""
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert set_offsets("--to-latest") == 2
+    told = capsys.readouterr()
+    assert cluster.numbers("g", ZK) == {A: 30, B: 5}
+    assert told.out == ""
+    assert "Type g to go on" in told.err
+    assert "30" in told.err
+    assert "50" in told.err
+    assert "nothing was done" in told.err
+    monkeypatch.setattr("sys.stdin", Terminal("g\n"))
+    assert set_offsets("--to-latest") == 0
+    assert cluster.numbers("g", ZK) == {A: 50, B: 20}
+    for flag in ("--yes", "--execute"):
+        monkeypatch.setattr("sys.stdin", Terminal(""))
+        assert set_offsets("--to-offset", "12", flag) == 0
