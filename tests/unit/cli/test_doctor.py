@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from io import StringIO
@@ -99,6 +100,21 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
         "zkconsumer: looking again within 30 s (--quick looks once): zookeeper group g shares out\n"
     )
     assert node(world, GHOST_PATH) == GHOST_DATA
+
+
+def test_who_waits_at_a_terminal_sees_what_is_known_and_how_long_it_takes(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The findings of the first look by their titles, and one line that counts down."""
+    haunt(world)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert call() == 3
+    err = capsys.readouterr().err
+    assert "zkconsumer: so far: ERROR  zookeeper group g: member-stale\n" in err
+    left = [int(seconds) for seconds in re.findall(r"\rat most (\d+) s to go", err)]
+    assert left[0] == 30
+    assert left == sorted(left, reverse=True)
+    assert err.endswith("\r")
 
 
 def test_who_left_meanwhile_is_not_called_dead(

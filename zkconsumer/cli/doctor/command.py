@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster, required
@@ -16,7 +17,7 @@ from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
 from zkconsumer.cli.doctor.ready import show_readiness
-from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text
+from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, finding_lines
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
@@ -34,6 +35,7 @@ from zkconsumer.status.reading.snapshot import SnapshotReader
 
 _BAD = 3
 _LOOK_EVERY_MS = 5_000
+_COUNTDOWN_WIDTH = 30
 _STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
 
 _DESCRIPTION = """\
@@ -209,6 +211,8 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     doubts = suspicions(first, keys, settings)
     snapshot, earlier = first, None
     if doubts and not args.quick:
+        if sys.stderr.isatty():
+            _write_so_far(first, keys, replace(settings, just_before=first))
         _wait(reader, doubts, access.clock)
         snapshot, earlier = reader.read(args.group), first
     read = snapshot
@@ -254,6 +258,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
     _write_waiting(left)
     while left:
         passed_ms = clock.now_ms() - began_ms
+        _write_left(max(suspicion.wait_ms for suspicion in left) - passed_ms)
         until_ms = min(_LOOK_EVERY_MS, min(suspicion.wait_ms for suspicion in left) - passed_ms)
         for nap_ms in naps(until_ms):
             wait_ms(nap_ms)
@@ -262,6 +267,25 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
         if left:
             snapshot = reader.look({suspicion.key for suspicion in left})
             left = [suspicion for suspicion in left if not suspicion.cleared(snapshot)]
+    _write_left(None)
+
+
+def _write_so_far(
+    first: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
+) -> None:
+    """Name what the first look found for sure, to whoever waits for the second one."""
+    unsure = of_the_dead(first, keys) | beyond_ends(first, keys)
+    for finding in examine(about(first, keys), around):
+        if finding.group not in unsure:
+            title = next(finding_lines(finding, coloured=False))
+            print(f"zkconsumer: so far: {title}", file=sys.stderr)
+
+
+def _write_left(left_ms: int | None) -> None:
+    """Count down in one line of a terminal; None: leave no trace of it."""
+    if sys.stderr.isatty():
+        text = "" if left_ms is None else f"at most {max(0, left_ms) // 1000} s to go"
+        print(f"\r{text:<{_COUNTDOWN_WIDTH}}\r", end="", file=sys.stderr, flush=True)
 
 
 def _write_waiting(doubts: Sequence[Suspicion]) -> None:
