@@ -12,7 +12,7 @@ OF_KAFKA = (
     "Deserializer ConsumerGroupMetadata OffsetAndMetadata TopicPartition TopicPartitionReplica "
     "IsolationLevel"
 )
-ABSENT = ("AsyncConsumerRebalanceListener", "KafkaAdminClient", "KafkaProducer", "OffsetSpec")
+ABSENT = ("AsyncConsumerRebalanceListener", "KafkaAdminClient", "OffsetSpec")
 
 
 @pytest.mark.parametrize("name", OF_KAFKA.split())
