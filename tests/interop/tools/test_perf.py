@@ -136,6 +136,7 @@ def test_a_signal_ends_it(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
     groups = set(ZkTree(cluster).children("/consumers"))
     arguments = ["--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--threads", "1"]
     arguments += ["--idle-ms", "60000", "--show-detailed-stats", "--reporting-interval", str(COUNT)]
+    arguments += ["--messages", str(COUNT + 1)]
     log = tmp_path / "out"
     with log.open("wb") as out:
         process = subprocess.Popen(

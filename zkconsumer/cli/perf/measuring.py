@@ -200,8 +200,11 @@ class _Measuring:
         scope.spawn(f"stream-{tally.stream}", read, stop=self._source.stop)
 
     def _is_all_read(self) -> bool:
+        # Of empty logs the streams end by their time-out, and are checked then.
         whole = self._whole
-        return whole is not None and whole <= sum(tally.message_count for tally in self._tallies)
+        if not whole:
+            return False
+        return whole <= sum(tally.message_count for tally in self._tallies)
 
     def _wait(self) -> End:
         """Wait for all streams, and sample the rate each second; return why it ended."""
