@@ -14,7 +14,7 @@ from typing import Any
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
-from zkconsumer.cli.mirror import verify
+from zkconsumer.cli.mirror import translate, verify
 from zkconsumer.cli.mirror.metrics import mirror_families
 from zkconsumer.cli.mirror.report import json_of, summary_table
 from zkconsumer.cli.progress import progress
@@ -73,8 +73,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_target(parser)
     _add_work(parser)
     parser.set_defaults(run=refusing(run))
-    commands = parser.add_subparsers(title="commands", metavar="verify")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     verify.add_parser(commands)
+    translate.add_parser(commands)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,78 @@
+"""Where a group goes on in the target."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.mirror.landed import Began, Landed, Line, runs_of
+from zkconsumer.mirror.translation import translate
+from zkconsumer.model import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def landed(start: int, until: int, at: int, source: TopicPartition = T0) -> Landed:
+    """Return a line about consecutive messages."""
+    return Landed(source, ((start, until),), source, at)
+
+
+def test_an_offset_is_that_of_its_message() -> None:
+    """In the middle of a line, at its end, and where nothing was read."""
+    lines: list[Line] = [Began(T0, 0), landed(0, 400, 7200), landed(400, 500, 7600)]
+    for offset, expected in ((0, 7200), (399, 7599), (400, 7600), (500, 7700)):
+        found = translate({T0: offset}, lines)
+        assert found.offsets == {T0: expected}
+        assert not found.not_yet
+
+
+def test_what_is_not_mirrored_yet_is_waited_for() -> None:
+    """Also a partition that no line names; one that was never read needs nothing."""
+    lines = [landed(0, 400, 0)]
+    assert translate({T0: 401, T1: 5}, lines).not_yet == {T0, T1}
+    assert translate({T0: 400, T1: 0}, lines).not_yet == frozenset()
+
+
+def test_holes_are_passed_over() -> None:
+    """An offset without a message stands for the next one that has one."""
+    line = Landed(T0, ((10, 12), (20, 22)), T0, 100)
+    places = {
+        offset: translate({T0: offset}, [line]).offsets[T0] for offset in (10, 11, 15, 20, 22)
+    }
+    assert places == {10: 100, 11: 101, 15: 102, 20: 102, 22: 104}
+
+
+@st.composite
+def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Landed]]:
+    """Return source offsets, and the lines of a mirror that was killed now and then."""
+    offsets = sorted(draw(st.sets(st.integers(0, 60), min_size=1, max_size=12)))
+    lines: list[Landed] = []
+    position, at = 0, draw(st.integers(0, 9))
+    kills = draw(st.integers(0, 3))
+    while position < len(offsets):
+        count = draw(st.integers(1, 7))
+        chosen = offsets[position : position + count]
+        lines.append(Landed(T0, runs_of(chosen), T0, at))
+        at += len(chosen) + draw(st.integers(0, 3))  # of others, or copies without a line
+        kills -= 1
+        position = max(0, position - 3) if kills >= 0 else position + len(chosen)
+    return offsets, lines
+
+
+@given(mirrored(), st.integers(0, 62))
+def test_nothing_is_passed_over_and_nothing_old_comes_but_copies(
+    world: tuple[list[int], list[Landed]], offset: int
+) -> None:
+    """All that the group had not read lies behind; what it had read comes only as a copy."""
+    offsets, lines = world
+    found = translate({T0: offset}, lines)
+    if offset > offsets[-1] + 1:
+        assert found.not_yet == {T0}
+        return
+    start = found.offsets[T0]
+    log = {at: source for line in lines for source, at in line.pairs()}
+    assert {source for at, source in log.items() if at >= start} >= {
+        source for source in offsets if source >= offset
+    }
+    firsts: dict[int, int] = {}
+    for at, source in sorted(log.items()):
+        firsts.setdefault(source, at)
+    assert all(at < start for source, at in firsts.items() if source < offset)

@@ -1,0 +1,92 @@
+"""``zkconsumer mirror translate``: where groups go on in the target, by a mirror's offsets file."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.cli.formats.offset_files import csv_text, parse_offset_file
+from zkconsumer.cli.output import show
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.text_files import read_text
+from zkconsumer.cli.whole_file import whole_file
+from zkconsumer.errors import ConfigError
+from zkconsumer.mirror.offsets_file import read_offsets_file
+from zkconsumer.mirror.translation import translate
+from zkconsumer.printable import shortlist
+
+_NOT_YET_STATUS: Final = 3
+_STDOUT: Final = "-"
+_DESCRIPTION = """\
+Reads what groups have committed in the source ('zkconsumer offsets export'), and writes where they
+go on in the target, for 'zkconsumer offsets import' there. Nothing is passed over: a group goes on
+at the first message that it had not read. It talks to no cluster."""
+
+_EPILOG = """\
+example, with the group's members stopped:
+  zkconsumer offsets export --zookeeper zk1:2181/kafka --group billing --csv --output-file old.csv
+  zkconsumer mirror translate --offsets-file orders.jsonl --input-file old.csv --group billing \\
+      --output-file new.csv
+  zkconsumer offsets import --bootstrap-server new1:9092 --storage kafka --group billing \\
+      --input-file new.csv
+
+exit status: 0 written; 1 a file can't be read or written; 2 wrong usage; 3 the mirror has not
+copied yet what a group has read: nothing was written, try again in a moment."""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add ``mirror translate``; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "translate",
+        help="where groups go on in the target, from the offsets file of a mirror",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--offsets-file",
+        type=Path,
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="what the mirror wrote; give it again for each mirror of the group",
+    )
+    parser.add_argument(
+        "--input-file", required=True, metavar="FILE", help="what 'offsets export' wrote"
+    )
+    parser.add_argument(
+        "--group", metavar="GROUP", help="whose the lines are that don't name a group"
+    )
+    parser.add_argument(
+        "--output-file", required=True, metavar="FILE", help="what to write; - is standard output"
+    )
+    parser.set_defaults(run=refusing(run))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Translate; return 3 if the mirror is not there yet.
+
+    Raises:
+        ZkConsumerError: a file is malformed.
+        OSError: a file can't be read or written.
+    """
+    groups = parse_offset_file(read_text(args.input_file), args.input_file, args.group).offsets
+    lines = [line for path in args.offsets_file for line in read_offsets_file(path)]
+    found = {group_id: translate(offsets, lines) for group_id, offsets in groups.items()}
+    waiting = {tp for translation in found.values() for tp in translation.not_yet}
+    if waiting:
+        print(
+            f"zkconsumer: not mirrored yet: {shortlist(map(format, waiting))}; nothing was written",
+            file=sys.stderr,
+        )
+        return _NOT_YET_STATUS
+    if not any(translation.offsets for translation in found.values()):
+        raise ConfigError("the offsets file names no partition of these groups")
+    text = csv_text({group_id: one.offsets for group_id, one in found.items() if one.offsets})
+    if args.output_file == _STDOUT:
+        show(text)
+    else:
+        with whole_file(args.output_file) as file:
+            file.write(text.encode())
+    return 0
