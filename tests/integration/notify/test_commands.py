@@ -1,0 +1,67 @@
+"""``watch`` and ``serve`` tell whom the configuration file names."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.waiting import wait_until
+
+CONFIGURATION = """
+[notify]
+after-ms = 0
+[notify.to.script]
+type = "command"
+argv = {argv}
+"""
+PROGRAM = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
+NOWHERE = ("--zookeeper", "127.0.0.1:1", "--timeout-ms", "500", "--interval-ms", "500")
+
+
+@pytest.mark.parametrize(
+    "words", [("watch",), ("serve", "--listen", "127.0.0.1:0", "--no-history")], ids=lambda w: w[0]
+)
+def test_a_cluster_that_cant_be_read_is_told_once(words: tuple[str, ...], tmp_path: Path) -> None:
+    """By both commands, and they end in order when they are asked to."""
+    got, file = tmp_path / "got", tmp_path / "config.toml"
+    argv = [sys.executable, "-c", PROGRAM, str(got)]
+    file.write_text(CONFIGURATION.format(argv=json.dumps(argv)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "zkconsumer", *words, *NOWHERE],
+        env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            text = wait_until(lambda: got.exists() and got.read_text(), what="a message")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+    message = json.loads(str(text))
+    assert message["code"] == "cluster-unreadable"
+    assert message["group"] is None
+
+
+def test_a_test_says_who_took_it(tmp_path: Path) -> None:
+    """The status is 1 where somebody did not."""
+    file = tmp_path / "config.toml"
+    for argv, status, said in (
+        ([sys.executable, "-c", "pass"], 0, "script: took it"),
+        (["/nowhere/program"], 1, "script: /nowhere/program"),
+    ):
+        file.write_text(CONFIGURATION.format(argv=json.dumps(argv)))
+        done = subprocess.run(
+            [sys.executable, "-m", "zkconsumer", "watch", "--test", "--zookeeper", "127.0.0.1:1"],
+            env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == status
+        assert said in done.stdout + done.stderr
