@@ -2,10 +2,12 @@
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
@@ -16,8 +18,9 @@ from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.browse.query import MessageQuery
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupStatus
-from zkconsumer.web.app import build_app
+from zkconsumer.web.app import build_app, build_clusters_app
 from zkconsumer.web.events import EventHub
+from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.security import Hosts, Tokens
 from zkconsumer.web.site import Site
 from zkconsumer.web.state import ClusterState
@@ -113,35 +116,58 @@ def paper_messages(query: MessageQuery) -> BrowseResult:
 @contextmanager
 def served(site: PaperSite) -> Iterator[PaperSite]:
     """Serve it on a free port of loopback."""
-    hub = EventHub(site.source, clients_max=site.listeners)
-    app = build_app(
-        Site(
-            source=site.source,
-            past=site.past,
-            store=lambda: site.store,
-            tokens=Tokens(site.token or None),
-            hosts=Hosts(any_name=False),
-            events=hub,
-            clock=site.clock,
-            messages=paper_messages,
-        )
+    parts = _parts(site)
+    with _serving(build_app(parts), [parts.events]) as site.address:
+        yield site
+
+
+@contextmanager
+def served_clusters() -> Iterator[tuple[str, dict[str, PaperSite]]]:
+    """Serve two clusters: the shop, and a plant without groups that is well."""
+    sites = {"plant": PaperSite(), "shop": PaperSite()}
+    shop = sites["plant"].source.current
+    quiet = replace(shop.snapshot, groups={}, topics=(), zookeeper_connect="plant-zk:2181")
+    sites["plant"].source.current = replace(
+        shop, snapshot=quiet, judgements=Judgements(quiet, None, Memory())
     )
+    parts = {name: _parts(site) for name, site in sites.items()}
+    hubs = [one.events for one in parts.values()]
+    with _serving(build_clusters_app(parts), hubs) as address:
+        yield address, sites
+
+
+def _parts(site: PaperSite) -> Site:
+    return Site(
+        source=site.source,
+        past=site.past,
+        store=lambda: site.store,
+        tokens=Tokens(site.token or None),
+        hosts=Hosts(any_name=False),
+        events=EventHub(site.source, clients_max=site.listeners),
+        clock=site.clock,
+        messages=paper_messages,
+    )
+
+
+@contextmanager
+def _serving(app: ASGIApp, hubs: Sequence[EventHub]) -> Iterator[str]:
+    """Serve an application on a free port of loopback; gives its address."""
     config = uvicorn.Config(
         app, loop="asyncio", http="h11", ws="none", lifespan="off", log_config=None
     )
     server = _Server(config)
     scope = ThreadScope("paper-site")
     with socket.create_server(("127.0.0.1", 0)) as bound:
-        site.address = f"http://127.0.0.1:{bound.getsockname()[1]}"
 
         def stop() -> None:
             server.should_exit = True
-            hub.close()
+            for hub in hubs:
+                hub.close()
 
         scope.spawn("serve", lambda: server.run(sockets=[bound]), stop=stop)
         try:
             wait_until(lambda: server.started, what="the page to be served")
-            yield site
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}"
         finally:
             assert not scope.close(10_000)
 

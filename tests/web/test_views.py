@@ -8,7 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import Scheme, barriers, painted, picture, window
 from tests.support.page_world import LONG, NOW_MS, state_at
-from tests.support.paper_site import PaperSite, served
+from tests.support.paper_site import PaperSite, served, served_clusters
+from tests.support.waiting import wait_until
 from zkconsumer.web.pages.view import group_address
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
@@ -146,6 +147,25 @@ def test_messages_are_shown_and_harm_nobody(browser: Browser, scheme: Scheme) ->
         with page.expect_download() as download:
             page.get_by_role("link", name="Download").click()
         assert '"order":4711' in download.value.path().read_text()
+        assert opened.clean()
+
+
+def test_several_clusters_can_be_used_by_all(browser: Browser) -> None:
+    """From the overview into one of them and back; its pages update themselves."""
+    with served_clusters() as (address, sites), window(browser, address, now_ms=SEEN_MS) as opened:
+        page = opened.open("/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Clusters")
+        expect(page.locator("tbody th a").first).to_have_text("shop")
+        assert barriers(page) == []
+        picture(page, "clusters")
+        page.get_by_role("link", name="shop", exact=True).click()
+        page.get_by_role("link", name="Groups", exact=True).click()
+        page.get_by_role("link", name="billing").click()
+        drawn(page)
+        assert barriers(page) == []
+        wait_until(lambda: sites["shop"].source.listening == 1, what="the page to listen")
+        page.get_by_role("link", name="All clusters").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Clusters")
         assert opened.clean()
 
 

@@ -8,7 +8,7 @@ import re
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from zkconsumer.cli.browsing import add_registry_argument, browse, decoder_of
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.cluster_arguments import add_abandoned_argument, add_cluster_arguments
+from zkconsumer.cli.named_clusters import clusters_of
 from zkconsumer.cli.notifying import notify_settings, notifying
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.without_zookeeper import address_of
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
     from zkconsumer.inbound.table import ConnectionLimits
     from zkconsumer.web.history.recorder import Recorder
+    from zkconsumer.web.security import Hosts, Tokens
     from zkconsumer.web.serving import Address
+    from zkconsumer.web.site import Site
+    from zkconsumer.web.watching import ClusterWatch
 
 MISSING: Final = "the page needs more: pip install 'zkconsumer[web]'"
 TOKEN_VARIABLE: Final = "ZKCONSUMER_TOKEN"  # noqa: S105 - its name
@@ -83,6 +87,12 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
 
 def _add_page_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the page")
+    group.add_argument(
+        "--clusters",
+        metavar="NAMES",
+        help="several clusters of the configuration file, and an overview of them: NAME,NAME, or "
+        "all (one of them: zkconsumer --cluster NAME serve)",
+    )
     group.add_argument(
         "--listen",
         default=_LISTEN,
@@ -221,34 +231,85 @@ def _run(args: argparse.Namespace) -> int:
         )
     except ImportError as missing:
         raise ConfigError(MISSING) from missing
-    args.address = address_of(args, broker_settings(args))
     token = _token(args)
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
     if args.messages:
         _check_messages(args, token)
+    clusters = clusters_of(args) if args.clusters else {"": args}
+    for one in clusters.values():
+        one.address = address_of(one, broker_settings(one))
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
     told = notify_settings()
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
-        recorder = stack.enter_context(_recorder(args))
-        args.notifier = stack.enter_context(notifying(args, told)) if told.routes else None
-        return _serve(args, bound, where, recorder, token, limits)
+        recorders = {
+            name: stack.enter_context(_recorder(one, several=len(clusters) > 1))
+            for name, one in clusters.items()
+        }
+        for one in clusters.values():
+            one.notifier = stack.enter_context(notifying(one, told)) if told.routes else None
+        return _serve(clusters, bound, where, recorders, token, limits)
 
 
 def _serve(
-    args: argparse.Namespace,
+    clusters: Mapping[str, argparse.Namespace],
     bound: socket.socket,
     where: "Address",
-    recorder: "Recorder",
+    recorders: "Mapping[str, Recorder]",
     token: str | None,
     limits: "ConnectionLimits",
 ) -> int:
-    from zkconsumer.web.app import Site, build_app  # noqa: PLC0415 - an extra, as in all of this
-    from zkconsumer.web.events import EventHub  # noqa: PLC0415
-    from zkconsumer.web.history.past import RecordedPast  # noqa: PLC0415
+    from zkconsumer.web.app import build_app, build_clusters_app  # noqa: PLC0415 - an extra
     from zkconsumer.web.security import Hosts, Tokens, is_loopback  # noqa: PLC0415
     from zkconsumer.web.serving import PageServer  # noqa: PLC0415
+
+    args = next(iter(clusters.values()))
+    tokens = Tokens(token)
+    hosts = Hosts(
+        any_name=not is_loopback(where.host) and not args.allow_host,
+        names=frozenset(name.lower() for name in args.allow_host),
+    )
+    served = {
+        name: _watched(one, recorders[name], tokens, hosts, lambda _error: server.end())
+        for name, one in clusters.items()
+    }
+    sites = {name: site for name, (_, site) in served.items()}
+    server = PageServer(
+        build_clusters_app(sites) if args.clusters else build_app(sites[""]),
+        lambda: [site.events.close() for site in sites.values()],
+        limits=limits,
+        trusted_proxies=args.trusted_proxy,
+    )
+    for recorder in recorders.values():
+        recorder.start()
+    for watch, _ in served.values():
+        watch.start()
+    try:
+        shown = ", ".join(clusters) if args.clusters else args.address
+        print(f"the page of {shown} is at http://{where}/", flush=True)
+        server.run(sockets=[bound])
+    finally:
+        for watch, _ in served.values():
+            watch.close()
+    for watch, _ in served.values():
+        error = watch.error()
+        if error is not None:
+            raise error
+    return _INTERRUPTED if server.ended_by == signal.SIGINT else 0
+
+
+def _watched(
+    args: argparse.Namespace,
+    recorder: "Recorder",
+    tokens: "Tokens",
+    hosts: "Hosts",
+    on_death: Callable[[BaseException], None],
+) -> "tuple[ClusterWatch, Site]":
+    """Return the watcher of one cluster, and its parts of the application."""
+    from zkconsumer.web.events import EventHub  # noqa: PLC0415 - an extra, as in all of this
+    from zkconsumer.web.history.past import RecordedPast  # noqa: PLC0415
+    from zkconsumer.web.site import Site  # noqa: PLC0415
     from zkconsumer.web.watching import (  # noqa: PLC0415
         RETRY_MS,
         ClusterWatch,
@@ -265,37 +326,20 @@ def _serve(
             groups=args.groups,
         ),
         on_change=recorder.take,
-        on_death=lambda _error: server.end(),
+        on_death=on_death,
     )
-    events = EventHub(watch)
     site = Site(
         source=watch,
         past=RecordedPast(recorder),
         store=lambda: watch.store,
-        tokens=Tokens(token),
-        hosts=Hosts(
-            any_name=not is_loopback(where.host) and not args.allow_host,
-            names=frozenset(name.lower() for name in args.allow_host),
-        ),
-        events=events,
+        tokens=tokens,
+        hosts=hosts,
+        events=EventHub(watch),
         messages=partial(browse, args) if args.messages else None,
     )
-    server = PageServer(
-        build_app(site), events.close, limits=limits, trusted_proxies=args.trusted_proxy
-    )
-    recorder.start()
     if args.notifier is not None:
         watch.subscribe(args.notifier.take)
-    watch.start()
-    try:
-        print(f"the page of {args.address} is at http://{where}/", flush=True)
-        server.run(sockets=[bound])
-    finally:
-        watch.close()
-    error = watch.error()
-    if error is not None:
-        raise error
-    return _INTERRUPTED if server.ended_by == signal.SIGINT else 0
+    return watch, site
 
 
 def _token(args: argparse.Namespace) -> str | None:
@@ -336,11 +380,13 @@ def _check_messages(args: argparse.Namespace, token: str | None) -> None:
 
 
 @contextmanager
-def _recorder(args: argparse.Namespace) -> "Iterator[Recorder]":
+def _recorder(args: argparse.Namespace, *, several: bool) -> "Iterator[Recorder]":
     from zkconsumer.web.history.database import check_file  # noqa: PLC0415 - an extra
     from zkconsumer.web.history.recorder import Recorder, RecorderSettings  # noqa: PLC0415
     from zkconsumer.web.history.upkeep import Keep  # noqa: PLC0415
 
+    if several and args.history is not None:
+        raise ConfigError("--history is the file of one cluster: leave it out with --clusters")
     with ExitStack() as stack:
         if args.no_history:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zkconsumer-page-"))

@@ -1,6 +1,7 @@
 """The endpoints of programs: JSON, metrics, and health."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -86,6 +87,18 @@ class ApiResponses:
         if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
             return AsciiJson(reported, 200 if health.well else 503)
         return AsciiJson({**reported, "reason": "not told without the token"}, 503)
+
+
+def clusters_health(sites: Mapping[str, Site], request: Request) -> Response:
+    """Respond to ``/healthz`` of several clusters: 200 if the states of all are recent."""
+    well, reasons = True, {}
+    for name, site in sites.items():
+        now_ms = site.clock.wall_ms()
+        health = health_of(site.source.current, now_ms)
+        well = well and health.well
+        if site.tokens.admits(dict(request.headers), now_ms):
+            reasons[name] = health.reason
+    return AsciiJson({"healthy": well, "reasons": reasons}, 200 if well else 503)
 
 
 def _absence(snapshot: ClusterSnapshot) -> str | None:

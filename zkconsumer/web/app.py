@@ -21,7 +21,7 @@ from starlette.responses import (
     RedirectResponse,
     Response,
 )
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zkconsumer.errors import ZkConsumerError
@@ -32,6 +32,7 @@ from zkconsumer.web.api_responses import (
     PAST_REBALANCES_MS,
     ApiResponses,
     AsciiJson,
+    clusters_health,
     key_of,
 )
 from zkconsumer.web.files import PageFiles
@@ -44,6 +45,7 @@ from zkconsumer.web.guarding import (
 )
 from zkconsumer.web.messages import MessageEndpoints
 from zkconsumer.web.pages.cluster import cluster_page
+from zkconsumer.web.pages.clusters import clusters_page
 from zkconsumer.web.pages.group import absent_text, group_page
 from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
 from zkconsumer.web.pages.manual import manual_page
@@ -60,7 +62,7 @@ from zkconsumer.web.throttling import GuessThrottle
 from zkconsumer.web.znodes import ZnodeView, look_at
 from zkconsumer.zk.paths import GroupPaths
 
-__all__ = ["Site", "build_app"]
+__all__ = ["Site", "build_app", "build_clusters_app"]
 
 _FORM_MAX: Final = 10_000
 ASKING_ZOOKEEPER: Final = 4
@@ -68,42 +70,83 @@ ASKING_ZOOKEEPER: Final = 4
 
 
 def build_app(site: Site) -> ASGIApp:
-    """Return the application, guarded."""
-    responses, programs = _Pages(site), ApiResponses(site)
-    app = Starlette(
-        routes=[
-            Route(
-                "/",
-                responses.page(lambda page_request, state, _: cluster_page(state, page_request)),
-            ),
-            Route(
-                "/topics",
-                responses.page(lambda page_request, state, _: topics_page(state, page_request)),
-            ),
-            Route("/topics/{name}", responses.page(responses.topic)),
-            *_message_routes(site, responses),
-            Route("/groups", responses.page(responses.all_groups)),
-            Route("/groups/zookeeper/{id}/znodes", responses.page(responses.znodes)),
-            Route("/groups/{kind}/{id:path}", responses.page(responses.group)),
-            Route("/manual/doctor", responses.page(_manual)),
-            Route("/api/state", programs.state),
-            Route("/api/groups", programs.groups),
-            Route("/api/groups/{kind}/{id:path}/lag", programs.lag),
-            Route("/api/groups/{kind}/{id:path}/rebalances", programs.rebalances),
-            Route("/events", _Events(site)),
-            Route("/metrics", programs.metrics),
-            Route("/healthz", _at_once(programs.healthz)),
-            Route("/login", responses.login, methods=["GET", "POST"]),
-            Route("/logout", responses.logout, methods=["POST"]),
-            Mount("/static", PageFiles()),
-        ],
+    """Return the application of one cluster, guarded."""
+    pages = _Pages(site)
+    healthz = _at_once(ApiResponses(site).healthz)
+    app = _application([*_cluster_routes(site, pages), *_common_routes(pages, healthz)], pages)
+    return Guard(app, site.tokens, site.hosts, site.clock)
+
+
+def build_clusters_app(sites: Mapping[str, Site]) -> ASGIApp:
+    """Return the application of several clusters, guarded.
+
+    Args:
+        sites: by the name of the cluster, at least one; they share tokens and hosts.
+    """
+    first = next(iter(sites.values()))
+    pages = _Pages(first, framed=False)
+
+    def overview(request: Request) -> Response:
+        states = {name: site.source.current for name, site in sites.items()}
+        page_request = pages.requested(request)
+        return _html(clusters_page(states, page_request.now_ms), page_request, None)
+
+    def health(request: Request) -> Response:
+        return clusters_health(sites, request)
+
+    mounted = []
+    for name, site in sites.items():
+        own = _Pages(site)
+        routes = [*_cluster_routes(site, own), Route("/healthz", ApiResponses(site).healthz)]
+        mounted.append(Mount(f"/clusters/{name}", _application(routes, own)))
+    routes = [Route("/", overview), *_common_routes(pages, _at_once(health)), *mounted]
+    return Guard(_application(routes, pages), first.tokens, first.hosts, first.clock)
+
+
+def _application(routes: Sequence[BaseRoute], pages: "_Pages") -> Starlette:
+    return Starlette(
+        routes=routes,
         exception_handlers={
-            HTTPException: responses.refused,
-            ZkConsumerError: responses.away,
-            Exception: responses.broken,
+            HTTPException: pages.refused,
+            ZkConsumerError: pages.away,
+            Exception: pages.broken,
         },
     )
-    return Guard(app, site.tokens, site.hosts, site.clock)
+
+
+def _common_routes(
+    pages: "_Pages", healthz: Callable[[Request], Awaitable[Response]]
+) -> list[BaseRoute]:
+    """Return the routes that there are once, however many clusters there are."""
+    return [
+        Route("/healthz", healthz),
+        Route("/login", pages.login, methods=["GET", "POST"]),
+        Route("/logout", pages.logout, methods=["POST"]),
+        Mount("/static", PageFiles()),
+    ]
+
+
+def _cluster_routes(site: Site, pages: "_Pages") -> list[BaseRoute]:
+    """Return the routes of one cluster."""
+    programs = ApiResponses(site)
+    return [
+        Route("/", pages.page(lambda page_request, state, _: cluster_page(state, page_request))),
+        Route(
+            "/topics", pages.page(lambda page_request, state, _: topics_page(state, page_request))
+        ),
+        Route("/topics/{name}", pages.page(pages.topic)),
+        *_message_routes(site, pages),
+        Route("/groups", pages.page(pages.all_groups)),
+        Route("/groups/zookeeper/{id}/znodes", pages.page(pages.znodes)),
+        Route("/groups/{kind}/{id:path}", pages.page(pages.group)),
+        Route("/manual/doctor", pages.page(_manual)),
+        Route("/api/state", programs.state),
+        Route("/api/groups", programs.groups),
+        Route("/api/groups/{kind}/{id:path}/lag", programs.lag),
+        Route("/api/groups/{kind}/{id:path}/rebalances", programs.rebalances),
+        Route("/events", _Events(site)),
+        Route("/metrics", programs.metrics),
+    ]
 
 
 def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
@@ -115,13 +158,13 @@ def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awa
     return endpoint
 
 
-def _message_routes(site: Site, responses: "_Pages") -> list[Route]:
+def _message_routes(site: Site, pages: "_Pages") -> list[Route]:
     """Return the routes of messages; none unless they may be seen."""
     if site.messages is None or not site.tokens.wanted:
         return []
     endpoints = MessageEndpoints(site.messages, lambda: site.source.current)
     return [
-        Route("/topics/{name}/messages", responses.page(endpoints.page)),
+        Route("/topics/{name}/messages", pages.page(endpoints.page)),
         Route("/topics/{name}/messages.ndjson", endpoints.download),
     ]
 
@@ -133,10 +176,16 @@ def _manual(page_request: PageRequest, state: ClusterState, request: Request) ->
 
 
 class _Pages:
-    """The endpoints of pages."""
+    """The endpoints of pages.
 
-    def __init__(self, site: Site) -> None:
+    Args:
+        site: of the cluster.
+        framed: whether errors are shown within the frame of that cluster.
+    """
+
+    def __init__(self, site: Site, *, framed: bool = True) -> None:
         self._site = site
+        self._framed = framed
         self._asking = threading.BoundedSemaphore(ASKING_ZOOKEEPER)
         self._throttle = GuessThrottle()
 
@@ -146,7 +195,7 @@ class _Pages:
         """Return an endpoint that renders a page on a thread of the pool."""
 
         def response(request: Request) -> Response:
-            page_request, state = self._requested(request), self._site.source.current
+            page_request, state = self.requested(request), self._site.source.current
             return _html(make(page_request, state, request), page_request, state)
 
         return response
@@ -196,7 +245,7 @@ class _Pages:
 
     async def login(self, request: Request) -> Response:
         """Show the login form, and handle its submission."""
-        page_request = self._requested(request)
+        page_request = self.requested(request)
         onward = safe_onward(request.query_params.get("next", "/"))
         tokens = self._site.tokens
         if not tokens.wanted:
@@ -259,21 +308,26 @@ class _Pages:
     ) -> Response:
         if "text/html" not in request.headers.get("accept", ""):
             return AsciiJson({"error": message}, status, headers=dict(headers or {}))
-        page_request, state = self._requested(request), self._site.source.current
+        page_request, state = self.requested(request), self._site.source.current
         admitted = self._site.tokens.admits(dict(request.headers), page_request.now_ms)
         response = await run_in_threadpool(
-            _html, sorry_page(status, message), page_request, state if admitted else None
+            _html,
+            sorry_page(status, message),
+            page_request,
+            state if admitted and self._framed else None,
         )
         response.headers.update(headers or {})
         return response
 
-    def _requested(self, request: Request) -> PageRequest:
+    def requested(self, request: Request) -> PageRequest:
+        """Return a request as pages see it."""
         raw: bytes = request.scope.get("raw_path", request.scope["path"].encode())
         return PageRequest(
             path=raw.decode("latin-1"),
             query=dict(request.query_params.multi_items()),
             now_ms=self._site.clock.wall_ms(),
             token_in_use=bool(request.scope.get("signed_in")),
+            root=request.scope.get("root_path", ""),
         )
 
 

@@ -27,7 +27,16 @@ def render(view: View, page_request: PageRequest, state: ClusterState | None) ->
     def command(diagnosis: Diagnosis) -> str:
         return "" if state is None else doctor_command(diagnosis, state.snapshot)
 
-    around = {"view": view, "asked": page_request, "frame": frame, "command": command}
+    root = page_request.root
+    around = {
+        "view": view,
+        "asked": page_request,
+        "frame": frame,
+        "command": command,
+        "root": root,
+        "group_address": lambda key: root + group_address(key),
+        "topic_address": lambda topic: root + topic_address(topic),
+    }
     return template.render({**view.context, **around})
 
 
@@ -43,8 +52,6 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(FILTERS)
     environment.globals.update(
         version=__version__,
-        group_address=group_address,
-        topic_address=topic_address,
         headline_of=headline_of,
         headline_text=headline_text,
     )

@@ -75,14 +75,12 @@ class Totals:
 def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
     """Return the overview page; all diagnoses with ``findings=all``."""
     snapshot = state.snapshot
-    groups = [group_row(state, key) for key in snapshot.groups]
-    findings, left_out = _findings(state, groups)
+    outcome, groups, findings, left_out = outcome_of(state, page_request.now_ms)
     behind = sorted(
         (row for row in groups if _is_behind(row)),
         key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
     )
     shown = len(findings) if page_request.query.get("findings") == "all" else _SHOWN
-    outcome = _outcome(state, page_request.now_ms, findings, groups, left_out)
     return View(
         template="cluster.html",
         title=outcome.sentence if state.ready else "Cluster",
@@ -103,6 +101,15 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
             "tones": SEVERITY_TONES,
         },
     )
+
+
+def outcome_of(
+    state: ClusterState, now_ms: int
+) -> tuple[Outcome, list[GroupRow], list[Diagnosis], int]:
+    """Return how a cluster is, and what that is made of: groups, findings, groups left out."""
+    groups = [group_row(state, key) for key in state.snapshot.groups]
+    findings, left_out = _findings(state, groups)
+    return _outcome(state, now_ms, findings, groups, left_out), groups, findings, left_out
 
 
 def _lag(groups: list[GroupRow]) -> int:

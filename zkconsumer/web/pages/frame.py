@@ -24,7 +24,6 @@ class Frame:
         problem: why everything is old.
         failures: parts that can't be read, the longest first.
         section: the navigation item of the page.
-        token_in_use: whether there is a logout.
     """
 
     address: str
@@ -36,7 +35,6 @@ class Frame:
     problem: str | None
     failures: tuple[PartFailure, ...]
     section: str
-    token_in_use: bool
 
 
 def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
@@ -51,8 +49,9 @@ def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
         number=state.number,
         problem=state.problem,
         failures=tuple(sorted(snapshot.failures, key=lambda failure: failure.since_ms)),
-        section=page_request.path.partition("/")[2].partition("/")[0],
-        token_in_use=page_request.token_in_use,
+        section=page_request.path.removeprefix(page_request.root)
+        .partition("/")[2]
+        .partition("/")[0],
     )
 
 

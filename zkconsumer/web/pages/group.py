@@ -72,7 +72,7 @@ def group_page(
             "more_events": len(events) - len(shown),
             "ribbon": ribbon(events, page_request.now_ms),
             "marks": ",".join(str(event.began_ms) for event in events),
-            "data_address": f"/api{group_address(key)}/lag",
+            "data_address": f"{page_request.root}/api{group_address(key)}/lag",
             "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,
         },
     )

@@ -104,7 +104,7 @@ def messages_page(
     follows = query.get("follow") == "1" and query.get("start", "last") == "last"
     alone = query.get("n") == "1"
     most = _ALONE_CHARS if alone else _SHOWN_CHARS
-    address = f"{topic_address(topic.name)}/messages"
+    address = f"{page_request.root}{topic_address(topic.name)}/messages"
     found = [_shown(message, address, most) for message in result.messages]
     if query.get("start", "last") == "last":
         found.reverse()
@@ -119,7 +119,7 @@ def messages_page(
             "problem": problem,
             "follows": follows,
             "limits": LIMITS,
-            "download": at.replace("/messages", "/messages.ndjson", 1),
+            "download": at.replace(f"{address}", f"{address}.ndjson", 1),
             "partitions": [tp.topic_partition.partition for tp in topic.partitions],
         },
         live=follows,

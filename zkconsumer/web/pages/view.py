@@ -16,12 +16,14 @@ class PageRequest:
         query: the decoded parameters; the last of several with one name.
         now_ms: the current time.
         token_in_use: whether there is a login, and therefore a logout.
+        root: what comes before the paths of one cluster among several; "" for the only one.
     """
 
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     now_ms: int
     token_in_use: bool = False
+    root: str = ""
 
     def at(self, **changes: str | int | None) -> str:
         """Return the URL of this page with changed parameters; None removes one."""
@@ -44,6 +46,7 @@ class View:
         status: of the response.
         group: the page's group, which is read more often while the page is open.
         live: whether the page updates itself while it is open.
+        every_ms: how often it does where there are no events; 0: never.
     """
 
     template: str
@@ -52,6 +55,7 @@ class View:
     status: int = 200
     group: GroupKey | None = None
     live: bool = True
+    every_ms: int = 0
 
 
 def group_address(key: GroupKey) -> str:

@@ -28,7 +28,7 @@ def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeV
         title=f"Nodes of {key.group_id}",
         context={
             "key": key,
-            "group_page": group_address(key),
+            "group_page": f"{page_request.root}{group_address(key)}",
             "node": node,
             "crumbs": crumbs,
             "below": [

@@ -124,7 +124,8 @@ function listen(address, refused) {
 
 export function startLive() {
   news = newsIn(document);
-  const address = document.body.dataset.events;
+  const { events: address, every } = document.body.dataset;
+  if (every) setInterval(() => void refresh(), Number(every));
   if (!address) return;
   let source = null;
   let asking = 0;

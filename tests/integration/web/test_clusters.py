@@ -1,0 +1,43 @@
+"""Several real clusters in one page, from the configuration file."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.served_page import served
+from tests.support.waiting import wait_until
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+
+def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path) -> None:
+    """One through ZooKeeper, one through its brokers, one that is away: none waits for another."""
+    new, topic = broker_of("2.8.2"), fresh_name("clusters")
+    cluster.create_topic(topic, partitions=1)
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f'[clusters.old]\nzookeeper = "{cluster.zookeeper_connect}"\n'
+        f'[clusters.new]\nbootstrap-server = "{new.bootstrap_servers}"\n'
+        '[clusters.away]\nzookeeper = "127.0.0.1:1"\ntimeout-ms = 500\n'
+    )
+    arguments = ("--clusters", "old,new,away", "--interval-ms", "500")
+    environment = {"ZKCONSUMER_CONFIG": str(file)}
+    with served(None, tmp_path / "log", *arguments, **environment) as page:
+        for name in ("old", "new"):
+            wait_until(
+                lambda name=name: page.get(f"/clusters/{name}/healthz").status == 200,  # type: ignore[misc]
+                what=f"{name} to be read",
+            )
+        assert topic in page.get("/clusters/old/topics", Accept="text/html").text
+        assert topic not in page.get("/clusters/new/topics", Accept="text/html").text
+        assert page.get("/clusters/new/api/state").json["zookeeper"] == "unknown"
+        health = page.get("/healthz")
+        assert health.status == 503
+        assert [name for name, reason in health.json["reasons"].items() if reason] == ["away"]
+        overview = page.get("/", Accept="text/html").text
+        for name in ("old", "new", "away"):
+            assert f'href="/clusters/{name}/"' in overview
+        assert page.end(signal.SIGTERM) == 0

@@ -1,0 +1,52 @@
+"""Several clusters of the configuration file, for a command that shows them together."""
+
+import argparse
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS, milliseconds
+from zkconsumer.cli.configuration import Configuration, find_file, read_configuration
+from zkconsumer.errors import ConfigError
+
+_ALL: Final = "all"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
+    """Return the arguments of each cluster that ``--clusters`` names.
+
+    Args:
+        args: of the command line, with ``clusters``; its own address has to be none.
+
+    Raises:
+        ConfigError: there is no file, or no such cluster in it.
+    """
+    file = find_file(os.environ, Path.home())
+    if file is None:
+        raise ConfigError("--clusters: there is no configuration file that could name them")
+    configuration = read_configuration(file)
+    names = [name.strip() for name in args.clusters.split(",") if name.strip()]
+    if names == [_ALL]:
+        names = list(configuration.clusters)
+    if not names:
+        raise ConfigError(f"--clusters: {file} names no clusters")
+    return {name: _arguments(args, configuration, name) for name in names}
+
+
+def _arguments(
+    args: argparse.Namespace, configuration: Configuration, name: str
+) -> argparse.Namespace:
+    shared = configuration.shared(name)
+    if _NAME.fullmatch(name) is None:
+        raise ConfigError(f"{name!r} can't be part of an address: use letters, digits, . _ -")
+    return argparse.Namespace(
+        **{
+            **vars(args),
+            "zookeeper": shared.get("zookeeper"),
+            "bootstrap_servers": shared.get("bootstrap-server"),
+            "command_config": shared.get("command-config"),
+            "timeout_ms": milliseconds(str(shared.get("timeout-ms", DEFAULT_TIMEOUT_MS))),
+        }
+    )

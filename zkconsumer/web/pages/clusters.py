@@ -1,0 +1,81 @@
+"""The overview of several clusters. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.status.rates import Rates
+from zkconsumer.web.pages.cluster import Outcome, outcome_of
+from zkconsumer.web.pages.view import View
+from zkconsumer.web.pages.words import Tone
+from zkconsumer.web.state import ClusterState
+
+EVERY_MS: Final = 5_000
+_WORST_FIRST: Final = (Tone.BAD, Tone.WARN, Tone.NOTE, Tone.CALM, Tone.OK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRow:
+    """A cluster in short.
+
+    Attributes:
+        name: in the configuration file.
+        address: its URL.
+        connect: where it is.
+        outcome: how it is.
+        brokers: their number.
+        groups: their number.
+        lag: of all groups, in records.
+        rates: of writing and reading.
+        taken_ms: when it was read; None before the first time.
+    """
+
+    name: str
+    address: str
+    connect: str
+    outcome: Outcome
+    brokers: int
+    groups: int
+    lag: int
+    rates: Rates
+    taken_ms: int | None
+
+
+def clusters_page(states: Mapping[str, ClusterState], now_ms: int) -> View:
+    """Return the overview, the worst cluster first.
+
+    Args:
+        states: by the name of the cluster.
+        now_ms: the current time.
+    """
+    rows = sorted(
+        (_row(name, state, now_ms) for name, state in states.items()),
+        key=lambda row: (_WORST_FIRST.index(row.outcome.tone), row.name),
+    )
+    worst = rows[0]
+    well = worst.outcome.tone is Tone.OK
+    title = "All is well" if well else f"{worst.name}: {worst.outcome.sentence}"
+    return View(
+        template="clusters.html",
+        title=title,
+        context={"rows": rows, "tone": worst.outcome.tone, "now_ms": now_ms, "sentence": title},
+        live=False,
+        every_ms=EVERY_MS,
+    )
+
+
+def _row(name: str, state: ClusterState, now_ms: int) -> ClusterRow:
+    outcome, groups, _, _ = outcome_of(state, now_ms)
+    if not state.ready:
+        outcome = Outcome(sentence=state.problem or "It was not read yet", tone=Tone.WARN)
+    return ClusterRow(
+        name=name,
+        address=f"/clusters/{name}/",
+        connect=state.snapshot.address,
+        outcome=outcome,
+        brokers=len(state.snapshot.brokers),
+        groups=len(groups),
+        lag=sum(row.lag or 0 for row in groups),
+        rates=state.rates(None),
+        taken_ms=state.snapshot.taken_ms if state.ready else None,
+    )
