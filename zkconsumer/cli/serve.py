@@ -275,9 +275,14 @@ def _serve(
         for name, one in clusters.items()
     }
     sites = {name: site for name, (_, site) in served.items()}
+
+    def drop_listeners() -> None:
+        for site in sites.values():
+            site.events.close()
+
     server = PageServer(
         build_clusters_app(sites) if args.clusters else build_app(sites[""]),
-        lambda: [site.events.close() for site in sites.values()],
+        drop_listeners,
         limits=limits,
         trusted_proxies=args.trusted_proxy,
     )

@@ -26,11 +26,12 @@ def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: P
     arguments = ("--clusters", "old,new,away", "--interval-ms", "500")
     environment = {"ZKCONSUMER_CONFIG": str(file)}
     with served(None, tmp_path / "log", *arguments, **environment) as page:
-        for name in ("old", "new"):
-            wait_until(
-                lambda name=name: page.get(f"/clusters/{name}/healthz").status == 200,  # type: ignore[misc]
-                what=f"{name} to be read",
-            )
+
+        def are_read() -> bool:
+            names = ("old", "new")
+            return all(page.get(f"/clusters/{name}/healthz").status == 200 for name in names)
+
+        wait_until(are_read, what="both to be read")
         assert topic in page.get("/clusters/old/topics", Accept="text/html").text
         assert topic not in page.get("/clusters/new/topics", Accept="text/html").text
         assert page.get("/clusters/new/api/state").json["zookeeper"] == "unknown"
