@@ -67,7 +67,8 @@ def clusters_page(states: Mapping[str, ClusterState], now_ms: int) -> View:
 def _row(name: str, state: ClusterState, now_ms: int) -> ClusterRow:
     outcome, groups, _, _ = outcome_of(state, now_ms)
     if not state.ready:
-        outcome = Outcome(sentence=state.problem or "It was not read yet", tone=Tone.WARN)
+        tone = Tone.BAD if state.number else Tone.NOTE
+        outcome = Outcome(sentence=state.problem or "It was not read yet", tone=tone)
     return ClusterRow(
         name=name,
         address=f"/clusters/{name}/",
