@@ -44,6 +44,7 @@ def _arguments(
     return argparse.Namespace(
         **{
             **vars(args),
+            "cluster_name": name,
             "zookeeper": shared.get("zookeeper"),
             "bootstrap_servers": shared.get("bootstrap-server"),
             "command_config": shared.get("command-config"),
