@@ -5,6 +5,7 @@
 
 #include "batches.h"
 #include "columns.h"
+#include "crc32c.h"
 #include "fetched.h"
 #include "order.h"
 #include "shortage.h"
@@ -129,6 +130,15 @@ static void read_without_memory(zk_buffer *set, const zk_set_limits *limits) {
     zk_reader_free(reader);
 }
 
+/* What is kept of a batch lies in its run's buffer, behind the run. */
+static void look_at_packed(const zk_run *run) {
+    if (!run->packed_codec)
+        return;
+    require(run->count > 1 && run->start + run->size <= run->packed_at);
+    require(run->packed_at + run->packed_size <= run->buffer->used);
+    (void)zk_crc32c(0, run->buffer->data + run->packed_at, run->packed_size);
+}
+
 void read_batches(bytes set) {
     static const size_t BOUNDS[] = {0, 100, 5000, 1 << 20, 1 << 24};
     const size_t bound = BOUNDS[below(5)];
@@ -142,6 +152,7 @@ void read_batches(bytes set) {
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_reader *reader = zk_reader_new(buffer, &limits, some_filter());
     require(reader != NULL);
+    reader->kept_codec = (int)(set.size % 5);
     if (below(4) == 0)
         read_without_memory(buffer, &limits);
     zk_buffer_drop(buffer);
@@ -150,6 +161,8 @@ void read_batches(bytes set) {
     require(reader->walk.next_offset >= fetch_offset && reader->walk.room_bytes <= bound);
     batch_refusals += status == ZK_SET_REFUSED;
     fill_columns(&reader->runs);
+    for (size_t at = 0; at < reader->runs.count; at++)
+        look_at_packed(reader->runs.items + at);
     zk_fetched fetched = zk_fetched_from(&reader->runs);
     if (below(2)) {
         zk_reader_free(reader);

@@ -1,5 +1,6 @@
 """A ``KafkaConsumer`` for programs that pass records on: no object is made for any record."""
 
+from collections.abc import Mapping
 from functools import partial
 
 from zkconsumer.consumer.arguments import timeout_of
@@ -7,11 +8,21 @@ from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.slices import RecordSlice
 
 
 class SliceConsumer(KafkaConsumer):
-    """For this project only: slices are not part of the public API."""
+    """For this project only: slices are not part of the public API.
+
+    Args:
+        config: of the consumer.
+        kept_codec: whole batches of this codec can be written on without being compressed again.
+    """
+
+    def __init__(self, config: Mapping[str, object], *, kept_codec: Codec = Codec.NONE) -> None:
+        super().__init__(config=config)
+        self._parts.engine.keep(kept_codec)
 
     def poll_slices(self, timeout_ms: float, max_records: int) -> dict[TopicPartition, RecordSlice]:
         """Run ``poll`` and return the slices that records are made of; raises as ``poll``.

@@ -159,7 +159,7 @@ class Mirror:
         return self.progress()
 
     def _consume(self, settings: Mapping[str, object]) -> SliceConsumer:
-        consumer = open_consumer(settings)
+        consumer = open_consumer(settings, self._settings.target.codec)
         self._on_consumer(consumer)
         return consumer
 

@@ -30,6 +30,7 @@ from zkconsumer.mirror.target import Target
 from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.produce.exchange import may_pass
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.slices import RecordSlice
 from zkconsumer.repeats import Repeats
 
@@ -53,9 +54,12 @@ class StreamSupervisor(Protocol):
         ...
 
 
-def open_consumer(settings: Mapping[str, object]) -> SliceConsumer:
-    """Open a real consumer; waits for its brokers as long as it takes."""
-    return SliceConsumer(config={"bootstrap.timeout.ms": 0, **settings})
+def open_consumer(settings: Mapping[str, object], codec: Codec = Codec.NONE) -> SliceConsumer:
+    """Open a real consumer; waits for its brokers as long as it takes.
+
+    Batches of the codec, which is the target's, can then be written as they came.
+    """
+    return SliceConsumer({"bootstrap.timeout.ms": 0, **settings}, kept_codec=codec)
 
 
 class MirrorStream(ConsumerRebalanceListener):

@@ -109,6 +109,42 @@ def seal_batch(
     return made
 
 
+def pass_batch(
+    Run run not None,
+    *,
+    int codec,
+    int64_t producer_id=-1,
+    int producer_epoch=-1,
+    int32_t base_sequence=-1,
+):
+    if codec == 0 or run.run.packed_codec != codec:
+        return None
+    cdef zk_build_head head
+    head.producer_id, head.producer_epoch = producer_id, <short>producer_epoch
+    head.base_sequence, head.attributes = base_sequence, <unsigned short>codec
+    head.record_count = <unsigned int>run.run.count
+    head.base_time, head.max_time = run.run.base_time, run.run.append_time
+    cdef size_t size = run.run.packed_size
+    cdef bytes made = _blank(ZK_HEAD_ROOM + size)
+    cdef uint8_t *data = <uint8_t *><char *>made
+    with nogil:
+        memcpy(data + ZK_HEAD_ROOM, run.run.buffer.data + run.run.packed_at, size)
+        zk_build_seal(data, ZK_HEAD_ROOM + size, &head)
+    return made
+
+
+def cut_set(list runs not None, size_t max_bytes):
+    cdef Py_ssize_t stop = 0
+    for item in runs:
+        if (<Run?>item).run.packed_codec:
+            break
+        stop += 1
+    if stop == 0 and runs and (<Run>runs[0]).run.packed_size <= max_bytes:
+        return runs[:1], runs[1:]
+    front, rest, _ = cut_runs(runs[:max(stop, 1)], max_bytes)
+    return front, rest + runs[max(stop, 1) :]
+
+
 def cut_runs(list runs not None, size_t max_bytes, size_t max_count=<size_t>-1):
     cdef list front = []
     cdef list rest = []

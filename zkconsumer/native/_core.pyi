@@ -190,6 +190,8 @@ class SetReader:
         aborted: the aborted transactions of a reader of committed records, pairs of a first offset
             and a producer; None for any other reader.
         piece_bytes: about how large runs of messages and arenas become.
+        kept_codec: whole batches of this codec, unless they are small, can be written as they came
+            (``pass_batch``); 0: none.
 
     Attributes:
         position: behind the last entry that was read.
@@ -207,6 +209,7 @@ class SetReader:
         enough_bytes: int,
         aborted: list[tuple[int, int]] | None = None,
         piece_bytes: int = ...,
+        kept_codec: int = 0,
     ) -> None: ...
     def read(self) -> int:
         """Read on: ENDS, FULL or REFUSED."""
@@ -482,6 +485,22 @@ def seal_batch(
     base_sequence: int = -1,
 ) -> bytes:
     """Make a batch of magic 2: a head, its CRC, and the records, compressed or not."""
+
+def pass_batch(
+    run: Run,
+    *,
+    codec: int,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes | None:
+    """Make a batch of magic 2 of the compressed records as they came.
+
+    None where they were not kept (``kept_codec``), or are of another codec.
+    """
+
+def cut_set(runs: list[Run], max_bytes: int) -> tuple[list[Run], list[Run]]:
+    """Cut a set off the front: a batch that was kept as it came by itself, else as ``cut_runs``."""
 
 def cut_runs(
     runs: list[Run], max_bytes: int, max_count: int = ...

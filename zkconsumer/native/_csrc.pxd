@@ -82,6 +82,10 @@ cdef extern from "run.h" nogil:
         size_t null_values
         size_t timestamps
         size_t with_headers
+        int64_t base_time
+        int packed_codec
+        size_t packed_at
+        size_t packed_size
     ctypedef struct zk_runs:
         zk_run *items
         size_t count
@@ -149,6 +153,7 @@ cdef extern from "batches.h" nogil:
         zk_walker walk
         zk_runs runs
         zk_committed *committed
+        int kept_codec
         size_t position
         int32_t last_leader_epoch
     zk_reader *zk_reader_new(

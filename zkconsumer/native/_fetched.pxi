@@ -36,6 +36,7 @@ cdef class SetReader:
         size_t enough_bytes,
         list aborted=None,
         size_t piece_bytes=1 << 20,
+        int kept_codec=0,
     ):
         if fetch_offset < 0:
             raise ValueError("a fetch offset is not negative")
@@ -53,6 +54,7 @@ cdef class SetReader:
             if self.reader == NULL:
                 zk_committed_free(committed)
                 raise MemoryError
+            self.reader.kept_codec = kept_codec
         finally:
             zk_buffer_drop(buffer)
 

@@ -1,5 +1,8 @@
 """Sets of runs of the native core: ``outgoing_sets`` without an object per record. Pure.
 
+A compressed batch that was fetched with its bytes kept (``SetReader``) is a set by itself, and is
+written as it came under a new head: in the same codec it need not be compressed again.
+
 Import this only if the core is available.
 """
 
@@ -48,6 +51,16 @@ class RunSet:
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
         """See ``OutgoingSet``."""
+        if version >= FIRST_WITH_BATCHES and self._with_headers and len(self._runs) == 1:
+            passed = _core.pass_batch(
+                self._runs[0],
+                codec=codec,
+                producer_id=sequence.producer_id,
+                producer_epoch=sequence.epoch,
+                base_sequence=sequence.first,
+            )
+            if passed is not None:
+                return passed
         magic = BATCH_MAGIC
         if version < FIRST_WITH_BATCHES:
             magic = int(version >= FIRST_WITH_TIMESTAMPS)
@@ -102,8 +115,11 @@ class RunPart:
 
     def cut(self, set_bytes: int) -> "tuple[RunSet, RunPart | None]":
         """See ``OutgoingPart``."""
-        front, rest, _ = _core.cut_runs(self.runs, set_bytes)
         kept = self.with_headers
+        if kept:
+            front, rest = _core.cut_set(self.runs, set_bytes)
+        else:
+            front, rest, _ = _core.cut_runs(self.runs, set_bytes)
         return (
             RunSet(front, with_headers=kept),
             RunPart(rest, with_headers=kept) if rest else None,

@@ -13,6 +13,7 @@ from typing import cast
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.native import _core
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, parts_of
 from zkconsumer.records.decode import decode_rest
 from zkconsumer.records.entries import cut_off_entry, offset_behind
@@ -195,7 +196,7 @@ class NativeFetched:
         return f"NativeFetched({len(self)} records up to {self.next_offset}, error={self.error!r})"
 
 
-def decode_fetched(
+def decode_fetched(  # noqa: PLR0913 - one part a line, all by name
     data: bytes | memoryview,
     *,
     fetch_offset: int,
@@ -203,6 +204,7 @@ def decode_fetched(
     enough_bytes: int | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
+    kept_codec: Codec = Codec.NONE,
 ) -> NativeFetched:
     """Decode like ``pure_fetched.decode_fetched``: same arguments, same results."""
     is_committed = isolation is IsolationLevel.READ_COMMITTED
@@ -212,6 +214,7 @@ def decode_fetched(
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
         aborted=(aborted or ()) if is_committed else None,
+        kept_codec=kept_codec,
     )
     cut_off = cut_off_entry(data)
     fetched = NativeFetched(reader, None if cut_off is None else cut_off.size_bytes)

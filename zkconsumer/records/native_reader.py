@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from zkconsumer.native import _core
 from zkconsumer.records.batch import GatheredBatches
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.offset_order import SetPosition
 from zkconsumer.records.transactions import CommittedFilter
 from zkconsumer.wire.messages.fetch import AbortedTransaction
@@ -23,6 +24,7 @@ def read_natively(
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
     aborted: Iterable[AbortedTransaction] | None = None,
+    kept_codec: Codec = Codec.NONE,
 ) -> tuple[_core.SetReader, int]:
     """Read until the core stops.
 
@@ -32,6 +34,7 @@ def read_natively(
         max_decompressed_bytes: see there.
         enough_bytes: see there.
         aborted: the aborted transactions, which are dropped; None: all are read.
+        kept_codec: see ``decode_fetched``.
 
     Returns:
         The reader, and whether it finished (``ENDS``, ``FULL``) or stopped (``REFUSED``).
@@ -45,6 +48,7 @@ def read_natively(
         aborted=None
         if aborted is None
         else [(transaction.first_offset, transaction.producer_id) for transaction in aborted],
+        kept_codec=kept_codec,
     )
     return reader, reader.read()
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.model import Record
 from zkconsumer.records.batch_header import NO_LEADER_EPOCH
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.records.entries import offset_behind
@@ -175,7 +176,7 @@ class PureFetched:
         return f"PureFetched({len(self)} records up to {self.next_offset}, error={self.error!r})"
 
 
-def decode_fetched(
+def decode_fetched(  # noqa: PLR0913 - one part a line, all by name
     data: bytes | memoryview,
     *,
     fetch_offset: int,
@@ -183,6 +184,7 @@ def decode_fetched(
     enough_bytes: int | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
+    kept_codec: Codec = Codec.NONE,  # noqa: ARG001 - rows are all that there is
 ) -> PureFetched:
     """Decode a fetched record set; the arguments are those of ``decode_record_set``."""
     return PureFetched(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
 from zkconsumer.records.rows import Headers, Row
 from zkconsumer.records.transactions import IsolationLevel
@@ -117,9 +118,12 @@ class FetchedRecords(Protocol):
 
 
 class FetchedDecoder(Protocol):
-    """The type of ``decode_fetched``; the arguments are those of ``decode_record_set``."""
+    """The type of ``decode_fetched``; the arguments are those of ``decode_record_set``.
 
-    def __call__(  # noqa: D102 - see above
+    With ``kept_codec`` the runs of whole batches of that codec keep the compressed bytes, too.
+    """
+
+    def __call__(  # noqa: D102, PLR0913 - see above
         self,
         data: bytes | memoryview,
         *,
@@ -128,4 +132,5 @@ class FetchedDecoder(Protocol):
         enough_bytes: int | None = None,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         aborted: Iterable[AbortedTransaction] | None = None,
+        kept_codec: Codec = Codec.NONE,
     ) -> FetchedRecords: ...

@@ -1,5 +1,6 @@
 """Sets as they lie in the target: every codec, ids of idempotent producers, transactions."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,26 +11,42 @@ from tests.integration.records.test_real_transactions import COMMITTED
 from tests.interop.coordinated.test_transactions import write_transactions
 from tests.support.batch_heads import heads_of
 from tests.support.clusters import BrokerOf, fresh_name
-from tests.support.mirrors import mirror_settings, numbered, proof_of, read_topic, write_all
+from tests.support.mirrors import mirror_settings, proof_of, read_topic, write_all
+from tests.support.real_topics import write_lines
 from zkconsumer.mirror.mirror import Mirror
 from zkconsumer.mirror.settings import target_settings
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.batch_header import BatchHeader
 from zkconsumer.records.codecs import Codec
 
 pytestmark = pytest.mark.sandbox
 
-COUNT = 3_000
+COUNT, BATCHES = 3_000, 3
+LARGE_BYTES = 66_000
+
+
+def bodies(heads: list[BatchHeader]) -> list[tuple[int, ...]]:
+    """What heads tell of what is behind them."""
+    return [(head.size, head.record_count, head.base_timestamp) for head in heads]
 
 
 def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path) -> None:
-    """And the target keeps account of who writes: the numbers of the batches follow each other."""
+    """And the target keeps account of who writes: the numbers of the batches follow each other.
+
+    What came in the same codec lies there in the same batches.
+    """
     source = target = broker_of("3.9.1")
     name = fresh_name("codecs")
     sources = {codec: TopicPartition(f"{name}-{codec.name.lower()}", 0) for codec in Codec}
-    sent = {tp: numbered(tp, COUNT) for tp in sources.values()}
+    noise = random.Random(5)
     for codec, tp in sources.items():
         source.create_topic(tp.topic)
-        write_all(source.brokers, {tp: sent[tp]}, codec)
+        for _ in range(BATCHES):
+            records = [
+                Record(0, b"key %d" % number, noise.randbytes(90))
+                for number in range(COUNT // BATCHES)
+            ]
+            write_all(source.brokers, {tp: records}, codec)
     for codec in Codec:
         prefix, file = f"to-{codec.name.lower()}-", tmp_path / codec.name
         group, servers = fresh_name("group"), target.bootstrap_servers
@@ -37,21 +54,51 @@ def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path)
             mirror_settings(source, group, f"{name}-.*", servers, topic_prefix=prefix),
             stop_at_end=True,
             offsets_file=file,
-            target=replace(target_settings({}, servers), codec=codec, set_bytes=30_000),
+            target=replace(target_settings({}, servers), codec=codec, set_bytes=120_000),
         )
         assert Mirror(settings).run().total.acknowledged == COUNT * len(Codec)
         proof = proof_of(source, group, servers, file)
         assert proof.is_proven
         assert sum(one.mirrored for one in proof.partitions) == COUNT * len(Codec)
         assert sum(one.copies for one in proof.partitions) == 0
-        for tp in sources.values():
+        for source_codec, tp in sources.items():
             heads = heads_of(target, TopicPartition(prefix + tp.topic, 0))
+            if codec is source_codec is not Codec.NONE:
+                assert bodies(heads) == bodies(heads_of(source, tp))
             assert {head.attributes & 7 for head in heads} == {codec}
             assert len({head.producer_id for head in heads}) == 1
             assert heads[0].producer_id >= 0
             numbers = [head.base_sequence for head in heads]
             assert numbers == sorted(numbers)
             assert len(numbers) > 1
+
+
+def test_batches_of_a_java_producer_pass_as_they_came(broker_of: BrokerOf, tmp_path: Path) -> None:
+    """Out of a log of 0.11 into one of 3.9: the same batches, which the target's readers take."""
+    source, target = broker_of("0.11.0.3"), broker_of("3.9.1")
+    for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
+        topic = fresh_name(f"java-{codec.name.lower()}")
+        for where in (source, target):
+            where.create_topic(topic)
+        noise = random.Random(5)
+        lines = [(f"{number}", noise.randbytes(60).hex()) for number in range(COUNT)]
+        write_lines(source, topic, lines, codec, java=True)
+        settings = replace(
+            mirror_settings(source, topic, topic, target.bootstrap_servers),
+            stop_at_end=True,
+            offsets_file=tmp_path / topic,
+            target=replace(target_settings({}, target.bootstrap_servers), codec=codec),
+        )
+        assert Mirror(settings).run().total.acknowledged == COUNT
+        assert proof_of(source, topic, target.bootstrap_servers, tmp_path / topic).is_proven
+        tp = TopicPartition(topic, 0)
+        large = {one for one in bodies(heads_of(source, tp)) if one[0] > LARGE_BYTES}
+        assert large
+        assert large <= set(bodies(heads_of(target, tp)))
+        found = read_topic(target.bootstrap_servers, topic)[0]
+        assert [(one.key, one.value) for one in found] == [
+            (key.encode(), value.encode()) for key, value in lines
+        ]
 
 
 @pytest.mark.skipif(no_compiler_because() is not None, reason=str(no_compiler_because()))

@@ -192,6 +192,7 @@ def unpack_piece(
         enough_bytes=min(enough_bytes, settings.max_decompressed_bytes),
         isolation=settings.isolation,
         aborted=packed.response.aborted_transactions,
+        kept_codec=settings.kept_codec,
     )
     reading = after_piece(one, fetched, last_offset=fetched.last_offset, growth_max_bytes=limit)
     too_large = reading.too_large and MessageTooLarge(

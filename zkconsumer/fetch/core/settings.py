@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from zkconsumer.fetch.core.starts import LATEST, ResetPolicy
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel
 
 
@@ -31,6 +32,7 @@ class PollFetchSettings:
         sessions: whether to tell brokers only what changed since the last fetch (KIP-227).
         check_crcs: accepted as other clients have it; checksums are always verified.
         owner: the group or client that has the positions, for messages.
+        kept_codec: batches of this codec stay as they came, too, for a caller that writes them on.
     """
 
     min_bytes: int = 1
@@ -49,3 +51,4 @@ class PollFetchSettings:
     sessions: bool = True
     check_crcs: bool = True
     owner: str = "consumer"
+    kept_codec: Codec = Codec.NONE

@@ -6,7 +6,7 @@ Positions move there only, so that records fetched ahead are never taken for han
 
 import threading
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from zkconsumer.clock import Clock
@@ -27,6 +27,7 @@ from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.gathering import gather_ms
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.slices import RecordSlice
 from zkconsumer.records.transactions import readable_end
 from zkconsumer.scope import ThreadScope
@@ -111,6 +112,10 @@ class PollEngine:
         self._is_resolving = False
         self._stopped = False
         self._death: BaseException | None = None
+
+    def keep(self, codec: Codec) -> None:
+        """Let batches of a codec stay as they came, too; only before anything is fetched."""
+        self._settings = replace(self._settings, kept_codec=codec)
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
         """Add partitions; none is fetched before its ``seek``."""

@@ -1,6 +1,7 @@
 #include "batches.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sink.h"
 
@@ -86,6 +87,31 @@ static zk_set_status take(zk_reader *reader, const zk_batch *batch, zk_buffer *b
     return ZK_SET_ENDS;
 }
 
+/* From how many bytes on it pays to write a batch as it came: a request holds one of each partition,
+ * so many small ones cost more there than to compress them again as one. As measured. */
+static size_t least_kept(int codec) { return codec == ZK_GZIP ? 4096 : 65536; }
+
+/* Whether a producer could have sent the batch just so: brokers take no other. */
+static bool is_as_sent(const zk_batch *batch, const zk_run *run) {
+    const int known = ZK_CODEC_MASK | ZK_TRANSACTIONAL_MASK;
+    return run->count == (size_t)batch->record_count && batch->record_count > 1 &&
+           batch->record_count - 1 == batch->last_delta && run->timestamps == run->count &&
+           !(batch->attributes & ~known);
+}
+
+/* Keeps the body of the batch that became the last run, behind its records in their buffer. */
+static void keep(zk_reader *reader, const zk_batch *batch, zk_buffer *buffer, size_t start,
+                 size_t size) {
+    zk_run *run = reader->walk.runs->items + reader->walk.runs->count - 1;
+    if (!is_as_sent(batch, run) || !zk_buffer_reserve(buffer, size))
+        return; /* without memory for it, it is compressed again */
+    memcpy(buffer->data + buffer->used, reader->set->data + start, size);
+    run->packed_codec = zk_batch_codec(batch);
+    run->packed_at = buffer->used;
+    run->packed_size = size;
+    buffer->used += size;
+}
+
 static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t start,
                                 size_t size) {
     zk_walker *walk = &reader->walk;
@@ -103,6 +129,9 @@ static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t
         status = take(reader, batch, buffer, before, made);
         if (status == ZK_SET_ENDS)
             walk->room_bytes -= made;
+        if (walk->runs->count > runs && zk_batch_codec(batch) == reader->kept_codec &&
+            size >= least_kept(reader->kept_codec))
+            keep(reader, batch, buffer, start, size);
     }
     if (walk->runs->count == runs)
         buffer->used = before; /* nobody needs it */

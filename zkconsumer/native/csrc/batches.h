@@ -15,6 +15,7 @@ typedef struct {
     zk_runs runs; /* where `walk.runs` points */
     zk_buffer *set;
     zk_committed *committed; /* null: batches of aborted transactions are seen, too */
+    int kept_codec;          /* batches of this codec are kept as they came, too; 0: none */
     size_t position;         /* behind the last entry that was read */
     int32_t last_leader_epoch; /* of the last batch that was read; -1 if not known */
 } zk_reader;

@@ -42,6 +42,7 @@ static bool move_out(zk_run *items, size_t count, size_t bytes) {
         zk_buffer_drop(run->buffer);
         run->buffer = zk_buffer_share(own);
         run->start = at;
+        run->packed_codec = 0; /* it stays behind */
         at += run->size;
     }
     zk_buffer_drop(own);

@@ -28,6 +28,9 @@ typedef struct {
     size_t null_values;
     size_t timestamps;   /* messages that have one that is not negative */
     size_t with_headers; /* messages that have headers */
+    int packed_codec;    /* of a whole batch that can be written as it came; 0: it can't */
+    size_t packed_at;    /* its body as it came, compressed, in the same buffer */
+    size_t packed_size;
 } zk_run;
 
 typedef struct {

@@ -1,0 +1,171 @@
+"""A fetched batch that is written as it came has the records that it would have, built anew."""
+
+import random
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.engines import needs_native
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, ProducerSequence, build_set
+from zkconsumer.produce.outgoing_sets import OutgoingRecords
+from zkconsumer.records import pure_fetched
+from zkconsumer.records.batch_header import BATCH_HEADER, BatchHeader
+from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.rows import Headers
+
+pytestmark = needs_native
+
+BASE = 1_000
+ROOM = 1 << 24
+SEQUENCE = ProducerSequence(7_000_000_000, 3, 11)
+LEAST_BYTES = dict.fromkeys(Codec, 65_536) | {Codec.GZIP: 4_096}
+PACKING = [codec for codec in Codec if codec is not Codec.NONE]
+
+
+class Source(NamedTuple):
+    """A batch as a broker has it."""
+
+    data: bytes
+    rows: list[HeadedRecord]
+    codec: Codec
+    is_as_sent: bool
+
+    @property
+    def body(self) -> bytes:
+        """Its compressed records."""
+        return self.data[BATCH_HEADER.size :]
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> Source:
+    """A batch, mostly as it was produced; some with gaps, without times, of the broker's time."""
+    count, seed = draw(st.integers(1, 12)), draw(st.integers(0, 2**32))
+    size = draw(st.sampled_from([10, 600, 20_000]))
+    gap, time = draw(st.sampled_from([1, 1, 1, 2])), draw(st.sampled_from([0, 5_000, 5_000, -1]))
+    kind = draw(st.sampled_from([*[TimestampType.CREATE_TIME] * 3, TimestampType.LOG_APPEND_TIME]))
+    horizon = draw(st.sampled_from([None, None, None, 99]))
+    noise, codec = random.Random(seed), draw(st.sampled_from(PACKING))
+    records = [
+        Record(BASE + gap * number, b"k%d" % number, noise.randbytes(size), time, kind)
+        for number in range(count)
+    ]
+    headers: dict[int, Headers] = {0: (("h", b"1"),)} if draw(st.booleans()) else {}
+    traits = BatchTraits(
+        leader_epoch=4,
+        producer_id=9,
+        producer_epoch=0,
+        base_sequence=5,
+        is_transactional=draw(st.booleans()),
+        delete_horizon_ms=horizon,
+    )
+    data = build_batch(records, codec=codec, headers=headers, traits=traits)
+    is_as_sent = (
+        count > 1
+        and gap == 1
+        and time >= 0
+        and kind is TimestampType.CREATE_TIME
+        and horizon is None
+        and len(data) - BATCH_HEADER.size >= LEAST_BYTES[codec]
+    )
+    rows = [HeadedRecord(record, headers.get(place, ())) for place, record in enumerate(records)]
+    return Source(data, rows, codec, is_as_sent)
+
+
+def queued(found: list[Source], kept: Codec, start: int, *, with_headers: bool) -> OutgoingRecords:
+    """What a mirror has of them; of each only what lies from an offset on."""
+    records = OutgoingRecords()
+    for one in found:
+        fetched = decode_fetched(
+            one.data, fetch_offset=start, max_decompressed_bytes=ROOM, kept_codec=kept
+        )
+        assert fetched.error is None
+        if len(fetched):
+            runs = fetched.take(len(one.rows)).parts()
+            records.add_runs(runs, with_headers=with_headers)  # type: ignore[arg-type]
+    return records
+
+
+def contents(data: bytes) -> list[tuple[object, ...]]:
+    """The records of a set, checked, with their headers."""
+    found = pure_fetched.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+    assert found.error is None
+    taken = found.take(len(found))
+    rows = [row for part in taken.parts() for row in part]
+    return [(*row, taken.headers().get(place, ())) for place, row in enumerate(rows)]
+
+
+def head_of(data: bytes) -> BatchHeader:
+    """What a batch says of itself."""
+    return BatchHeader._make(BATCH_HEADER.unpack_from(data))
+
+
+@given(
+    found=st.lists(sources(), min_size=1, max_size=5),
+    codec=st.sampled_from(PACKING),
+    start=st.integers(BASE - 1, BASE + 3),
+    version=st.sampled_from([3, 7]),
+    set_bytes=st.sampled_from([4_000, 100_000, 900_000]),
+    with_headers=st.booleans(),
+)
+def test_what_is_passed_is_what_would_be_built(
+    found: list[Source],
+    codec: Codec,
+    start: int,
+    version: int,
+    set_bytes: int,
+    *,
+    with_headers: bool,
+) -> None:
+    """The same records in the same order, under a head as a producer sends it."""
+    passing = queued(found, codec, start, with_headers=with_headers)
+    rows: list[Outgoing] = [
+        row if with_headers else row.record
+        for one in found
+        for row in one.rows
+        if row.record.offset >= start
+    ]
+    assert len(passing) == len(rows)
+    bodies: list[bytes] = []
+    while len(passing):
+        one = passing.cut(set_bytes)
+        chosen, rows = rows[: len(one)], rows[len(one) :]
+        made = one.build(version=version, codec=codec, now_ms=77, sequence=SEQUENCE)
+        wanted = build_set(chosen, version=version, codec=codec, now_ms=77, sequence=SEQUENCE)
+        assert contents(made) == contents(wanted)
+        unlike = {"size": 0, "crc": 0, "base_timestamp": 0}
+        assert head_of(made)._replace(**unlike) == head_of(wanted)._replace(**unlike)
+        bodies.append(made[BATCH_HEADER.size :])
+        if len(one) > 1:
+            halves = [half.build(version=version, codec=codec, now_ms=77) for half in one.halves()]
+            values = [row[2] for half in halves for row in contents(half)]
+            assert values == [row[2] for row in contents(made)]
+    passed = [
+        one.body
+        for one in found
+        if one.is_as_sent and one.codec is codec and start <= BASE and len(one.body) <= set_bytes
+    ]
+    if with_headers:
+        assert [body for body in bodies if body in passed] == passed
+
+
+@pytest.mark.parametrize("codec", PACKING)
+def test_a_batch_is_no_longer_passed_once_it_was_cut(codec: Codec) -> None:
+    """What is left of it is compressed again; so is what is to be of another codec."""
+    noise = random.Random(1)
+    records = [Record(BASE + n, None, noise.randbytes(6_000), 5) for n in range(20)]
+    data = build_batch(records, codec=codec)
+    source = Source(data, [HeadedRecord(record, ()) for record in records], codec, is_as_sent=True)
+    whole = queued([source], codec, 0, with_headers=True).cut(900_000)
+    assert whole.build(version=3, codec=codec, now_ms=1)[BATCH_HEADER.size :] == source.body
+    other = Codec.NONE
+    assert head_of(whole.build(version=3, codec=other, now_ms=1)).attributes == other
+    assert len(contents(whole.build(version=3, codec=other, now_ms=1))) == 20
+    cut = queued([source], codec, 0, with_headers=True)
+    cut.drop(1)
+    rest = contents(cut.cut(900_000).build(version=3, codec=codec, now_ms=1))
+    assert [row[2] for row in rest] == [record.value for record in records[1:]]
