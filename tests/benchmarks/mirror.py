@@ -1,35 +1,61 @@
-"""Our mirror beside the original's mirror maker: ``python -m tests.benchmarks.mirror``.
+"""Our mirror beside the original's two: ``python -m tests.benchmarks.mirror``.
 
-Both bring the same topic from one real broker to another, with one stream each and four partitions,
-once with small messages and once with larger ones. Counted is from the first message that arrives
-to the last one, so that nobody's start is in it. Prints messages a second and the ratio.
+MirrorMaker of 0.8.2.2 between brokers of that version, MirrorMaker 2 of 3.9.1 between brokers of
+that. Each brings topics of the same content from one real broker to another, as a process with one
+stream and four partitions, once with small messages and once with larger ones. Counted is from the
+first message that arrives to the last one, so that nobody's start is in it. Prints messages a
+second, medians of rounds in which the two take turns, and the ratios within the rounds.
+
+  --rounds 5
+  --kafka 0.8.2.2,3.9.1   between brokers of which versions
 """
 
+import argparse
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Final
 
-from tests.interop.tools.test_mirror_maker import MirrorMaker, counts_in
-from tests.support.mirrors import mirror_settings, running, write_all
+from tests.benchmarks.markdown import row_of
+from tests.interop.tools.test_mirror_maker import MirrorMaker
+from tests.support.mirror_maker_2 import MirrorMaker2, mirror_maker_2
+from tests.support.mirrors import MirrorProcess, write_all
 from tests.support.traffic import partitions_of
 from zkconsumer.clock import SystemClock
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.model import Record
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import wait_ms
 
-_PARTITIONS = 4
-_CASES = (("100 bytes", 100, 100_000), ("1 KiB", 1_024, 40_000))
-_LOOK_MS = 20
-_PRODUCER = {
+_PARTITIONS: Final = 4
+_CASES: Final = (("100 bytes", 100, 100_000), ("1 KiB", 1_024, 40_000))
+_LOOK_MS: Final = 20
+_FULL_JIT: Final = ("-XX:TieredStopAtLevel=4",)
+"""The sandbox has its tools compile quickly only, which suits those that live for seconds."""
+
+_PRODUCER: Final = {
     "producer.type": "async",
     "batch.num.messages": "2000",
     "queue.buffering.max.ms": "50",
     "queue.enqueue.timeout.ms": "-1",
 }
-"""The original's at its best: many messages in a request, and none dropped."""
+"""MirrorMaker at its best: many messages in a request, and none dropped."""
+
+_MIRROR_MAKER_2: Final = {
+    "source.consumer.max.poll.records": "20000",
+    "source.consumer.max.partition.fetch.bytes": "4194304",
+    "target.producer.batch.size": "524288",
+    "target.producer.linger.ms": "20",
+    "target.producer.buffer.memory": "134217728",
+    "offset.flush.interval.ms": "10000",
+}
+"""MirrorMaker 2 at its best: large polls and batches."""
+
+Mirror = Callable[[str], AbstractContextManager[object]]
+"""Runs a mirror of a topic for as long as the context lasts."""
 
 
 def _fill(cluster: Sandbox, topic: str, size: int, count: int) -> None:
@@ -40,51 +66,86 @@ def _fill(cluster: Sandbox, topic: str, size: int, count: int) -> None:
         write_all(cluster.brokers, dict.fromkeys(partitions, records))
 
 
-def _measure(
-    target: Sandbox, topic: str, total: int, start: Callable[[], AbstractContextManager[Any]]
-) -> float:
+def _measure(target: Sandbox, topic: str, total: int, mirror: Mirror) -> float:
     """Messages a second, from the first that arrive to the last."""
     clock, partitions = SystemClock(), partitions_of(topic, _PARTITIONS)
-    with start():
-        while not (first := counts_in(target, partitions)):
-            wait_ms(_LOOK_MS)
+    with KafkaConsumer(bootstrap_servers=target.bootstrap_servers) as consumer, mirror(topic):
+
+        def await_count(wanted: int) -> int:
+            while (count := sum(consumer.end_offsets(partitions).values())) < wanted:
+                wait_ms(_LOOK_MS)
+            return count
+
+        first = await_count(1)
         began_ms = clock.now_ms()
-        while counts_in(target, partitions) < total:
-            wait_ms(_LOOK_MS)
+        await_count(total)
         return (total - first) / (clock.now_ms() - began_ms) * 1_000
 
 
-def _write(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+def _ours(source: Sandbox, target: Sandbox, folder: Path) -> Mirror:
+    @contextmanager
+    def mirror(topic: str) -> Iterator[None]:
+        servers = target.bootstrap_servers
+        arguments = ("--whitelist", topic, "--target-bootstrap-servers", servers)
+        process = MirrorProcess(source, topic, *arguments, folder=folder / topic)
+        try:
+            yield
+        finally:
+            process.kill()
+
+    return mirror
 
 
-def main() -> None:
-    """Run it."""
+def _theirs(
+    source: Sandbox, target: Sandbox, folder: Path, second: MirrorMaker2 | None
+) -> tuple[str, Mirror]:
+    if second is None:
+        maker = MirrorMaker(source, target, folder, _PRODUCER)
+        return "MirrorMaker", lambda topic: maker.start(topic, topic, flags=_FULL_JIT)
+
+    def mirror(topic: str) -> AbstractContextManager[object]:
+        return second.start(source, target, topic, changes=_MIRROR_MAKER_2, flags=_FULL_JIT)
+
+    return "MirrorMaker 2", mirror
+
+
+def _table(kafka: str, rounds: int) -> Iterator[str]:
     with ExitStack() as stack:
-        source, target = (
-            stack.enter_context(Sandbox(kafka="0.8.2.2", brokers=1)) for _ in range(2)
-        )
+        source, target = (stack.enter_context(Sandbox(kafka=kafka, brokers=1)) for _ in range(2))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        makers = MirrorMaker(source, target, folder, _PRODUCER)
-        _write("| messages | ours | mirror maker | ratio |\n|---|---|---|---|")
-        for name, size, count in _CASES:
-            rates: list[float] = []
-            for who in ("ours", "theirs"):
-                topic = f"{who}-{size}"
-                _fill(source, topic, size, count)
-                target.create_topic(topic, partitions=_PARTITIONS)
+        second = stack.enter_context(mirror_maker_2()) if kafka == "3.9.1" else None
+        name, theirs = _theirs(source, target, folder, second)
+        mirrors = {"ours": _ours(source, target, folder), "theirs": theirs}
+        yield row_of(("messages", "ours", f"{name} of {kafka}", "ratio", "lowest - highest"))
+        yield "|---|---|---|---|---|"
+        for case, size, count in _CASES:
+            rates: dict[str, list[float]] = {who: [] for who in mirrors}
+            for turn in range(rounds):
+                for who in sorted(mirrors, reverse=bool(turn % 2)):
+                    topic = f"{who}-{size}-{turn}"
+                    _fill(source, topic, size, count)
+                    target.create_topic(topic, partitions=_PARTITIONS)
+                    rate = _measure(target, topic, _PARTITIONS * count, mirrors[who])
+                    rates[who].append(rate)
+            ratios = [a / b for a, b in zip(rates["ours"], rates["theirs"], strict=True)]
+            medians = (f"{median(rates[who]):,.0f}/s" for who in mirrors)
+            spread = f"{min(ratios):.2f} - {max(ratios):.2f}"
+            yield row_of((case, *medians, f"{median(ratios):.2f}", spread))
 
-                def start(topic: str = topic, who: str = who) -> AbstractContextManager[Any]:
-                    if who == "theirs":
-                        return makers.start(topic, topic)
-                    settings = mirror_settings(source, topic, topic, target.bootstrap_servers)
-                    return running(settings)
 
-                rates.append(_measure(target, topic, _PARTITIONS * count, start))
-            ours, theirs = rates
-            _write(f"| {name} | {ours:,.0f}/s | {theirs:,.0f}/s | {ours / theirs:.2f} |")
+def main(argv: Sequence[str]) -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(
+        prog="make bench-mirror", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kafka", default="0.8.2.2,3.9.1")
+    options = parser.parse_args(argv)
+    for kafka in options.kafka.split(","):
+        for line in _table(kafka, options.rounds):
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -211,6 +211,11 @@ class MirrorProcess:
         """Ask it to end."""
         self._process.send_signal(signal.SIGTERM)
 
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+
     def pause(self) -> None:
         """Freeze it."""
         self._process.send_signal(signal.SIGSTOP)

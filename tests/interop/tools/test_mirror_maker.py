@@ -1,6 +1,6 @@
 """Our mirror and the original's mirror maker in one group: partitions go to and fro."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -43,8 +43,8 @@ class MirrorMaker:
         self._folder = folder
         self._producer = producer
 
-    def start(self, group: str, topics: str) -> ScalaTool:
-        """One process with one stream, which acknowledges as ours does."""
+    def start(self, group: str, topics: str, *, flags: Sequence[str] = ()) -> ScalaTool:
+        """One process with one stream, which acknowledges as ours does; flags are for the JVM."""
         consumer = self._folder / "consumer.properties"
         settings = {
             **TIMINGS,
@@ -64,6 +64,7 @@ class MirrorMaker:
             "kafka.tools.MirrorMaker",
             *("--consumer.config", str(consumer), "--producer.config", str(producer)),
             *("--num.streams", "1", "--whitelist", topics),
+            flags=flags,
         )
 
 
