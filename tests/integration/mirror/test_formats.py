@@ -12,7 +12,7 @@ from tests.interop.coordinated.test_transactions import write_transactions
 from tests.support.batch_heads import heads_of
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.mirrors import mirror_settings, proof_of, read_topic, write_all
-from tests.support.real_topics import write_lines
+from tests.support.real_topics import keyed_lines, write_lines
 from zkconsumer.mirror.mirror import Mirror
 from zkconsumer.mirror.settings import target_settings
 from zkconsumer.model import Record, TopicPartition
@@ -22,7 +22,6 @@ from zkconsumer.records.codecs import Codec
 pytestmark = pytest.mark.sandbox
 
 COUNT, BATCHES = 3_000, 3
-LARGE_BYTES = 66_000
 
 
 def bodies(heads: list[BatchHeader]) -> list[tuple[int, ...]]:
@@ -74,14 +73,13 @@ def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path)
 
 
 def test_batches_of_a_java_producer_pass_as_they_came(broker_of: BrokerOf, tmp_path: Path) -> None:
-    """Out of a log of 0.11 into one of 3.9: the same batches, which the target's readers take."""
+    """Out of a log of 0.11 into one of 3.9: what its readers take, and the same batches."""
     source, target = broker_of("0.11.0.3"), broker_of("3.9.1")
     for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
         topic = fresh_name(f"java-{codec.name.lower()}")
         for where in (source, target):
             where.create_topic(topic)
-        noise = random.Random(5)
-        lines = [(f"{number}", noise.randbytes(60).hex()) for number in range(COUNT)]
+        lines = keyed_lines(COUNT)
         write_lines(source, topic, lines, codec, java=True)
         settings = replace(
             mirror_settings(source, topic, topic, target.bootstrap_servers),
@@ -92,9 +90,8 @@ def test_batches_of_a_java_producer_pass_as_they_came(broker_of: BrokerOf, tmp_p
         assert Mirror(settings).run().total.acknowledged == COUNT
         assert proof_of(source, topic, target.bootstrap_servers, tmp_path / topic).is_proven
         tp = TopicPartition(topic, 0)
-        large = {one for one in bodies(heads_of(source, tp)) if one[0] > LARGE_BYTES}
-        assert large
-        assert large <= set(bodies(heads_of(target, tp)))
+        if codec is Codec.GZIP:  # small batches of the others are joined
+            assert bodies(heads_of(target, tp)) == bodies(heads_of(source, tp))
         found = read_topic(target.bootstrap_servers, topic)[0]
         assert [(one.key, one.value) for one in found] == [
             (key.encode(), value.encode()) for key, value in lines
