@@ -49,7 +49,7 @@ SECTIONS: Final = (
             Command("lag", "how far groups are behind, in records and in seconds"),
             Command("verify", "whether every partition of a group is owned as it should be"),
             Command("doctor", "what is wrong with a cluster and its groups, and what helps"),
-            Command("topics", "list and describe topics, their leaders and replicas"),
+            Command("topics", "list and describe topics; create, alter and delete them, if asked"),
             Command("get-offset", "the offsets of a topic, by time", "get_offset"),
             Command("assign", "who would get what with more members or streams"),
             Command("watch", "tell when a group gets into trouble and out of it: Slack, mail, ..."),
