@@ -347,3 +347,18 @@ def test_who_waits_can_be_interrupted(
     assert call("--fix", "--yes") == 130
     assert capsys.readouterr().out == ""
     assert node(world, GHOST_PATH) == GHOST_DATA
+
+
+@pytest.mark.usefixtures("world")
+def test_what_stands_in_the_way_of_another_release(capsys: pytest.CaptureFixture[str]) -> None:
+    """As findings with the steps; what brokers did not tell is said."""
+    assert call("--ready-for", "4.0", "--json") == 3
+    found = reported(capsys)
+    assert found["ready_for"]["release"] == "4.0"
+    assert found["ready_for"]["ready"] is False
+    assert len(found["ready_for"]["steps"]) == 6
+    codes = {one["code"] for one in found["findings"]}
+    assert {"ready-zookeeper-groups", "ready-clients", "ready-not-seen"} <= codes
+    assert call("--ready-for", "4.0") == 3
+    assert "The way to 4.0:\n1. Set up the new cluster" in capsys.readouterr().out
+    assert call("--ready-for", "4.0", "--fix", "--yes") == 2
