@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions test-airflow pure-tests test-busy properties simulate chaos \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions test-airflow test-hdfs pure-tests test-busy properties simulate chaos \
 	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -51,7 +51,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
-	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow"
+	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs"
 
 # Where no test needs a server: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
@@ -100,6 +100,13 @@ $(AIRFLOW): tests/airflow/requirements.txt
 
 test-airflow: $(STAMP) $(AIRFLOW)
 	AIRFLOW_PYTHON=$(AIRFLOW) $(PY) -m pytest -q -m airflow tests/airflow
+
+# Drains of the local engine in a real HDFS, killed there, too, at every sixteenth step:
+# make test-hdfs EVERY=1
+EVERY ?= 16
+test-hdfs: $(STAMP)
+	scripts/need-java $(PY)
+	EVERY=$(EVERY) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m hdfs tests/integration/drain/test_hdfs.py
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.

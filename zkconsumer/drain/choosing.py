@@ -26,7 +26,8 @@ _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Variables that lead to what says where a path without a scheme is: in HDFS, most often."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 """Of more than one letter, which would be a drive's."""
-_SCHEMES = frozenset({"file", "s3", "s3a"})
+_SCHEMES = frozenset({"file", "s3", "s3a", "hdfs"})
+_SCHEMES_OF_HADOOP = frozenset({"s3a", "hdfs"})
 _FORMATS = frozenset({"parquet", "json", "delta", "iceberg"})
 
 
@@ -92,6 +93,8 @@ def beyond_local(path: str, file_format: str | None) -> str | None:
     scheme = scheme_of(path)
     if scheme not in _SCHEMES:
         return f"the local engine can't write to {scheme}:// ({path}): use --engine spark"
+    if scheme == "hdfs" and file_format == "iceberg":
+        return f"--format iceberg can't be kept in hdfs:// ({path}): give a folder or s3://"
     return None
 
 
@@ -112,7 +115,7 @@ def _is_hadoops(path: str, environ: Mapping[str, str]) -> bool:
     """Return whether Hadoop's settings hold address and credentials of the path."""
     if _SCHEME.match(path) is None:
         return any(map(environ.get, _OF_HADOOP))
-    return scheme_of(path) == "s3a"
+    return scheme_of(path) in _SCHEMES_OF_HADOOP
 
 
 def _check_memory(memory_mb: int | None) -> None:

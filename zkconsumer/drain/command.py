@@ -97,7 +97,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--to",
         metavar="PATH",
-        help="a folder, s3://, or any file system of Spark's; or kafka",
+        help="a folder, s3://, hdfs://, or any file system of Spark's; or kafka",
     )
     target.add_argument(
         "--format",

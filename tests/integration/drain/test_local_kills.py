@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from fsspec.core import url_to_fs
 from pyarrow import fs
 from pyiceberg.catalog import load_catalog
 
@@ -80,6 +81,9 @@ def table_rows(path: str, catalog: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _file_system(path: str) -> tuple[fs.FileSystem, str]:
+    if path.startswith("hdfs://"):
+        found, below = url_to_fs(path)
+        return fs.PyFileSystem(fs.FSSpecHandler(found)), below
     if not path.startswith("s3://"):
         return fs.LocalFileSystem(), path
     scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")

@@ -42,6 +42,8 @@ SPARK = ("--master",)
         (EngineRequest(engine="local", path="/lake"), {"HADOOP_CONF_DIR": "/etc/hadoop"}, "local"),
         (EngineRequest(engine="local", path="s3a://lake/kafka"), {}, "local"),
         (EngineRequest(engine="auto", path="s3://lake/kafka"), {}, "local"),
+        (EngineRequest(engine="local", path="hdfs://nn/lake", format="delta"), {}, "local"),
+        (EngineRequest(engine="auto", path="hdfs://nn/lake", memory_mb=512), {}, "local"),
         (EngineRequest(engine="auto", path="/state", format="kafka"), {}, "spark"),
         (EngineRequest(engine="spark", path="/lake"), {}, "spark"),
         (
@@ -61,7 +63,7 @@ def test_local_unless_spark_is_configured_or_needed(
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (EngineRequest(engine="local", path="hdfs://nn/lake"), r"hdfs://.*use --engine spark"),
+        (EngineRequest(engine="local", path="abfs://c/lake"), r"abfs://.*use --engine spark"),
         (
             EngineRequest(engine="local", path="/s", format="kafka"),
             r"--to kafka: use --engine spark",
@@ -82,7 +84,11 @@ def test_local_unless_spark_is_configured_or_needed(
             EngineRequest(engine="auto", path="/lake", memory_mb=512, spark_flags=SPARK),
             r"--memory is for --engine local, and --master for --engine spark",
         ),
-        (EngineRequest(engine="auto", path="hdfs://nn/lake", memory_mb=512), r"use --engine spark"),
+        (
+            EngineRequest(engine="local", path="hdfs://nn/lake", format="iceberg"),
+            r"iceberg can't be kept in hdfs://",
+        ),
+        (EngineRequest(engine="auto", path="abfs://c/lake", memory_mb=512), r"use --engine spark"),
     ],
 )
 def test_what_can_not_be_is_refused_in_a_line(wanted: EngineRequest, message: str) -> None:

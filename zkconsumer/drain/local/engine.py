@@ -17,6 +17,7 @@ from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
 from zkconsumer.drain.local.dated_files import FileColumns
 from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
+from zkconsumer.drain.local.hdfs_storage import HdfsFiles, HdfsStorage
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
@@ -43,9 +44,10 @@ class LocalEngine:
         self._cores = cores or _cores()
 
     def storage(self, path: str) -> Storage:
-        """See ``Engine``: a folder of this machine, or of a bucket."""
+        """See ``Engine``: a folder of this machine, of a bucket or of HDFS."""
         _refuse(beyond_local(path, None))
-        return LocalStorage(path) if scheme_of(path) == "file" else ObjectStorage(path)
+        kinds: dict[str, Callable[[str], Storage]] = {"file": LocalStorage, "hdfs": HdfsStorage}
+        return kinds.get(scheme_of(path), ObjectStorage)(path)
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
@@ -96,6 +98,8 @@ class LocalEngine:
         return described_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:
+        if isinstance(storage, HdfsStorage):
+            return HdfsFiles(storage)
         return ObjectFiles(storage) if isinstance(storage, ObjectStorage) else LocalFiles(storage)
 
 

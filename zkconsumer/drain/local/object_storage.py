@@ -6,16 +6,16 @@ Renaming there is copying, then deleting.
 Address and credentials come from the ``AWS_*`` environment variables, as for other tools.
 """
 
-import io
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
 
+from zkconsumer.drain.local.streamed_files import Download, Upload
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
@@ -23,7 +23,6 @@ _PART_BYTES = 5 << 20
 """The least part of an upload but the last that S3 takes."""
 _READ_BYTES = 1 << 20
 _SHOWN_CHARS = 500
-_Door = Callable[[], AbstractContextManager[None]]
 
 
 class ObjectStorage:
@@ -167,7 +166,7 @@ class ObjectFiles:
             writer = obstore.open_writer(
                 self._storage.store, path, buffer_size=_PART_BYTES, max_concurrency=2
             )
-        return pa.PythonFile(_Upload(writer, door), mode="w")
+        return pa.PythonFile(Upload(writer, door), mode="w")
 
     def keep(self, path: str) -> None:
         """Do nothing: acknowledged objects are durable."""
@@ -179,61 +178,4 @@ class ObjectFiles:
         door = partial(self._storage.door, path)
         with door():
             reader = obstore.open_reader(self._storage.store, path, buffer_size=_READ_BYTES)
-        return pa.PythonFile(_Download(reader, door), mode="r")
-
-
-class _Upload(io.RawIOBase):
-    """An upload as a Python file object: pyarrow reads the attribute ``closed``."""
-
-    def __init__(self, writer: Any, door: _Door) -> None:
-        self._writer = writer
-        self._door = door
-
-    def writable(self) -> bool:
-        """It is."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Append."""
-        view = memoryview(data).cast("B")
-        with self._door():
-            self._writer.write(view)
-        return len(view)
-
-    def close(self) -> None:
-        """Complete the upload: the object is visible from now on."""
-        if not self.closed:
-            super().close()
-            with self._door():
-                self._writer.close()
-
-
-class _Download(io.RawIOBase):
-    """A download as a Python file object."""
-
-    def __init__(self, reader: Any, door: _Door) -> None:
-        self._reader = reader
-        self._door = door
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Read at most so many bytes."""
-        with self._door():
-            return bytes(self._reader.read(None if size < 0 else size))
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Change the position."""
-        with self._door():
-            return int(self._reader.seek(offset, whence))
-
-    def tell(self) -> int:
-        """Return the position."""
-        with self._door():
-            return int(self._reader.tell())
+        return pa.PythonFile(Download(reader, door), mode="r")

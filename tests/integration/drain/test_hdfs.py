@@ -1,0 +1,146 @@
+"""A drain in HDFS by the local engine: ``make test-hdfs``, on a real NameNode and DataNode."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hdfs_native import Client
+
+from tests.integration.drain.test_local_kills import _Messages, see_every_kill_survived, topic
+from tests.support.clusters import fresh_name
+from tests.support.hdfs_server import hdfs_server
+from tests.support.storage_contract import *  # noqa: F403 - its tests
+from zkconsumer.drain.local import formats
+from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.hdfs_storage import HdfsFiles, HdfsStorage
+from zkconsumer.drain.local.landed import LocalRows
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.errors import DrainError
+from zkconsumer.sandbox import Sandbox
+
+__all__ = ["topic"]
+
+pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(1_600)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """One for all tests of this module."""
+    with hdfs_server() as url:
+        yield url
+
+
+@pytest.fixture
+def storage(server: str) -> HdfsStorage:
+    """An empty folder, whose name is no plain one."""
+    return HdfsStorage(f"{server}/{fresh_name('lake')}/a drain #1")
+
+
+def test_of_many_who_create_a_file_one_does(storage: HdfsStorage) -> None:
+    """Each by a client of its own; what it holds is the winner's, and nothing else is left."""
+    others = [HdfsStorage(storage.uri("")) for _ in range(8)]
+
+    def create(number: int) -> bool:
+        return others[number].create("plans/1.json", b"{%d}" % number)
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(create, range(8)))
+    assert won.count(True) == 1
+    assert storage.read("plans/1.json") == b"{%d}" % won.index(True)
+    assert storage.names("plans") == ["1.json"]
+    assert storage.create("plans/1.json", b"{%d}" % won.index(True)), "its own answer got lost"
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "json"])
+def test_rows_are_written_and_read(storage: HdfsStorage, file_format: str) -> None:
+    """A damaged file is missing; one that can't be read is an error."""
+    files = HdfsFiles(storage)
+    good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
+    file = formats.create(files, good, file_format)
+    row = {"value": b"v" * 999, "partition": 0, "offset": 7, "timestampType": -1}
+    file.write(pa.Table.from_pylist([row], SCHEMA))
+    file.close()
+    whole = storage.read(good)
+    assert whole is not None
+    storage.create(cut, whole[:200] + b"?" * 200 + whole[400:-9])
+
+    def rows_of(path: str) -> int:
+        found = LocalRows(files, [path], file_format, Shares.of(256, 1)).contents()
+        return sum(contents.rows for contents in found.values())
+
+    assert (rows_of(good), rows_of(cut)) == (1, 0)
+    assert storage.files("") == sorted(storage.files(""))
+
+
+def test_what_hdfs_refuses_is_told_in_a_line(server: str) -> None:
+    """With the path, and without Java's stack."""
+    Client(server).create("/a-file").close()
+    below = HdfsStorage(f"{server}/a-file/below")
+    with pytest.raises(DrainError, match=rf"^{server}/a-file/below, at 'x': [^\n]+$"):
+        below.create("x", b"1")
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "json", "delta"])
+def test_a_drain_is_landed_and_proven(
+    cluster: Sandbox, topic: tuple[str, _Messages], server: str, file_format: str
+) -> None:
+    """By the commands; a second run has nothing to do, and another drain there is refused."""
+    name, written = topic
+    path = f"{server}/{fresh_name('lake')}/kafka"
+    where = ("--zookeeper", cluster.zookeeper_connect)
+    drain = ("drain", *where, "--to", path, "--engine", "local", "--format", file_format, "--json")
+    for rows in (len(written), 0):
+        done = zkconsumer(*drain, "--topics", name)
+        assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["rows"]) == (0, rows)
+    proof = zkconsumer("drain", "verify", path, "--engine", "local", *where)
+    assert (proof.returncode, proof.stdout.splitlines()[-1][:7]) == (0, "PROVEN:"), proof.stderr
+    refused = zkconsumer(*drain, "--topics", f"{name},another")
+    assert refused.returncode == 1
+
+
+def test_an_iceberg_table_is_refused(server: str, cluster: Sandbox) -> None:
+    """In a line."""
+    drain = ("drain", "--zookeeper", cluster.zookeeper_connect, "--topics", "t", "--format")
+    done = zkconsumer(*drain, "iceberg", "--to", f"{server}/x", "--engine", "local")
+    said = f"--format iceberg can't be kept in hdfs:// ({server}/x): give a folder or s3://"
+    assert (done.returncode, done.stderr) == (1, f"zkconsumer: {said}\n")
+
+
+def test_spark_proves_what_was_landed_without_it(
+    cluster: Sandbox, topic: tuple[str, _Messages], server: str
+) -> None:
+    """And goes on with it: plans and manifests are the same."""
+    name, _ = topic
+    path = f"{server}/{fresh_name('lake')}"
+    where = ("--zookeeper", cluster.zookeeper_connect)
+    drain = ("drain", *where, "--to", path, "--topics", name)
+    assert zkconsumer(*drain, "--engine", "local").returncode == 0
+    again = zkconsumer(*drain, "--engine", "spark")
+    assert again.returncode == 0, again.stderr
+    proof = zkconsumer("drain", "verify", path, "--engine", "spark", *where)
+    assert proof.returncode == 0, proof.stdout + proof.stderr
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "delta"])
+def test_a_kill_at_any_step_leaves_hdfs_as_whole(
+    cluster: Sandbox,
+    topic: tuple[str, _Messages],
+    server: str,
+    file_format: str,
+    tmp_path: Path,
+) -> None:
+    """Before and behind steps; the same command finishes it, and both proofs agree."""
+    path = f"{server}/{fresh_name('kills')}"
+    see_every_kill_survived(cluster, topic, file_format, (path, tmp_path))
+
+
+def zkconsumer(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command."""
+    return subprocess.run(
+        [sys.executable, "-m", "zkconsumer", *words], capture_output=True, text=True, check=False
+    )

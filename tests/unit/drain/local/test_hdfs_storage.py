@@ -1,0 +1,57 @@
+"""What of HDFS needs none; the rest is ``tests/integration/drain/test_hdfs.py``."""
+
+import io
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.drain.local import hdfs_storage
+from zkconsumer.drain.local.hdfs_storage import HdfsStorage, _Ranges
+from zkconsumer.errors import ConfigError, DrainError
+
+DATA = bytes(range(100))
+
+
+class Reader:
+    """Of a file in HDFS, strict about what is asked for, as the client is."""
+
+    def __len__(self) -> int:
+        return len(DATA)
+
+    def read_range(self, offset: int, length: int) -> bytes:
+        assert 0 <= offset < offset + length <= len(DATA)
+        return DATA[offset : offset + length]
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("read"), st.none() | st.integers(0, 120)),
+    st.tuples(st.just("seek"), st.tuples(st.integers(0, 120), st.just(os.SEEK_SET))),
+    st.tuples(st.just("seek"), st.tuples(st.integers(-100, 20), st.just(os.SEEK_END))),
+)
+
+
+@given(st.lists(STEPS, max_size=20))
+def test_a_file_is_read_as_python_reads_files(steps: list[tuple[str, object]]) -> None:
+    """Wherever it is sent, behind its end, too."""
+    ours, theirs = _Ranges(Reader()), io.BytesIO(DATA)  # type: ignore[arg-type]
+    for name, argument in steps:
+        arguments = argument if isinstance(argument, tuple) else (argument,)
+        assert getattr(ours, name)(*arguments) == getattr(theirs, name)(*arguments)
+        assert ours.tell() == theirs.tell()
+
+
+def test_where_the_client_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said which extra brings it."""
+    monkeypatch.setattr(hdfs_storage, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'zkconsumer\[hdfs\]'"):
+        HdfsStorage("hdfs://nn/x")
+
+
+def test_a_path_without_an_address_needs_hadoops_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line."""
+    for name in ("HADOOP_CONF_DIR", "HADOOP_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(DrainError, match=r"^hdfs:///lake, at '': [^\n]*fs\.defaultFS[^\n]*$"):
+        HdfsStorage("hdfs:///lake")

@@ -1,0 +1,214 @@
+"""Keep a drain and its data files in HDFS, without Spark and Java.
+
+A file gets its name by a rename, which the NameNode refuses where one is: so two drains can't both
+commit a batch.
+
+Addresses and credentials come from Hadoop's own settings (``HADOOP_CONF_DIR``, ``HADOOP_HOME``),
+or the path; tickets of Kerberos from their cache.
+
+Source: Hadoop 3.5 ``ClientProtocol.rename2``; hdfs-native 0.14.
+"""
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from zkconsumer.drain.local.streamed_files import Download, Upload
+from zkconsumer.drain.storage import StoredFile, in_the_way, missing
+from zkconsumer.errors import ConfigError, DrainError
+
+if TYPE_CHECKING:
+    from hdfs_native import FileReader, FileWriter
+
+_HELD_BYTES = 4 << 20
+"""What the client holds of a file that is written: packets that no DataNode has acknowledged."""
+_SHOWN_CHARS = 500
+
+
+class HdfsStorage:
+    """A folder of HDFS as storage. See ``Storage``. Thread: any.
+
+    Args:
+        path: ``hdfs://host:port/folder``, ``hdfs://nameservice/folder`` or ``hdfs:///folder``.
+
+    Raises:
+        ConfigError: the package ``hdfs-native`` is not installed.
+        DrainError: nothing says where the NameNode is.
+    """
+
+    def __init__(self, path: str) -> None:
+        if find_spec("hdfs_native") is None:
+            raise ConfigError("hdfs:// needs hdfs-native: pip install 'zkconsumer[hdfs]'")
+        address, slash, root = path.partition("://")[2].partition("/")
+        self._root = f"{slash}{root}".rstrip("/")
+        self._what = f"hdfs://{address}{self._root}"
+        with self.door(""):
+            from hdfs_native import Client  # noqa: PLC0415 - optional
+
+            self._client: Client = Client(f"hdfs://{address}" if address else None)
+
+    def uri(self, path: str) -> str:
+        """See ``Storage``."""
+        return f"{self._what}/{path}" if path else self._what
+
+    def read(self, path: str) -> bytes | None:
+        """See ``Storage``."""
+        with self.door(path):
+            try:
+                return bytes(self._client.read(self._at(path)).read())
+            except FileNotFoundError:
+                return None
+
+    def create(self, path: str, data: bytes) -> bool:
+        """See ``Storage``."""
+        target = self._at(path)
+        folder, _, name = target.rpartition("/")
+        aside = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
+        with self.door(path):
+            try:
+                with self._client.create(aside) as file:
+                    file.write(data)
+                self._client.rename(aside, target)
+            except (FileExistsError, FileNotFoundError):
+                found = self.read(path)
+                if found is None:
+                    raise
+                # It is ours if only the response to a first try got lost: no other is equal.
+                return bool(data) and found == data
+            finally:
+                self._client.delete(aside)
+        return True
+
+    def names(self, folder: str) -> list[str]:
+        """See ``Storage``."""
+        return [path.rpartition("/")[2] for path, _ in self._below(folder, recursive=False)]
+
+    def files(self, folder: str) -> list[StoredFile]:
+        """See ``Storage``."""
+        skipped = len(self._at(folder)) + 1
+        found = self._below(folder, recursive=True)
+        return sorted(StoredFile(path[skipped:], size) for path, size in found if size is not None)
+
+    def move(self, source: str, target: str) -> None:
+        """See ``Storage``."""
+        here, there = self._at(source), self._at(target)
+        with self.door(source):
+            self._client.mkdirs(there.rpartition("/")[0], create_parent=True)
+            try:
+                self._client.rename(here, there)
+            except (FileExistsError, FileNotFoundError):
+                left, moved = self._size(here), self._size(there)
+                if moved is None:
+                    raise missing(self.uri(source), self.uri(target)) from None
+                if left is None:
+                    return
+                if left != moved:
+                    raise in_the_way(self.uri(source), self.uri(target)) from None
+                self._client.delete(here)
+
+    def delete(self, folder: str) -> None:
+        """See ``Storage``."""
+        with self.door(folder):
+            self._client.delete(self._at(folder), recursive=True)
+
+    def reader(self, path: str) -> "FileReader":
+        """Open a file for reading."""
+        return self._client.read(self._at(path))
+
+    def writer(self, path: str) -> "FileWriter":
+        """Open a new file for writing; its folders are created."""
+        return self._client.create(self._at(path))
+
+    def _below(self, folder: str, *, recursive: bool) -> list[tuple[str, int | None]]:
+        """Return paths in HDFS with lengths; None for those of folders."""
+        with self.door(folder):
+            try:
+                found = list(self._client.list_status(self._at(folder), recursive))
+            except FileNotFoundError:
+                return []
+        return [(one.path, None if one.isdir else one.length) for one in found]
+
+    def _size(self, at: str) -> int | None:
+        try:
+            return self._client.get_file_info(at).length
+        except FileNotFoundError:
+            return None
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else self._root or "/"
+
+    @contextmanager
+    def door(self, path: str) -> Iterator[None]:
+        """Turn the client's exceptions into a ``DrainError``: its failure is no missing file.
+
+        Args:
+            path: the requested one, for the message.
+        """
+        try:
+            yield
+        except (OSError, RuntimeError, ValueError) as error:
+            # What follows the first line is where the NameNode's program was.
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            what = f"{self._what}, at {path!r}"
+            raise DrainError(f"{what}: {lines[0][:_SHOWN_CHARS]}") from error
+
+
+class HdfsFiles:
+    """Data files of HDFS. See ``DataFiles``.
+
+    Args:
+        storage: where they are.
+    """
+
+    held_bytes = _HELD_BYTES
+
+    def __init__(self, storage: HdfsStorage) -> None:
+        self._storage = storage
+
+    def output(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        door = partial(self._storage.door, path)
+        with door():
+            return pa.PythonFile(Upload(self._storage.writer(path), door), mode="w")
+
+    def keep(self, path: str) -> None:
+        """Do nothing: a closed file is on as many DataNodes as the NameNode asks for."""
+
+    def input(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        door = partial(self._storage.door, path)
+        with door():
+            return pa.PythonFile(Download(_Ranges(self._storage.reader(path)), door), mode="r")
+
+
+class _Ranges:
+    """A reader that may be sent behind the end of its file, as Python's own."""
+
+    def __init__(self, reader: "FileReader") -> None:
+        self._reader = reader
+        self._length = len(reader)
+        self._position = 0
+
+    def read(self, size: int | None) -> bytes:
+        """Read at most so many bytes; all that follow if None."""
+        left = max(0, self._length - self._position)
+        count = left if size is None else min(size, left)
+        data = self._reader.read_range(self._position, count) if count else b""
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int) -> int:
+        """Change the position."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
