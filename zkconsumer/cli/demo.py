@@ -3,6 +3,7 @@
 import argparse
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,12 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
         ),
     )
     parser.add_argument(
+        "--migrate",
+        action="store_true",
+        help="play the way to Kafka 4 instead: mirror, migrate the group, verify, switch, while a "
+        "producer writes; counted to the message (docs/leaving.md)",
+    )
+    parser.add_argument(
         "--rate", type=int, default=200, metavar="N", help="lines a second (default: 200)"
     )
     parser.set_defaults(run=run)
@@ -31,6 +38,8 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
 
 def run(args: argparse.Namespace) -> int:
     """Play the demo; return 0 if no message was lost."""
+    if args.migrate:
+        return _migrate(max(1, args.rate))
     # The sandbox is an optional extra, needed only by this command and `sandbox`.
     from zkconsumer.demo.story import Stage, Story, audit_lines  # noqa: PLC0415
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
@@ -53,6 +62,28 @@ def run(args: argparse.Namespace) -> int:
     for line in audit_lines(outcome):
         _write(line)
     return 0 if outcome.lost_count == 0 else 1
+
+
+def _migrate(lines_per_second: int) -> int:
+    # As above.
+    from zkconsumer.demo.leaving import Leaving, leaving_lines  # noqa: PLC0415
+    from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
+    from zkconsumer.sandbox.kraft import KRAFT, KraftNode  # noqa: PLC0415
+
+    _write(f"starting Kafka 0.8.2.2 with its ZooKeeper, and Kafka {KRAFT.name} without one ...")
+    with (
+        tempfile.TemporaryDirectory(prefix="zkconsumer-demo-") as folder,
+        Sandbox(kafka="0.8.2.2", brokers=1) as old,
+        KraftNode() as new,
+        ExitStack() as closing,
+    ):
+        _write(f"old: zookeeper.connect={old.zookeeper_connect}; new: {new.bootstrap_servers}")
+        leaving = Leaving(old, new, Path(folder), _write, lines_per_second=lines_per_second)
+        closing.callback(leaving.close)
+        outcome = leaving.play()
+    for line in leaving_lines(outcome):
+        _write(line)
+    return 0 if outcome.audit.lost_count == 0 and outcome.is_proven else 1
 
 
 def _write(text: str) -> None:

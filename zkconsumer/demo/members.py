@@ -66,6 +66,7 @@ class PythonMember:
         self._ended_by_us = False
         self._lock = threading.Lock()
         self._numbers: list[int] = []
+        self._all_read = threading.Event()
         with errors.open("wb") as log_file:
             self._process = subprocess.Popen(  # noqa: S603 - our own command, our own arguments
                 [sys.executable, "-m", "zkconsumer", "consume", *arguments, "--output", "json"],
@@ -80,6 +81,11 @@ class PythonMember:
     def name(self) -> str:
         """See ``ConsumerProcess``."""
         return self._name
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its output was read to the end."""
+        return self._all_read.is_set()
 
     @property
     def process_id(self) -> int:
@@ -123,6 +129,7 @@ class PythonMember:
                     if number is not None:
                         with self._lock:
                             self._numbers.append(number)
+        self._all_read.set()
 
 
 class ScalaMember:

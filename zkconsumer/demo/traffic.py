@@ -42,6 +42,12 @@ class TrafficWriter:
 
     A line that could not be written is written again until the broker acknowledged it, so each
     number below ``acknowledged_count`` is in the log at least once.
+
+    Args:
+        new_producer: connects to the brokers.
+        partitions: that are written to.
+        lines_per_second: the rate.
+        first: the number of the first line; those before were written by another one.
     """
 
     def __init__(
@@ -50,13 +56,20 @@ class TrafficWriter:
         partitions: Sequence[TopicPartition],
         *,
         lines_per_second: int,
+        first: int = 0,
     ) -> None:
         self._new_producer = new_producer
         self._partitions = partitions
         self._batch = max(1, lines_per_second * _TURN_MS // 1000)
         self._stop = threading.Event()
         self._clock = SystemClock()
-        self.acknowledged_count = 0
+        self._ended = threading.Event()
+        self.acknowledged_count = first
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more is written. Thread: any."""
+        return self._ended.is_set()
 
     def stop(self) -> None:
         """Ask it to end after the batch in hand. Thread: any."""
@@ -76,6 +89,7 @@ class TrafficWriter:
                 self._stop.wait(max(0, due_ms - self._clock.now_ms()) / 1000)
         finally:
             producer.close()
+            self._ended.set()
 
     def _send(self, producer: Producer, tp: TopicPartition) -> bool:
         first = self.acknowledged_count
