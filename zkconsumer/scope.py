@@ -4,9 +4,12 @@ A thread is spawned in a ``ThreadScope``. Closing the scope asks every thread to
 waits for it, and gives back the first error that one of them died of. Nothing dies in a log line.
 """
 
+import contextlib
 import logging
-import queue
+import math
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -37,47 +40,73 @@ def naps(timeout_ms: int | None) -> Iterator[int]:
         yield min(left_ms, NAP_MS)
 
 
+class Bell:
+    """Ends a wait of one thread; may be rung from anywhere, a signal handler included.
+
+    A lock and not a ``queue.SimpleQueue``: there CPython up to 3.12 lets a signal handler that takes
+    longer than what is left of a wait make that wait endless.
+    """
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def ring(self) -> None:
+        """End the wait under way, or the next one. Thread: any; never blocks."""
+        with contextlib.suppress(RuntimeError):  # it rings already
+            self._lock.release()
+
+    def wait(self, timeout_ms: int | None) -> bool:
+        """Wait until it rings, or rang since the last wait; return False after ``timeout_ms``."""
+        if timeout_ms is None:
+            return self._lock.acquire()
+        return self._lock.acquire(timeout=min(max(0, timeout_ms) / 1000, threading.TIMEOUT_MAX))
+
+
 class Mailbox(Generic[T]):
     """An unbounded queue that may be written from anywhere, a signal handler included.
 
-    ``put`` never blocks and is reentrant (``queue.SimpleQueue``), so a ZooKeeper callback or a
-    signal handler may call it whatever lock the interrupted code holds.
+    ``put`` never blocks and is reentrant, so a ZooKeeper callback or a signal handler may call it
+    whatever lock the interrupted code holds. One thread at a time waits.
     """
 
-    __slots__ = ("_queue",)
+    __slots__ = ("_bell", "_items")
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[T] = queue.SimpleQueue()
+        self._items: deque[T] = deque()
+        self._bell = Bell()
 
     def put(self, item: T) -> None:
         """Hand over an item. Thread: any."""
-        self._queue.put(item)
+        self._items.append(item)
+        self._bell.ring()
 
     def get(self, timeout_ms: int | None = None) -> T | None:
         """The next item, or None after ``timeout_ms`` (None waits for ever, 0 does not wait)."""
-        try:
-            if timeout_ms is not None and timeout_ms <= 0:
-                return self._queue.get_nowait()
-            return self._queue.get(timeout=None if timeout_ms is None else timeout_ms / 1000)
-        except queue.Empty:
-            return None
+        end_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
+        while True:
+            try:
+                return self._items.popleft()
+            except IndexError:
+                left_ms = None if end_s is None else math.ceil((end_s - time.monotonic()) * 1000)
+            # It may have rung for an item that was taken without a wait.
+            if left_ms is not None and left_ms <= 0 or not self._bell.wait(left_ms):
+                return self._items.popleft() if self._items else None
 
     def drain(self) -> list[T]:
         """Everything that is there now, without waiting."""
         items: list[T] = []
         while True:
             try:
-                items.append(self._queue.get_nowait())
-            except queue.Empty:
+                items.append(self._items.popleft())
+            except IndexError:
                 return items
 
 
 def wait_ms(duration_ms: int) -> None:
-    """Wait so many milliseconds, where nothing is to end the wait sooner.
-
-    Not by a ``Mailbox``: CPython up to 3.12 lets a signal handler that takes longer than what is
-    left make that wait endless.
-    """
+    """Wait so many milliseconds, where nothing is to end the wait sooner."""
     threading.Event().wait(duration_ms / 1000)
 
 

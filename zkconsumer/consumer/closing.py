@@ -140,7 +140,7 @@ def _request(parts: ConsumerComponents, request: DeferredClose) -> None:
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
         gate.request = request
-    parts.wakeup.signal_always()
+    parts.wakeup.signal()
 
 
 def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_ms: int) -> None:
@@ -174,5 +174,5 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         here.depth -= 1
         session.changed()
         gate.out.put(None)
-        parts.wakeup.signal_always()
+        parts.wakeup.signal()
     return None

@@ -23,15 +23,6 @@ class Wakeup:
             self._signalled = True
             self._mailbox.put(None)
 
-    def signal_always(self) -> None:
-        """Wake the caller from a wait that a long signal handler has interrupted.
-
-        CPython up to 3.12 (``SimpleQueue.get``) then waits without an end unless there is an item:
-        so one is added, whatever was signalled before.
-        """
-        self._signalled = True
-        self._mailbox.put(None)
-
     def wake(self) -> None:
         """End the wait under way, or the next one, with ``Woken``. Thread: any."""
         self._woken = True

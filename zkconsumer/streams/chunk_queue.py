@@ -2,17 +2,16 @@
 
 There is no counter of chunks or bytes that could go wrong: both are summed over the queue and the
 chunk being read. So freeing bytes means forgetting a chunk, which is one store and may be done
-twice. It relies on single operations of ``deque`` and ``SimpleQueue`` being atomic.
+twice. It relies on single operations of ``deque`` being atomic.
 """
 
-import queue
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.scope import naps
+from zkconsumer.scope import Bell, naps
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.stream_queue import Item, StreamQueue
 
@@ -33,7 +32,7 @@ class PythonStore:
         self._share_bytes: int | None = None
         self._items: deque[Item] = deque()
         self._pending: Chunk | None = None
-        self._tokens: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._bell = Bell()
         self._woken = False
         self._producers = threading.Lock()
 
@@ -97,7 +96,7 @@ class PythonStore:
 
     def _append(self, item: Item) -> None:
         self._items.append(item)
-        self._tokens.put(None)
+        self._bell.ring()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
         """See there: whoever puts something here tells of it."""
@@ -105,13 +104,13 @@ class PythonStore:
     def wake(self) -> None:
         """See there."""
         self._woken = True
-        self._tokens.put(None)
+        self._bell.ring()
 
     def head(self, timeout_ms: int | None) -> Item | None:
         """See there."""
         for nap_ms in naps(timeout_ms):
-            # A token only wakes: what counts is the queue.
-            while not self._items and not self._woken and self._token_came(nap_ms):
+            # The bell only wakes: what counts is the queue.
+            while not self._items and not self._woken and self._bell.wait(nap_ms):
                 pass
             if self._items:
                 return self._items[0]
@@ -123,7 +122,7 @@ class PythonStore:
     def pause(self, timeout_ms: int | None) -> None:
         """See there."""
         for nap_ms in naps(timeout_ms):
-            if self._woken or self._token_came(nap_ms):
+            if self._woken or self._bell.wait(nap_ms):
                 self._woken = False
                 return
 
@@ -138,7 +137,6 @@ class PythonStore:
         if isinstance(item, Chunk):
             self._pending = item
         self._items.popleft()
-        self._token_came(0)
         self.discard()
 
     def done_with(self, item: Chunk) -> None:
@@ -159,13 +157,6 @@ class PythonStore:
             except IndexError:
                 return
             waiter()
-
-    def _token_came(self, timeout_ms: int) -> bool:
-        try:
-            self._tokens.get(timeout=timeout_ms / 1000)
-        except queue.Empty:
-            return False
-        return True
 
 
 class ChunkQueue(StreamQueue):
