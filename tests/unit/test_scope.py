@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import signal
 import threading
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
-from zkconsumer.scope import Mailbox, ThreadScope, naps
+from zkconsumer.scope import Mailbox, ThreadScope, naps, wait_ms
 
 # --- mailboxes -----------------------------------------------------------------------------------
 
@@ -202,3 +203,17 @@ def test_a_thread_that_another_one_starts_while_it_ends_is_waited_for() -> None:
     scope.spawn("parent", bear, stop=lambda: parent.put("stop"))
     assert scope.close(5_000) == []
     assert received == ["stop"]
+
+
+def test_a_long_signal_handler_does_not_make_a_wait_endless() -> None:
+    """One that takes longer than what is left of the wait, which has its time-out all the same."""
+    mailbox: Mailbox[int] = Mailbox()
+    before = signal.signal(signal.SIGALRM, lambda _number, _frame: wait_ms(150))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        assert mailbox.get(100) is None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    mailbox.put(1)
+    assert mailbox.get(100) == 1

@@ -28,6 +28,9 @@ WRITING = {
     ApiKey.PRODUCE,
     ApiKey.INIT_PRODUCER_ID,
     ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
     ApiKey.DELETE_GROUPS,
 }
 """What consumers do without; real brokers are written to in ``tests/integration/produce``."""
