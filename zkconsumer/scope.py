@@ -43,8 +43,8 @@ def naps(timeout_ms: int | None) -> Iterator[int]:
 class Bell:
     """Ends a wait of one thread; may be rung from anywhere, a signal handler included.
 
-    A lock and not a ``queue.SimpleQueue``: there CPython up to 3.12 lets a signal handler that takes
-    longer than what is left of a wait make that wait endless.
+    A lock and not a ``queue.SimpleQueue``: in CPython up to 3.12 a signal handler that takes longer
+    than what is left of a wait makes that wait endless.
     """
 
     __slots__ = ("_lock",)
@@ -92,7 +92,7 @@ class Mailbox(Generic[T]):
             except IndexError:
                 left_ms = None if end_s is None else math.ceil((end_s - time.monotonic()) * 1000)
             # It may have rung for an item that was taken without a wait.
-            if left_ms is not None and left_ms <= 0 or not self._bell.wait(left_ms):
+            if (left_ms is not None and left_ms <= 0) or not self._bell.wait(left_ms):
                 return self._items.popleft() if self._items else None
 
     def drain(self) -> list[T]:
