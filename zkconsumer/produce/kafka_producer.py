@@ -10,8 +10,10 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from operator import index
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, SupportsIndex
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -148,7 +150,7 @@ class KafkaProducer:
             fails there.
 
         Raises:
-            IllegalArgumentError: no bytes, or no such partition.
+            IllegalArgumentError: no bytes, no such partition, or no such time.
             KafkaTimeoutError: the topic is not there, or there was no room, in ``max_block_ms``.
             BrokerError: the topic's name is illegal, or we are not authorized.
             ConsumerClosed: the producer was closed.
@@ -164,7 +166,7 @@ class KafkaProducer:
         given = _headers(headers)
         key_bytes = _bytes("key", config.serialize_key(topic, list(given), key))
         value_bytes = _bytes("value", config.serialize_value(topic, list(given), value))
-        stamp = self._clock.wall_ms() if timestamp_ms is None else timestamp_ms
+        stamp = self._clock.wall_ms() if timestamp_ms is None else _stamp(timestamp_ms)
         record = Record(0, key_bytes, value_bytes, stamp)
         outgoing: Outgoing = HeadedRecord(record, given) if given else record
         size = outgoing_bytes(outgoing)
@@ -462,6 +464,15 @@ def _text(name: str, given: object) -> str:
     if not isinstance(given, str) or not given:
         raise IllegalArgumentError(f"{name} is {shown(given)}: give a text")
     return given
+
+
+def _stamp(given: SupportsIndex) -> int:
+    with suppress(TypeError):
+        if 0 <= (stamp := index(given)) < 1 << 63:
+            return stamp
+    raise IllegalArgumentError(
+        f"timestamp_ms is {shown(given)}: give whole milliseconds since the epoch"
+    )
 
 
 def _bytes(name: str, given: object) -> bytes | None:

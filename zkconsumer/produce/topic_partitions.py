@@ -5,13 +5,16 @@ Looked up by the thread that sends, when a topic is new to it or was not looked 
 
 import random
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from operator import index
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.config_spec import shown
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
@@ -97,11 +100,13 @@ class TopicPartitions:
             if partitioner is None:
                 return known.chooser.choose(key)
             partition = partitioner(key, list(known.partitions), list(known.available))
-        if partition not in known.chooser.partitions:
-            raise IllegalArgumentError(
-                f"topic {topic} has no partition {partition!r}: it has {len(known.partitions)}"
-            )
-        return partition
+        with suppress(TypeError):
+            # 1.0 is equal to 1, and can't be sent.
+            if (number := index(partition)) in known.chooser.partitions:
+                return number
+        raise IllegalArgumentError(
+            f"topic {topic} has no partition {shown(partition)}: it has {len(known.partitions)}"
+        )
 
     def _described(self, topic: str, deadline: CallDeadline) -> _Topic:
         while True:

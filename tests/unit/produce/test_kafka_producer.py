@@ -1,0 +1,55 @@
+"""What callers of the public producer may do wrong, and what they wait for, without a broker."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.fake_net import FakeNet, fake_net
+from zkconsumer import KafkaProducer
+from zkconsumer.errors import IllegalArgumentError
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.produce import kafka_producer
+
+LONG_MS = 3_600_000
+
+
+@pytest.fixture
+def net(monkeypatch: pytest.MonkeyPatch) -> FakeNet:
+    """A broker in memory, to which all producers connect; topic ``t`` has two partitions."""
+    net = fake_net()
+    net.cluster.create_topic("t", partitions=2)
+
+    def dialer(settings: ClientSettings, **_: object) -> BrokerDialer:
+        return dialer_of(settings, connector=net.network)
+
+    monkeypatch.setattr(kafka_producer, "dialer_of", dialer)
+    return net
+
+
+def made(net: FakeNet, **settings: object) -> KafkaProducer:
+    """A producer to the broker in memory."""
+    broker = net.brokers.addresses[0]
+    return KafkaProducer(bootstrap_servers=f"{broker.host}:{broker.port}", **settings)
+
+
+@pytest.fixture
+def producer(net: FakeNet) -> Iterator[KafkaProducer]:
+    """A producer whose records wait until somebody flushes."""
+    with made(net, linger_ms=LONG_MS, delivery_timeout_ms=2 * LONG_MS) as producer:
+        yield producer
+
+
+@pytest.mark.parametrize("stamp", [1.5, "5", -1, 2**63])
+def test_a_time_is_whole_milliseconds(producer: KafkaProducer, stamp: object) -> None:
+    """What is none is refused at once: ``time.time() * 1000`` is a float."""
+    with pytest.raises(IllegalArgumentError, match="timestamp_ms is"):
+        producer.send("t", b"1", timestamp_ms=stamp)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("partition", [1.0, "1", 2, -1, [1]])
+def test_a_partition_is_a_number_of_the_topic(producer: KafkaProducer, partition: object) -> None:
+    """Others are refused at once, and so is what a partitioner makes of it."""
+    with pytest.raises(IllegalArgumentError, match="no partition"):
+        producer.send("t", b"1", partition=partition)  # type: ignore[arg-type]
