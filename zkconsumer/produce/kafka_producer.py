@@ -201,7 +201,8 @@ class KafkaProducer:
         """
         self._check_open()
         with self._changed:
-            futures = [record.future for record in self._queue.hurry()]
+            self._queue.hurry()
+            futures = [record.future for record in self._queue.everything()]
             self._changed.notify_all()
 
         def are_done() -> bool:
@@ -264,7 +265,7 @@ class KafkaProducer:
                 if not self._writing.thread.is_alive():
                     break
         self._stop.set()
-        self._fail_everything(IllegalState("the producer was closed before the record was written"))
+        self._fail_everything(IllegalState("the producer was closed before an acknowledgement"))
         self._request_end()
         self._writer.stop()
         self._client.stop()
@@ -374,11 +375,15 @@ class KafkaProducer:
                     f"no room for {size} bytes within {self.config.max_block_ms} ms: "
                     f"{self._queue.used_bytes} are not acknowledged (buffer_memory)"
                 )
+            # Nothing lingers for company that has no room.
+            if self._queue.hurry():
+                self._changed.notify_all()
             self._changed.wait(min(left_ms, NAP_MS) / 1000)
         self._check_open()
 
     def _wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Wait until a condition holds that a future's end may change; return whether it does."""
+        self._guard.check()  # no thread of a forked child would ever end the wait
         if self._is_own_thread() and not condition():
             raise IllegalState("a callback waits for its own producer, which waits for it")
         deadline_ms = None if timeout is None else self._clock.now_ms() + timeout * 1000

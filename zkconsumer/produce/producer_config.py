@@ -84,6 +84,10 @@ def read_producer_config(
     acks = _ACKS[values.text("acks")]
     if idempotent and acks != ACKS_ALL and given.get("enable.idempotence"):
         raise ConfigError("enable_idempotence needs acks='all'")
+    if values.number("linger.ms") >= values.number("delivery.timeout.ms"):
+        raise ConfigError(
+            "linger_ms must be less than delivery_timeout_ms, or records would fail without a try"
+        )
     codec = Codec[values.text("compression.type").upper()]
     if codec is not Codec.NONE:
         compress(

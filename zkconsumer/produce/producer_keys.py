@@ -77,8 +77,9 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         default=0,
         low=0,
         since="0.8.2",
-        doc="How long a record waits for others to fill its batch. Also with 0, records that "
-        "come while others are in flight go together.",
+        doc="How long a record waits for others to fill its batch, while there is room for them; "
+        "less than `delivery_timeout_ms`. Also with 0, records that come while others are in "
+        "flight go together.",
     ),
     ConfigKey(
         key="compression.type",

@@ -73,6 +73,7 @@ class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
             KafkaTimeoutError: the time is over; the record may be written later.
             ZkConsumerError: the record was not written; as brokers and connections have it.
             IllegalState: a callback of the same producer waits, which would wait for itself.
+            ConsumerForked: this is a forked child, and the outcome was not known before.
 
         Thread: any but the producer's own.
         """

@@ -1,8 +1,8 @@
 """The records that a producer was given and that are not acknowledged yet. Pure.
 
 Each partition has a queue. It is due when it holds a batch, when its first record has lingered
-long enough, or when somebody waits for it (``hurry``). What is taken is in hand until it is
-settled, of each partition in its order; what was not written goes back to the front.
+long enough, or when somebody waits for it, or for room (``hurry``). What is taken is in hand until
+it is settled, of each partition in its order; what was not written goes back to the front.
 
 Source: Kafka 3.9 ``RecordAccumulator``.
 """
@@ -108,10 +108,10 @@ class SendQueue:
         self.used_bytes += size
         return len(found.waiting) == 1 or found.waiting_bytes >= self._limits.batch_size
 
-    def hurry(self) -> list[QueuedRecord]:
-        """Make all records due, and return them; later ones linger as usual."""
-        self._hurried = self._next_number
-        return self.everything()
+    def hurry(self) -> bool:
+        """Make all records due, later ones linger as usual; return whether that changed any."""
+        before, self._hurried = self._hurried, self._next_number
+        return before != self._hurried
 
     def everything(self) -> list[QueuedRecord]:
         """Return all records that are not settled."""

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer import KafkaProducer
-from zkconsumer.errors import IllegalArgumentError
+from zkconsumer.errors import ConfigError, ConsumerForked, IllegalArgumentError
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
@@ -31,7 +31,7 @@ def net(monkeypatch: pytest.MonkeyPatch) -> FakeNet:
 def made(net: FakeNet, **settings: object) -> KafkaProducer:
     """A producer to the broker in memory."""
     broker = net.brokers.addresses[0]
-    return KafkaProducer(bootstrap_servers=f"{broker.host}:{broker.port}", **settings)
+    return KafkaProducer({"bootstrap.servers": f"{broker.host}:{broker.port}"}, **settings)
 
 
 @pytest.fixture
@@ -53,3 +53,36 @@ def test_a_partition_is_a_number_of_the_topic(producer: KafkaProducer, partition
     """Others are refused at once, and so is what a partitioner makes of it."""
     with pytest.raises(IllegalArgumentError, match="no partition"):
         producer.send("t", b"1", partition=partition)  # type: ignore[arg-type]
+
+
+def test_a_forked_child_does_not_wait_for_its_parents_futures(producer: KafkaProducer) -> None:
+    """No thread of the child would ever resolve them; known outcomes can be had."""
+    known = producer.send("t", b"1")
+    producer.flush(10)
+    open_one = producer.send("t", b"2")
+    producer._guard.forked = True
+    try:
+        assert known.get().offset == 0
+        with pytest.raises(ConsumerForked):
+            open_one.get(0.1)
+    finally:
+        producer._guard.forked = False
+
+
+def test_a_full_buffer_lingers_no_longer(net: FakeNet) -> None:
+    """Else senders would wait for room until ``linger_ms`` or ``max_block_ms`` is over."""
+    with made(
+        net,
+        buffer_memory=200,
+        linger_ms=LONG_MS,
+        delivery_timeout_ms=2 * LONG_MS,
+        max_block_ms=10_000,
+    ) as producer:
+        futures = [producer.send("t", b"x" * 100, partition=place % 2) for place in range(5)]
+        assert all(future.is_done for future in futures[:-1])
+
+
+def test_a_record_may_not_linger_until_it_is_too_old(net: FakeNet) -> None:
+    """It would fail without a try."""
+    with pytest.raises(ConfigError, match="linger_ms"):
+        made(net, linger_ms=120_000)
