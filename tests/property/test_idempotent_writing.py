@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -329,6 +330,46 @@ def test_a_plain_producer_keeps_the_order(
     check_told(cluster, wanted, found)
     for tp in TPS:
         assert list(dict.fromkeys(cluster.logs[tp])) == wanted[tp]
+
+
+class Forgetful(Cluster):
+    """It knows none of the ids that it gave a moment ago."""
+
+    def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
+        """See ``Cluster``."""
+        del tp, data, fault
+        return ErrorCode.UNKNOWN_PRODUCER_ID, -1
+
+
+class Impatient(Trickle):
+    """A source whose records are too old after some tries."""
+
+    tries: int = 3
+
+    def may_retry(self, _tp: TopicPartition) -> bool:
+        """See ``RecordSource``."""
+        self.tries -= 1
+        return self.tries >= 0
+
+
+def test_new_ids_are_tried_as_long_as_records_may_be() -> None:
+    """Not without end where no id is ever known; and with a pause between two of them."""
+    waits: list[int] = []
+    writing = Writing(
+        {},
+        BatchSettings(producer=ProducerSettings(retries=1 << 30, backoff_ms=7)),
+        cast("Any", cluster := Forgetful([])),
+        ProducerIdentity(is_wanted=True),
+        wait=waits.append,
+        clock=SystemClock(),
+        is_stopped=lambda: cluster.ids > 20,
+        source=Impatient({TPS[0]: [b"a"]}, 1),
+    )
+    with pytest.raises(WriteFailed) as failed:
+        writing.run()
+    assert failed.value.unwritten == {TPS[0]: 1}
+    assert cluster.ids == 4
+    assert waits == [7, 7]
 
 
 def test_several_sets_of_a_partition_are_under_way() -> None:

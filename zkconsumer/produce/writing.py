@@ -322,13 +322,15 @@ class Writing:
         if has_identity and is_refused(outcome):
             log.info("%s; writing to it without an idempotent producer's id", outcome)
             self._identity_change = self._identity.give_up
-        elif has_identity and is_lost(outcome) and self._tries[tp] < self._producer.retries:
+        elif has_identity and is_lost(outcome) and self._has_tries(tp):
             log.info("%s; going on with a new id", outcome)
+            if self._tries[tp]:
+                self._rest(tp)
             self._tries[tp] += 1
             self._identity_change = self._identity.lose
         elif is_of_records(outcome) and self._pending.halve(tp):
             return
-        elif self._may_try_again(tp, outcome):
+        elif may_pass(outcome) and self._has_tries(tp):
             self._tries[tp] += 1
             if self._tries[tp] == _TRIES_BEFORE_WARNING:
                 log.warning("%s: %s; trying on", tp, outcome)
@@ -341,8 +343,8 @@ class Writing:
         self._resting.add(tp)
         self._rest_until_ms = self._clock.now_ms() + self._producer.backoff_ms
 
-    def _may_try_again(self, tp: TopicPartition, error: ZkConsumerError) -> bool:
-        if self._is_stopped() or not may_pass(error):
+    def _has_tries(self, tp: TopicPartition) -> bool:
+        if self._is_stopped():
             return False
         if self._source is not None and not self._source.may_retry(tp):
             return False
