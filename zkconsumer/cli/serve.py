@@ -22,6 +22,7 @@ from zkconsumer.cli.notifying import notify_settings, notifying
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError
+from zkconsumer.notify.settings import NotifySettings
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -206,31 +207,40 @@ def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
 @refusing
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal."""
-    return _play(args) if args.play else _run(args)
+    _check_extra()
+    return _play(args) if args.play else _run(args, notify_settings())
+
+
+def _check_extra() -> None:
+    try:
+        import zkconsumer.web.serving  # noqa: F401, PLC0415 - an extra
+    except ImportError as missing:
+        raise ConfigError(MISSING) from missing
 
 
 def _play(args: argparse.Namespace) -> int:
-    """Serve the page of a sandbox, which ends with it."""
+    """Serve the page of a sandbox, which ends with it; nobody is told of what is only played."""
     from zkconsumer.cli.sandbox import playing  # noqa: PLC0415 - its own dependencies
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
+    if args.clusters:
+        raise ConfigError("--play shows a sandbox: leave out --clusters")
     print("starting a ZooKeeper and a Kafka (the first time, downloading them)", flush=True)
     with Sandbox() as cluster, playing(cluster):
-        # In place of the addresses of a configuration file.
+        # In place of what a configuration file says of another cluster.
         args.zookeeper, args.bootstrap_servers = cluster.zookeeper_connect, None
+        args.cluster_name = args.command_config = None
         args.no_history = args.history is None
-        return _run(args)
+        return _run(args, NotifySettings())
 
 
-def _run(args: argparse.Namespace) -> int:
-    try:
-        from zkconsumer.web.serving import (  # noqa: PLC0415 - an extra
-            connection_limits,
-            listening,
-            parse_address,
-        )
-    except ImportError as missing:
-        raise ConfigError(MISSING) from missing
+def _run(args: argparse.Namespace, told: NotifySettings) -> int:
+    from zkconsumer.web.serving import (  # noqa: PLC0415 - an extra
+        connection_limits,
+        listening,
+        parse_address,
+    )
+
     token = _token(args)
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
@@ -240,7 +250,6 @@ def _run(args: argparse.Namespace) -> int:
     for one in clusters.values():
         one.address = address_of(one, broker_settings(one))
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
-    told = notify_settings()
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
         recorders = {

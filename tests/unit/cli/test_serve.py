@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -212,3 +212,47 @@ def test_a_port_in_use_ends_with_1(
     monkeypatch.setattr(serving, "listening", listening)
     assert call("--no-history") == 1
     assert "can't listen at 127.0.0.1:8380" in capsys.readouterr().err
+
+
+class PlayedSandbox:
+    """A sandbox of which only the address is wanted."""
+
+    zookeeper_connect = "played:2181/kafka"
+
+    def __enter__(self) -> "PlayedSandbox":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was started."""
+
+
+def test_of_a_play_nobody_is_told(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nor does it get what the configuration file has for another cluster: its groups are stuck."""
+    told = tmp_path / "told"
+    file = tmp_path / "config.toml"
+    file.write_text(
+        'zookeeper = "zk:2181"\ncommand-config = "/nowhere/secrets.properties"\n'
+        f'[notify]\nafter-ms = 0\n[notify.to.script]\ncommand = ["touch", "{told}"]\n'
+    )
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
+    monkeypatch.setattr("zkconsumer.sandbox.Sandbox", PlayedSandbox)
+    monkeypatch.setattr("zkconsumer.cli.sandbox.playing", nullcontext)
+    notified: list[object] = []
+
+    @contextmanager
+    def notifying(*given: object) -> Iterator[None]:
+        notified.append(given)
+        yield None
+
+    monkeypatch.setattr(serve, "notifying", notifying)
+    assert serve_until(monkeypatch, ("--play",)) == (0, [])
+    assert notified == []
+    del world
+
+
+def test_a_play_is_of_one_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the file are not played."""
+    assert call("--play", "--clusters", "all") == 2
+    assert "leave out --clusters" in capsys.readouterr().err
