@@ -14,6 +14,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.formats.produced_lines import ProducedLine, json_line, text_line
 from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.config_security import SECURITY_NAMES
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.produce.kafka_producer import KafkaProducer, RecordMetadata
@@ -36,6 +37,7 @@ exit status: 0 every line is written; 1 one was not, and how many are is said; 2
 
 _MOST_LINE_BYTES: Final = 64 << 20
 _INTERRUPTED_S: Final = 10
+_INTERRUPTED: Final = 130
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -99,17 +101,20 @@ def run(args: argparse.Namespace) -> int:
     if not args.topic.strip():
         raise ConfigError("--topic is empty")
     written = _Written()
-    with ExitStack() as files:
-        sources = [_opened(name, files) for name in args.files or ["-"]]
-        producer = _producer(args)
-        try:
-            producer.partitions_for(args.topic)
-            status = _write(args, producer, sources, written)
-            producer.close()
-        except BaseException:
-            producer.close(_INTERRUPTED_S)
-            print(f"zkconsumer: {written} before that", file=sys.stderr)
-            raise
+    try:
+        with ExitStack() as files, stop_signals():
+            sources = [_opened(name, files) for name in args.files or ["-"]]
+            producer = _producer(args)
+            try:
+                producer.partitions_for(args.topic)
+                status = _write(args, producer, sources, written)
+                producer.close()
+            except BaseException:
+                producer.close(_INTERRUPTED_S)
+                print(f"zkconsumer: {written} before that", file=sys.stderr)
+                raise
+    except StopRequested:
+        return _INTERRUPTED
     print(f"zkconsumer: {written}", file=sys.stderr)
     if written.error is not None:
         raise written.error
@@ -211,4 +216,6 @@ def _producer(args: argparse.Namespace) -> KafkaProducer:
         bootstrap_timeout_ms=args.timeout_ms,
         request_timeout_ms=args.timeout_ms,
         max_block_ms=args.timeout_ms,
+        # How large a message may be is for the broker to say.
+        max_request_size=_MOST_LINE_BYTES + (1 << 20),
     )

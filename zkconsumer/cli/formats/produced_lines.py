@@ -93,7 +93,7 @@ def _bytes(fields: dict[str, Any], name: str) -> bytes | None:
         case str(), None:
             return value.encode("utf-8", "surrogatepass")
         case _, None:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+            return _encoded(name, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
         case _:
             raise ConfigError(f"{name}_encoding can be base64 alone")
 
@@ -111,7 +111,17 @@ def _headers(given: object) -> tuple[tuple[str, bytes | None], ...]:
     for name, value in pairs:
         if not isinstance(name, str) or not isinstance(value, str | None):
             raise ConfigError("headers have texts as names, and texts or null as values")
-    return tuple((name, None if value is None else value.encode()) for name, value in pairs)
+    return tuple(
+        (name, None if value is None else _encoded(f"header {name!a}", value))
+        for name, value in pairs
+    )
+
+
+def _encoded(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{name} is no text: {error.reason}") from None
 
 
 def _number(fields: dict[str, Any], name: str) -> int | None:

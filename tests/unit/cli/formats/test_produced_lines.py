@@ -49,6 +49,8 @@ def test_a_line_of_json_is_a_record() -> None:
         (b'{"value": "a", "value_encoding": "hex"}', "value_encoding can be base64 alone"),
         (b'{"headers": 1}', "headers is neither"),
         (b'{"headers": {"a": 1}}', "headers have texts"),
+        (rb'{"headers": {"a": "\ud800"}}', "header 'a' is no text"),
+        (rb'{"value": ["\ud800"]}', "value is no text"),
         (b'{"partition": -1}', "partition is no number"),
         (b'{"timestamp": true}', "timestamp is no number"),
     ],
