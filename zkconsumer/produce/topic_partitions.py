@@ -6,7 +6,7 @@ Looked up by the thread that sends, when a topic is new to it or was not looked 
 import random
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 
 from zkconsumer.clock import Clock
@@ -40,7 +40,7 @@ class _Topic:
 
 
 class TopicPartitions:
-    """The partitions of topics. Thread: any, except ``choose``: one at a time.
+    """The partitions of topics. Thread: any; a partitioner may be called by several at a time.
 
     Args:
         client: of the cluster.
@@ -85,6 +85,8 @@ class TopicPartitions:
         except TransportError:
             if known is None:
                 raise
+            # Later calls don't wait, too: if brokers are away, the writer notices.
+            self._topics[topic] = replace(known, seen_ms=self._clock.now_ms())
             return known.partitions
 
     def choose(

@@ -1,0 +1,49 @@
+"""How long a description of a topic is believed."""
+
+from typing import Any, cast
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.errors import ConnectFailed
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.produce.topic_partitions import TopicPartitions
+
+BROKER = Broker(0, "a", 1)
+
+
+class Client:
+    """It describes a topic of so many partitions, or fails."""
+
+    def __init__(self) -> None:
+        self.partitions = 1
+        self.calls = 0
+
+    def view(self, topics: list[str], **_: object) -> ClusterView:
+        """See ``ClusterClient``."""
+        self.calls += 1
+        if not self.partitions:
+            raise ConnectFailed("no broker there")
+        numbers = tuple(range(self.partitions))
+        return ClusterView(
+            brokers={0: BROKER},
+            leaders={TopicPartition(topics[0], number): BROKER for number in numbers},
+            leaderless={},
+            errors={},
+            partitions={topics[0]: numbers},
+        )
+
+
+def test_one_call_waits_for_brokers_that_are_away() -> None:
+    """What is known of the topic holds on; else each call would wait for ``max_block_ms``."""
+    client, clock = Client(), ManualClock()
+    topics = TopicPartitions(cast("Any", client), clock, StopFlag(), max_age_ms=100, creating=True)
+    assert topics.look_up("t", timeout_ms=10) == (0,)
+    client.partitions = 0
+    clock.advance(100)
+    assert [topics.look_up("t", timeout_ms=10) for _ in range(3)] == [(0,)] * 3
+    assert client.calls == 2
+    client.partitions = 2
+    clock.advance(100)
+    assert topics.look_up("t", timeout_ms=10) == (0, 1)
+    assert topics.choose("t", 1, None, None) == 1
