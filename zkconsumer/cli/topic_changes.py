@@ -44,7 +44,10 @@ from zkconsumer.zk.paths import is_topic_name
 CHANGES: Final = ("create", "alter", "delete")
 
 _PAUSE_MS: Final = 100
-_LAST_OFFSETS: Final = "__consumer_offsets"
+_INTERNAL: Final = {
+    "__consumer_offsets": "the offsets of all groups",
+    "__transaction_state": "the state of all transactions",
+}
 
 
 class _Outcome(Protocol):
@@ -176,8 +179,8 @@ class _Changer:
 
     def delete(self) -> _Planned:
         """Plan a deletion."""
-        if self._topic == _LAST_OFFSETS:
-            raise ConfigError(f"{_LAST_OFFSETS} holds the offsets of all groups: it is not deleted")
+        if self._topic in _INTERNAL:
+            raise ConfigError(f"{self._topic} holds {_INTERNAL[self._topic]}: it is not deleted")
         if self._args.configs or self._args.deleted_configs or self._args.partitions:
             raise ConfigError("delete takes --topic alone")
         count = len(self._partitions())
