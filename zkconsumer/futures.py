@@ -4,7 +4,6 @@ Source: kafka-python ``Future``, without the part for those that resolve futures
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
@@ -22,13 +21,13 @@ class CallbackFuture(Generic[T]):
         exception: the error; None before the end, and after success.
     """
 
-    __slots__ = ("_callbacks", "_errbacks", "_is_done", "exception", "value")
+    __slots__ = ("_calls", "_is_done", "exception", "value")
 
     def __init__(self) -> None:
         self._is_done = False
-        # Most futures have no callbacks, and a producer makes one for each record.
-        self._callbacks: deque[Callable[[Any], object]] | None = None
-        self._errbacks: deque[Callable[[Any], object]] | None = None
+        # Not made on use: two threads that add their first one at once would each make one. Small,
+        # as most futures have no callbacks, and a producer makes one for each record.
+        self._calls: list[tuple[bool, Callable[[Any], object]]] = []
         self.value: T | None = None
         self.exception: Exception | None = None
 
@@ -53,9 +52,7 @@ class CallbackFuture(Generic[T]):
             *values: its first arguments.
             **named: its keyword arguments.
         """
-        if self._callbacks is None:
-            self._callbacks = deque()
-        self._callbacks.append(partial(call, *values, **named))
+        self._calls.append((True, partial(call, *values, **named)))
         return self._run_if_done()
 
     def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
@@ -66,9 +63,7 @@ class CallbackFuture(Generic[T]):
             *values: its first arguments.
             **named: its keyword arguments.
         """
-        if self._errbacks is None:
-            self._errbacks = deque()
-        self._errbacks.append(partial(call, *values, **named))
+        self._calls.append((False, partial(call, *values, **named)))
         return self._run_if_done()
 
     def add_both(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
@@ -93,13 +88,14 @@ class CallbackFuture(Generic[T]):
         self._run_if_done()
 
     def _run_if_done(self) -> Self:
-        calls = self._callbacks if self.exception is None else self._errbacks
-        while self._is_done and calls:
+        while self._is_done and self._calls:
             try:
                 # Another thread may add one, and take it, at the same time.
-                call = calls.popleft()
+                of_success, call = self._calls.pop(0)
             except IndexError:
                 break
+            if of_success is not (self.exception is None):
+                continue
             try:
                 call(self.value if self.exception is None else self.exception)
             except Exception:  # the caller's code
