@@ -29,14 +29,21 @@ class DecodedBytes:
     Attributes:
         kind: what they were taken for.
         text: for people; of hex only the beginning.
-        value: of JSON and Avro, for filters.
         note: why they are not what they seem to be; "" if there is nothing to say.
     """
 
     kind: Kind
     text: str
-    value: object = None
     note: str = ""
+
+    @property
+    def value(self) -> object:
+        """The value of JSON and Avro, made anew: its objects take 27 times the bytes of its text.
+
+        Raises:
+            RecursionError: it is nested too deep.
+        """
+        return json.loads(self.text) if self.kind in {"json", "avro"} else None
 
 
 _NULL: Final = DecodedBytes(kind="null", text="null")
@@ -79,7 +86,7 @@ class BytesDecoder:
             text = json.dumps(value, default=str, ensure_ascii=False)
         except Exception as error:  # noqa: BLE001 - others' bytes by others' schema
             return _hex(data, note=f"schema {found.schema}: {type(error).__name__}")
-        return DecodedBytes(kind="avro", text=text, value=json.loads(text))
+        return DecodedBytes(kind="avro", text=text)
 
     def _decoder(self, key: SchemaKey) -> "PayloadDecoder | str":
         if key not in self._decoders:
@@ -112,9 +119,11 @@ def _plain(data: bytes) -> DecodedBytes:
         return _hex(data)
     if len(text) <= _JSON_MAX and text.lstrip()[:1] in {"{", "["}:
         try:
-            return DecodedBytes(kind="json", text=text, value=json.loads(text))
+            json.loads(text)
         except (ValueError, RecursionError):
             pass
+        else:
+            return DecodedBytes(kind="json", text=text)
     return DecodedBytes(kind="text", text=text)
 
 

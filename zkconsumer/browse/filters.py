@@ -104,7 +104,7 @@ def _path_filter(text: str) -> MessageFilter:
         steps.append(int(number) if number else quoted if name is None else name)
         at = found.end()
     if text[at:].strip() == "" and steps:
-        return lambda message: _at(message.value.value, steps) is not _ABSENT
+        return lambda message: _found(message, steps, lambda _: True)
     term = _TERM.fullmatch(text, at)
     if term is None or not steps:
         raise ConfigError(
@@ -112,12 +112,16 @@ def _path_filter(text: str) -> MessageFilter:
             "== != < <= > >= ~, or the path alone"
         )
     test = _test(term[1], _literal(term[2]))
+    return lambda message: _found(message, steps, test)
 
-    def passes(message: Filterable) -> bool:
+
+def _found(message: Filterable, steps: Iterable[str | int], test: Callable[[object], bool]) -> bool:
+    """Return whether something is at the path, and passes."""
+    try:
         found = _at(message.value.value, steps)
         return found is not _ABSENT and test(found)
-
-    return passes
+    except RecursionError:
+        return False  # nested too deep to be looked into
 
 
 def _literal(text: str) -> object:

@@ -76,10 +76,11 @@ def _fields(name: str, decoded: DecodedBytes, raw: bytes | None) -> Mapping[str,
             return {name: None}
         case "json" | "avro":
             try:
-                json.dumps(decoded.value, allow_nan=False)
+                value = decoded.value
+                json.dumps(value, allow_nan=False)
             except (ValueError, RecursionError):  # no JSON to others, though Python reads it
                 return {name: decoded.text, f"{name}_format": "text"}
-            return {name: decoded.value, f"{name}_format": decoded.kind}
+            return {name: value, f"{name}_format": decoded.kind}
         case "text":
             return {name: decoded.text, f"{name}_format": "text"}
         case _:

@@ -1,6 +1,7 @@
 """Bytes of strangers become text that harms nobody."""
 
 import json
+import tracemalloc
 from uuid import UUID
 
 from hypothesis import given
@@ -90,3 +91,16 @@ def test_a_line_is_json_whatever_it_holds(
     fields = json.loads(line)
     assert fields["timestamp"] is None
     assert (fields["value"] is None) == (value is None or fields.get("value_format") == "json")
+
+
+def test_what_is_kept_takes_no_more_than_its_text() -> None:
+    """The objects of a hostile JSON take 27 times as much."""
+    data = b"[" + b"{}," * 100_000 + b"{}]"
+    tracemalloc.start()
+    try:
+        kept = BytesDecoder().decode(data)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept.kind == "json"
+    assert taken < 2 * len(data)

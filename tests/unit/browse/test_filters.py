@@ -118,3 +118,14 @@ def test_a_path_finds_what_is_there(fields: dict[str, object]) -> None:
         if len(literal) < 900:
             assert parse_filter(f".{name} == {literal}")(there)
             assert parse_filter(f".{name}")(there)
+
+
+def test_what_is_nested_too_deep_does_not_pass() -> None:
+    """It was parsed by whoever stood less deep."""
+    passes = parse_filter(".a ~ x")
+
+    def deeper(frames: int, nested: SeenMessage) -> bool:
+        return deeper(frames - 1, nested) if frames else passes(nested)
+
+    for depth in range(850, 1_000):
+        assert not deeper(40, message(b'{"a":' * depth + b"1" + b"}" * depth))
