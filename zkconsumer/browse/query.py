@@ -1,14 +1,15 @@
 """What somebody wants to see of a topic. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from zkconsumer.browse.filters import MessageFilter
 from zkconsumer.model import OffsetRange, TopicPartition
 
 SCANNED: Final = 10_000
-"""How many of the last offsets of a partition are filtered, at least."""
+"""How many of the last offsets of a partition are looked through, at least."""
+_GROWTH: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +73,23 @@ def ranges_of(
                 found = since.get(tp, -1)
                 begin = end if found < 0 else found
             case _:
-                wanted = query.limit if query.passes is None else max(query.limit, SCANNED)
-                begin = end - wanted
+                begin = end - max(query.limit, SCANNED)
         if max(begin, first) < end:
             ranges.append(
                 OffsetRange(topic_partition=tp, from_offset=max(begin, first), until_offset=end)
             )
     return ranges
+
+
+def backwards(range_: OffsetRange, size: int) -> Iterator[OffsetRange]:
+    """Cut a range into pieces, the last of them first.
+
+    Args:
+        range_: the range.
+        size: of the first piece, in offsets; each further one is four times as large.
+    """
+    until = range_.until_offset
+    while until > range_.from_offset:
+        begin = max(range_.from_offset, until - size)
+        yield replace(range_, from_offset=begin, until_offset=until)
+        until, size = begin, _GROWTH * size

@@ -1,13 +1,14 @@
 """Reads messages for a look: fixed ranges of the logs, bounded in bytes and time."""
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from zkconsumer.browse.decoding import BytesDecoder
 from zkconsumer.browse.message import BrowseResult, SeenMessage
-from zkconsumer.browse.query import BrowseLimits, MessageQuery, ranges_of
+from zkconsumer.browse.query import BrowseLimits, MessageQuery, backwards, ranges_of
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.cluster.time_lookup import TimeLookup
@@ -22,6 +23,11 @@ _PART_BYTES: Final = 1 << 18
 _LEAST_BYTES: Final = 1 << 16
 _GROWTH_BYTES: Final = 32 << 20
 _UNPACKED_BYTES: Final = 64 << 20
+_RECORD_BYTES: Final = 32
+"""Of a record besides its contents: a hostile one has none."""
+_HEADER_BYTES: Final = 16
+_NO_TIME: Final = "the time is used up"
+_NO_BYTES: Final = "as many bytes as one look may are used up"
 
 
 class MessageBrowser:
@@ -57,32 +63,26 @@ class MessageBrowser:
             ZkConsumerError: no broker responds.
         """
         end_ms = self._clock.now_ms() + self._limits.max_ms
-        logs, notes = self._logs(query, self._partitions(query))
+        logs, notes = self._logs(query, self._partitions(query, end_ms), end_ms)
         since = {}
         if query.start == "time" and logs:
-            lookup = TimeLookup(self._client, timeout_ms=self._limits.max_ms)
+            lookup = TimeLookup(self._client, timeout_ms=self._left_ms(end_ms))
             since = dict(lookup.since(dict.fromkeys(logs, query.at)).offsets)
         ranges = ranges_of(query, logs, since)
         scan = _Scan(self._decoder, query, self._clock, end_ms)
         budget = max(_LEAST_BYTES, self._limits.max_bytes // max(1, len(ranges)))
         for range_ in ranges:
-            left_ms = end_ms - self._clock.now_ms()
-            if left_ms <= 0:
+            if self._clock.now_ms() >= end_ms:
                 notes.append(f"{range_.topic_partition}: not read: the time is used up")
                 continue
-            try:
-                scan.read(self._reader(left_ms), range_, budget)
-            except ZkConsumerError as error:
-                notes.append(str(error))
-        messages = sorted(scan.found, key=lambda one: (one.timestamp, one.partition, one.offset))
-        last = query.start == "last"
-        return BrowseResult(
-            messages=messages[-query.limit :] if last else messages[: query.limit],
-            scanned=scan.scanned,
-            notes=(*notes, *scan.notes),
-        )
+            scan.read(partial(self._reader, end_ms), range_, budget)
+        return BrowseResult(messages=scan.found, scanned=scan.scanned, notes=(*notes, *scan.notes))
 
-    def _reader(self, left_ms: int) -> RangeReader:
+    def _left_ms(self, end_ms: int) -> int:
+        return max(1, end_ms - self._clock.now_ms())
+
+    def _reader(self, end_ms: int) -> RangeReader:
+        left_ms = self._left_ms(end_ms)
         return RangeReader(
             self._client,
             settings=RangeSettings(
@@ -100,8 +100,8 @@ class MessageBrowser:
             clock=self._clock,
         )
 
-    def _partitions(self, query: MessageQuery) -> list[TopicPartition]:
-        view = self._client.view([query.topic], timeout_ms=self._limits.max_ms)
+    def _partitions(self, query: MessageQuery, end_ms: int) -> list[TopicPartition]:
+        view = self._client.view([query.topic], timeout_ms=self._left_ms(end_ms))
         numbers = view.partitions.get(query.topic) or ()
         if not numbers:
             raise ConfigError(f"there is no topic {query.topic}")
@@ -112,13 +112,13 @@ class MessageBrowser:
         return [TopicPartition(query.topic, query.partition)]
 
     def _logs(
-        self, query: MessageQuery, partitions: Sequence[TopicPartition]
+        self, query: MessageQuery, partitions: Sequence[TopicPartition], end_ms: int
     ) -> tuple[dict[TopicPartition, tuple[int, int]], list[str]]:
         """Return start and end of the logs, and what is said of those that are not known."""
-        view = self._client.view([query.topic], timeout_ms=self._limits.max_ms)
+        view = self._client.view([query.topic], timeout_ms=self._left_ms(end_ms))
         led = [tp for tp in partitions if tp in view.leaders]
         starts, ends = (
-            self._client.list_offsets(dict.fromkeys(led, time), timeout_ms=self._limits.max_ms)
+            self._client.list_offsets(dict.fromkeys(led, time), timeout_ms=self._left_ms(end_ms))
             for time in (EARLIEST, LATEST)
         )
         logs = {
@@ -128,6 +128,25 @@ class MessageBrowser:
             and isinstance(end := ends.get(tp), TimedOffset)
         }
         return logs, [f"{tp} has no leader that answers" for tp in partitions if tp not in logs]
+
+
+@dataclass(slots=True)
+class _Piece:
+    """What was read of a range.
+
+    Attributes:
+        next_offset: where it would go on.
+        found: the messages that are wanted.
+        scanned: how many were looked at.
+        size: about how many bytes they took.
+        cut: why it was not read to its end; "" if it was, or enough was found.
+    """
+
+    next_offset: int
+    found: list[SeenMessage] = field(default_factory=list)
+    scanned: int = 0
+    size: int = 0
+    cut: str = ""
 
 
 class _Scan:
@@ -140,46 +159,86 @@ class _Scan:
         self._query = query
         self._clock = clock
         self._end_ms = end_ms
+        self._is_last = query.start == "last"
         self.found: list[SeenMessage] = []
         self.scanned = 0
         self.notes: list[str] = []
 
-    def read(self, reader: RangeReader, range_: OffsetRange, budget: int) -> None:
+    def read(self, reader: Callable[[], RangeReader], range_: OffsetRange, budget: int) -> None:
         """Scan a range until enough is found, or a bound is met."""
-        last = self._query.start == "last"
-        kept: deque[SeenMessage] = deque(maxlen=self._query.limit if last else None)
-        with closing(reader.read(range_)) as parts:
-            for part in parts:
-                if isinstance(part, LostRange):
-                    continue
-                budget -= self._scan(range_.topic_partition, part, kept)
-                if not last and len(kept) >= self._query.limit:
-                    break
-                if part.next_offset < range_.until_offset and self._is_over(range_, part, budget):
-                    break
-        self.found += kept
+        if self._is_last:
+            found = self._last(reader, range_, self._query.limit, budget // 2)
+            if found is None:  # they are large: then as many as there may be, from the very last
+                found = self._last(reader, range_, 1, budget // 2) or []
+        else:
+            piece = self._piece(reader(), range_, budget)
+            found = piece.found
+            self.scanned += piece.scanned
+            if piece.cut:
+                where = f"up to offset {piece.next_offset} of {range_.until_offset}"
+                self.notes.append(f"{range_.topic_partition}: read {where}: {piece.cut}")
+        found = sorted(
+            self.found + found, key=lambda one: (one.timestamp, one.partition, one.offset)
+        )
+        limit = self._query.limit
+        self.found = found[-limit:] if self._is_last else found[:limit]
 
-    def _is_over(self, range_: OffsetRange, part: RangePart, budget: int) -> bool:
-        late = self._clock.now_ms() >= self._end_ms
-        if budget <= 0 or late:
-            self.notes.append(
-                f"{range_.topic_partition}: read up to offset {part.next_offset} of "
-                f"{range_.until_offset}: {'the time' if late else 'as many bytes as one look may'} "
-                "is used up"
-            )
-        return budget <= 0 or late
+    def _last(
+        self, reader: Callable[[], RangeReader], range_: OffsetRange, size: int, budget: int
+    ) -> list[SeenMessage] | None:
+        """Return the last that are wanted; None if a first piece of more than one is too large."""
+        found: list[SeenMessage] = []
+        for asked in backwards(range_, size):
+            piece = self._piece(reader(), asked, budget)
+            if piece.cut and size > 1 and asked.until_offset == range_.until_offset:
+                return None
+            self.scanned += piece.scanned
+            if piece.cut:
+                where = f"from offset {asked.until_offset} on"
+                self.notes.append(f"{range_.topic_partition}: read {where}: {piece.cut}")
+                break
+            found = piece.found + found
+            budget -= piece.size
+            if len(found) >= self._query.limit:
+                break
+        return found
 
-    def _scan(self, tp: TopicPartition, part: RangePart, kept: deque[SeenMessage]) -> int:
-        headers, size = part.headers(), 0
+    def _piece(self, reader: RangeReader, range_: OffsetRange, budget: int) -> _Piece:
+        piece = _Piece(range_.from_offset)
+        try:
+            with closing(reader.read(range_)) as parts:
+                for part in parts:
+                    if isinstance(part, LostRange):
+                        self.notes.append(f"{part.range_}: {part.reason}")
+                        continue
+                    self._scan(range_.topic_partition, part, piece)
+                    if not self._is_last and len(piece.found) >= self._query.limit:
+                        break
+                    if piece.next_offset < range_.until_offset:
+                        piece.cut = piece.cut or (_NO_BYTES if piece.size >= budget else "")
+                        if piece.cut:
+                            break
+        except ZkConsumerError as error:
+            piece.cut = str(error)
+        return piece
+
+    def _scan(self, tp: TopicPartition, part: RangePart, piece: _Piece) -> None:
+        headers = part.headers()
         for record in part.records():
+            if self._clock.now_ms() >= self._end_ms:
+                piece.cut = _NO_TIME
+                return
             named = headers.get(record.offset, ())
             message = self._message(tp, record, named)
-            size += len(record.key or b"") + len(record.value or b"")
-            size += sum(len(name) + len(value or b"") for name, value in named)
-            self.scanned += 1
+            piece.size += _RECORD_BYTES + len(record.key or b"") + len(record.value or b"")
+            piece.size += sum(
+                _HEADER_BYTES + len(name) + len(value or b"") for name, value in named
+            )
+            piece.scanned += 1
+            piece.next_offset = record.offset + 1
             if self._query.passes is None or self._query.passes(message):
-                kept.append(message)
-        return size
+                piece.found.append(message)
+        piece.next_offset = part.next_offset
 
     def _message(self, tp: TopicPartition, record: Record, headers: Headers) -> SeenMessage:
         decode = self._decoder.decode

@@ -1,0 +1,83 @@
+"""Looks at messages of a log in memory: the right ones, within bounds."""
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.ranges import TP, RangeBench, bench
+from zkconsumer.browse.decoding import BytesDecoder, DecodedBytes
+from zkconsumer.browse.filters import parse_filter
+from zkconsumer.browse.message import BrowseResult
+from zkconsumer.browse.query import BrowseLimits, MessageQuery
+from zkconsumer.browse.reading import MessageBrowser
+from zkconsumer.model import Record
+
+
+def log_of(count: int, each_bytes: int) -> RangeBench:
+    """A partition whose values begin with their offset."""
+    world = bench()
+    for offset in range(count):
+        world.net.cluster.append(TP, [Record(-1, None, b"%05d" % offset + b"x" * each_bytes)])
+    return world
+
+
+def look(world: RangeBench, query: MessageQuery, max_bytes: int = 1 << 20) -> BrowseResult:
+    """Read with a bound."""
+    limits = BrowseLimits(max_bytes=max_bytes)
+    return MessageBrowser(world.client(), BytesDecoder(), limits=limits).read(query)
+
+
+def offsets_of(result: BrowseResult) -> list[int]:
+    """Of what was found."""
+    return [message.offset for message in result.messages]
+
+
+def test_the_last_ones_are_the_last_ones() -> None:
+    """Of few or many."""
+    world = log_of(120, 10)
+    found = look(world, MessageQuery(topic="t", limit=50))
+    assert (offsets_of(found), found.scanned, found.notes) == (list(range(70, 120)), 50, ())
+    assert offsets_of(look(world, MessageQuery(topic="t", limit=500))) == list(range(120))
+
+
+def test_of_large_ones_the_last_ones_are_shown() -> None:
+    """What does not fit into the bound is older, not newer; and it is said."""
+    world = log_of(100, 10_000)
+    found = look(world, MessageQuery(topic="t", limit=50), max_bytes=500_000)
+    shown = offsets_of(found)
+    assert shown == list(range(shown[0], 100))
+    assert len(shown) >= 5
+    assert found.scanned <= 50
+    [note] = found.notes
+    assert note == f"t-0: read from offset {shown[0]} on: as many bytes as one look may are used up"
+
+
+def test_one_that_is_larger_than_the_bound_is_shown() -> None:
+    """Or the page would never show any."""
+    found = look(log_of(3, 300_000), MessageQuery(topic="t", limit=50), max_bytes=1)
+    assert offsets_of(found) == [2]
+
+
+@pytest.mark.parametrize(("wanted", "scanned"), [("00118", 120), ("x", 50)])
+def test_a_filter_looks_back_no_further_than_it_must(wanted: str, scanned: int) -> None:
+    """Until enough has passed."""
+    query = MessageQuery(topic="t", limit=50, passes=parse_filter(wanted))
+    assert look(log_of(120, 10), query).scanned == scanned
+
+
+def test_time_ends_a_look_amid_a_part() -> None:
+    """A registry may take long for each message."""
+    clock = ManualClock()
+
+    class Slow(BytesDecoder):
+        def decode(self, data: bytes | None, schema_header: bytes | None = None) -> DecodedBytes:
+            clock.advance(1_000)
+            return super().decode(data, schema_header)
+
+    world = log_of(0, 0)
+    world.net.cluster.append(TP, [Record(-1, None, b"%d" % number) for number in range(100)])
+    browser = MessageBrowser(
+        world.client(), Slow(), limits=BrowseLimits(max_ms=10_000), clock=clock
+    )
+    found = browser.read(MessageQuery(topic="t", start="offset", at=0, limit=50))
+    assert offsets_of(found) == list(range(5))
+    assert found.notes[0] == "t-0: read up to offset 5 of 100: the time is used up"
