@@ -23,6 +23,9 @@ from zkconsumer.web.state import ClusterState
 audit: Final = logging.getLogger("zkconsumer.web.audit")
 """Who looked at what; never contents, filters included."""
 
+NOTES: Final = "Zkconsumer-Notes"
+"""The header of a download that says what was not read."""
+_NOTES_CHARS: Final = 1_000
 _AT_ONCE: Final = 2
 _BUSY: Final = "Others look at messages now: try again."
 
@@ -64,11 +67,12 @@ class MessageEndpoints:
             result = self._look(request, topic, query)
         except ConfigError as error:
             raise HTTPException(400, str(error)) from error
-        return Response(
-            b"".join(map(ndjson_line, result.messages)),
-            media_type="application/x-ndjson",
-            headers={"Content-Disposition": 'attachment; filename="messages.ndjson"'},
-        )
+        headers = {"Content-Disposition": 'attachment; filename="messages.ndjson"'}
+        if result.notes:
+            notes = printable("; ".join(result.notes))[:_NOTES_CHARS]
+            headers[NOTES] = notes.encode("ascii", "replace").decode("ascii")
+        lines = b"".join(map(ndjson_line, result.messages))
+        return Response(lines, media_type="application/x-ndjson", headers=headers)
 
     def _look(self, request: Request, topic: TopicStatus, query: MessageQuery) -> BrowseResult:
         known = [partition.topic_partition.partition for partition in topic.partitions]

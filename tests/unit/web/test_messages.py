@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -123,6 +124,7 @@ def test_what_is_asked_for() -> None:
     for query, said in (
         ("start=offset&at=x", "is no offset"),
         ("start=time&at=x", "is no time"),
+        ("start=time&at=1969-12-31T23:59:59.999", "before 1970"),
         ("filter=.a+%3F", "is no path"),
         ("partition=99", "has no partition 99"),
         ("partition=2", "no broker answers"),
@@ -154,6 +156,36 @@ def test_download() -> None:
     fields = json.loads(line)
     assert (fields["offset"], fields["value"]) == (7, HOSTILE.decode())
     assert served.queries[0].limit == 5_000
+    assert response.headers["zkconsumer-notes"] == "a note"
+
+
+def test_what_a_download_lacks_is_said() -> None:
+    """In a header that nothing in a note can break."""
+    served = Served()
+    served.result = BrowseResult(notes=("t-0: \r\nX: caf\u00e9", "n" * 9_000))
+    response = served.get(f"{PATH}.ndjson")
+    assert response.status == 200
+    assert len(response.headers["zkconsumer-notes"]) == 1_000
+    assert "x" not in response.headers
+    served.result = BrowseResult()
+    assert "zkconsumer-notes" not in served.get(f"{PATH}.ndjson").headers
+
+
+def test_the_page_leads_to_the_download_however_its_address_is_written() -> None:
+    """Browsers and people encode more than they must."""
+    page = Served().get("/topics/%6frders/messages?n=20")
+    assert f'href="{PATH}.ndjson?n=20"' in page.text
+
+
+def test_many_headers_with_long_names_are_cut() -> None:
+    """A record holds hundreds of thousands of them."""
+    decode = BytesDecoder().decode
+    served = Served()
+    many = replace(message(1, b"x"), headers=((f"name{'n' * 10_000}", decode(None)),) * 5_000)
+    served.result = BrowseResult(messages=(many,))
+    page = served.get(PATH)
+    assert len(page.text) < 50_000
+    assert "and 4,980 more headers" in page.text
 
 
 def test_a_live_page_follows_the_last_ones() -> None:

@@ -19,6 +19,9 @@ LIMITS: Final = (20, 50, 200)
 DOWNLOADED: Final = 5_000
 _SHOWN_CHARS: Final = 2_000
 _ALONE_CHARS: Final = 200_000
+_NAME_CHARS: Final = 200
+_SHOWN_HEADERS: Final = 20
+_ALONE_HEADERS: Final = 1_000
 _OFFSET_MAX: Final = 2**63 - 1
 
 
@@ -47,7 +50,8 @@ class ShownMessage:
         message: as it was read.
         key: its key.
         value: its value.
-        headers: its headers.
+        headers: its first headers.
+        more_headers: how many were left out.
         address: the URL of this message alone.
     """
 
@@ -55,6 +59,7 @@ class ShownMessage:
     key: ShownText
     value: ShownText
     headers: tuple[tuple[str, ShownText], ...]
+    more_headers: int
     address: str
 
 
@@ -103,9 +108,9 @@ def messages_page(
     query = page_request.query
     follows = query.get("follow") == "1" and query.get("start", "last") == "last"
     alone = query.get("n") == "1"
-    most = _ALONE_CHARS if alone else _SHOWN_CHARS
+    most = (_ALONE_CHARS, _ALONE_HEADERS) if alone else (_SHOWN_CHARS, _SHOWN_HEADERS)
     address = f"{page_request.root}{topic_address(topic.name)}/messages"
-    found = [_shown(message, address, most) for message in result.messages]
+    found = [_shown(message, address, *most) for message in result.messages]
     if query.get("start", "last") == "last":
         found.reverse()
     at = page_request.at(follow=None)
@@ -119,19 +124,23 @@ def messages_page(
             "problem": problem,
             "follows": follows,
             "limits": LIMITS,
-            "download": at.replace(f"{address}", f"{address}.ndjson", 1),
+            "download": f"{address}.ndjson{at.removeprefix(page_request.path)}",
             "partitions": [tp.topic_partition.partition for tp in topic.partitions],
         },
         live=follows,
     )
 
 
-def _shown(message: SeenMessage, address: str, most: int) -> ShownMessage:
+def _shown(message: SeenMessage, address: str, most: int, most_headers: int) -> ShownMessage:
     return ShownMessage(
         message=message,
         key=_text(message.key, most),
         value=_text(message.value, most),
-        headers=tuple((name, _text(value, most)) for name, value in message.headers),
+        headers=tuple(
+            (name[:_NAME_CHARS], _text(value, most))
+            for name, value in message.headers[:most_headers]
+        ),
+        more_headers=max(0, len(message.headers) - most_headers),
         address=f"{address}?partition={message.partition}&start=offset&at={message.offset}&n=1",
     )
 
@@ -154,4 +163,6 @@ def _time(text: str) -> int:
     except ValueError:
         raise ConfigError(f"{text!r} is no time: write 2026-11-21T20:30 (UTC)") from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    if at.timestamp() < 0:
+        raise ConfigError(f"{text!r} lies before 1970")  # to brokers -1 and -2 are no times
     return int(at.timestamp() * 1_000)
