@@ -48,6 +48,14 @@ def _arguments(
             "zookeeper": shared.get("zookeeper"),
             "bootstrap_servers": shared.get("bootstrap-server"),
             "command_config": shared.get("command-config"),
-            "timeout_ms": milliseconds(str(shared.get("timeout-ms", DEFAULT_TIMEOUT_MS))),
+            "timeout_ms": _timeout_ms(configuration, name),
         }
     )
+
+
+def _timeout_ms(configuration: Configuration, name: str) -> int:
+    text = str(configuration.shared(name).get("timeout-ms", DEFAULT_TIMEOUT_MS))
+    try:
+        return milliseconds(text)
+    except argparse.ArgumentTypeError as error:
+        raise ConfigError(f"{configuration.name}: timeout-ms of {name}: {error}") from error

@@ -26,7 +26,10 @@ def notify_settings() -> NotifySettings:
 
 def origin_of(args: argparse.Namespace, settings: NotifySettings) -> Origin:
     """Return where messages about the command's cluster come from."""
-    return Origin(cluster=args.cluster_name or args.address, page=settings.page)
+    page = settings.page
+    if page is not None and getattr(args, "clusters", None):  # each below an address of its own
+        page = f"{page.rstrip('/')}/clusters/{args.cluster_name}"
+    return Origin(cluster=args.cluster_name or args.address, page=page)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,7 @@ MISSING: Final = "the page needs more: pip install 'zkconsumer[web]'"
 TOKEN_VARIABLE: Final = "ZKCONSUMER_TOKEN"  # noqa: S105 - its name
 _LISTEN: Final = "127.0.0.1:8380"
 _INTERRUPTED: Final = 130
+_NAME_CHARS: Final = 150
 _TIMES_MOST: Final = 2_000
 """How many record timestamps to read at a time: some megabytes."""
 _DESCRIPTION: Final = """\
@@ -256,6 +258,7 @@ def _run(args: argparse.Namespace, told: NotifySettings) -> int:
             name: stack.enter_context(_recorder(one, several=len(clusters) > 1))
             for name, one in clusters.items()
         }
+        _check_histories(recorders)
         for one in clusters.values():
             one.notifier = stack.enter_context(notifying(one, told)) if told.routes else None
         return _serve(clusters, bound, where, recorders, token, limits)
@@ -414,6 +417,22 @@ def _recorder(args: argparse.Namespace, *, several: bool) -> "Iterator[Recorder]
         yield recorder
 
 
+def _check_histories(recorders: "Mapping[str, Recorder]") -> None:
+    """Check that no two clusters would write to one history.
+
+    Raises:
+        ConfigError: two have the same address.
+    """
+    names: dict[Path, str] = {}
+    for name, recorder in recorders.items():
+        other = names.setdefault(recorder.path, name)
+        if other != name:
+            raise ConfigError(
+                f"{other} and {name} would be kept in one history, {recorder.path}: they have the "
+                "same address; leave one of them out, or say --no-history"
+            )
+
+
 def _default_history(address: str) -> Path:
     """Return the default path of this cluster's history."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
@@ -425,7 +444,10 @@ def _default_history(address: str) -> Path:
             f"the history can't be kept in {folder}: {error.strerror}: say where with --history "
             "FILE, or --no-history"
         ) from error
-    return folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', address)[:150]}.history"
+    name = re.sub(r"[^A-Za-z0-9.-]+", "_", address)
+    if len(name) > _NAME_CHARS:  # a chroot, at the end, tells clusters apart
+        name = f"{name[:_NAME_CHARS]}-{blake2b(address.encode(), digest_size=8).hexdigest()}"
+    return folder / f"{name}.history"
 
 
 def _interval(text: str) -> int:

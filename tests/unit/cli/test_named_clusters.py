@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.cli.named_clusters import clusters_of
+from zkconsumer.cli.notifying import origin_of
 from zkconsumer.errors import ConfigError
+from zkconsumer.notify.settings import NotifySettings
 
 FILE = """
 zookeeper = "other:2181"
@@ -52,3 +54,23 @@ def test_each_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ZKCONSUMER_CONFIG", "")
     with pytest.raises(ConfigError, match="no configuration file"):
         named("all")
+
+
+def test_a_time_out_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is for one cluster: naming the file and the cluster."""
+    path = tmp_path / "config.toml"
+    path.write_text('[clusters.plant]\nzookeeper = "plant:2181"\ntimeout-ms = "soon"\n')
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
+    with pytest.raises(ConfigError, match=r"config.toml: timeout-ms of plant: 'soon'"):
+        named("all")
+
+
+def test_messages_about_each_lead_to_its_own_pages() -> None:
+    """There is no /groups above them."""
+    settings = NotifySettings(page="https://kafka.example.org/")
+    plant = argparse.Namespace(clusters="all", cluster_name="plant", address="plant:2181")
+    assert origin_of(plant, settings).page == "https://kafka.example.org/clusters/plant"
+    alone = argparse.Namespace(clusters=None, cluster_name="plant", address="plant:2181")
+    assert origin_of(alone, settings).page == "https://kafka.example.org/"

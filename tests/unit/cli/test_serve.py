@@ -83,6 +83,26 @@ def test_wrong_usage_ends_with_2(flags: tuple[str, ...]) -> None:
     assert ended.value.code == 2
 
 
+def test_two_clusters_never_share_a_history(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Groups of one name would be mixed; long ensembles with other chroots are other clusters."""
+    unheard(monkeypatch)
+    file = tmp_path / "config.toml"
+    ensemble = ",".join(f"zookeeper-{number}.example.org:2181" for number in range(9))
+    file.write_text(
+        f'[clusters.a]\nzookeeper = "{ensemble}/kafka"\n'
+        f'[clusters.b]\nzookeeper = "{ensemble}/new"\n'
+        f'[clusters.c]\nzookeeper = "{ensemble}/new"\n'
+    )
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
+    monkeypatch.setattr(serve, "_serve", lambda *_: 0)
+    assert main(["serve", "--clusters", "a,b"]) == 0
+    assert main(["serve", "--clusters", "a,b,c"]) == 2
+    assert "b and c would be kept in one history" in capsys.readouterr().err
+    assert main(["serve", "--clusters", "all", "--no-history"]) == 0
+
+
 def test_a_short_token_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
