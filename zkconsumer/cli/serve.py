@@ -8,7 +8,8 @@ import re
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -307,13 +308,22 @@ def _serve(
         print(f"the page of {shown} is at http://{where}/", flush=True)
         server.run(sockets=[bound])
     finally:
-        for watch, _ in served.values():
-            watch.close()
+        for one in clusters.values():
+            if one.notifier is not None:
+                one.notifier.request_stop()
+        _all_at_once([watch.close for watch, _ in served.values()])
     for watch, _ in served.values():
         error = watch.error()
         if error is not None:
             raise error
     return _INTERRUPTED if server.ended_by == signal.SIGINT else 0
+
+
+def _all_at_once(calls: Sequence[Callable[[], object]]) -> None:
+    """Call all side by side: clusters that hang are not waited for one after another."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        for called in [pool.submit(call) for call in calls]:
+            called.result()
 
 
 def _watched(

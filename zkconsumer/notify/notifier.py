@@ -82,6 +82,10 @@ class Notifier:
             self._observation = lambda: observe(state)
         self._nudges.put(None)
 
+    def request_stop(self) -> None:
+        """Ask all threads to end; ``close`` waits for them."""
+        self._scope.close(0)
+
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
         """End. What could not be sent until now is logged, and lost. Idempotent."""
         left = self._scope.close(timeout_ms)

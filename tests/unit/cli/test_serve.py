@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -101,6 +102,27 @@ def test_two_clusters_never_share_a_history(
     assert main(["serve", "--clusters", "a,b,c"]) == 2
     assert "b and c would be kept in one history" in capsys.readouterr().err
     assert main(["serve", "--clusters", "all", "--no-history"]) == 0
+
+
+def test_clusters_that_hang_are_closed_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With many of them the end would take as many seconds."""
+    unheard(monkeypatch)
+    file = tmp_path / "config.toml"
+    file.write_text("".join(f'[clusters.{name}]\nzookeeper = "{name}:1"\n' for name in "abc"))
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
+    together = threading.Barrier(3)
+
+    def close(self: ClusterWatch) -> None:
+        del self
+        together.wait(10)
+
+    monkeypatch.setattr(ClusterWatch, "start", lambda _: None)
+    monkeypatch.setattr(ClusterWatch, "close", close)
+    monkeypatch.setattr(PageServer, "run", lambda *_, **__: None)
+    assert main(["serve", "--clusters", "all"]) == 0
+    assert not together.broken
 
 
 def test_a_short_token_is_refused(
