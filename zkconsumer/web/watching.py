@@ -88,7 +88,8 @@ class ClusterWatch:
     """Watches a cluster; a ``StateSource``. Thread: any.
 
     Args:
-        open_cluster: connects to the cluster; retried unless it raises ConfigError.
+        open_cluster: connects to the cluster; retried unless it raises ConfigError before the
+            cluster was ever read.
         settings: see ``WatchSettings``.
         on_change: called for each state, on the thread that made it; must not block.
         on_death: called with the error of a thread that dies.
@@ -188,9 +189,10 @@ class ClusterWatch:
             try:
                 with self._open_cluster() as cluster:
                     self._read_on(cluster)
-            except ConfigError:
-                raise
             except (ZkConsumerError, OSError) as error:
+                # What has worked may again: certificates are replaced under a running page.
+                if isinstance(error, ConfigError) and not self.current.ready:
+                    raise
                 if self._stop.is_set():
                     return
                 self._repeats.happened(_ABOUT, f"{error}; trying again")

@@ -324,6 +324,37 @@ def test_settings_that_can_never_work_end_it() -> None:
         assert isinstance(watch.error(), ConfigError)
 
 
+def test_settings_that_have_worked_may_work_again() -> None:
+    """A file that is being replaced must not end the page, nor that of other clusters."""
+
+    class Ending(Cluster):
+        """Its session ends after the first reading."""
+
+        def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
+            if self.firsts:
+                raise RegistryError("the session has ended")
+            return super().read(first)
+
+    cluster = Ending()
+    tries: list[int] = []
+
+    @contextmanager
+    def open_it() -> Iterator[Cluster]:
+        tries.append(1)
+        if len(tries) > 1:
+            raise ConfigError("ssl.truststore.location: no such file")
+        yield cluster
+
+    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, retry_ms=1)
+    with closing(ClusterWatch(open_it, settings)) as watch:
+        cluster.whole.put(seen(1_000))
+        watch.start()
+        wait_until(lambda: len(tries) > 3, what="further tries")
+        assert watch.current.ready
+        assert watch.current.problem == "ssl.truststore.location: no such file"
+        assert watch.error() is None
+
+
 def test_closing_ends_a_reading_that_hangs() -> None:
     """And no thread is left."""
     cluster = Cluster()
