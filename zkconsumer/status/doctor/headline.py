@@ -15,6 +15,7 @@ _MADE_UP: Final = re.compile(
     r"[-:](?:[0-9]{13}-[0-9a-f]{1,8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)?$"
 )
 """What consumers add to their names: time and random digits, or a UUID; the number of a stream."""
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STUCK: Final = "is stuck"
 _BLOCKED: Final = "can't rebalance"
 
@@ -79,14 +80,20 @@ def short_name(member_id: str) -> str:
 
 
 def doctor_command(diagnosis: Diagnosis, snapshot: ClusterSnapshot) -> str:
-    """Return the command that looks closer, and offers the repair if there is one."""
+    """Return the command that looks closer, and offers the repair if there is one.
+
+    A terminal obeys control characters even within quotes, so none is ever to be pasted: of a group
+    that has some in its id it is the command for all groups, without a repair.
+    """
     words = ["zkconsumer", "doctor"]
-    if snapshot.zookeeper_connect and any(
-        found.fix is not None for found in (diagnosis, *diagnosis.consequences)
-    ):
-        words.append("--fix")
-    if diagnosis.group is not None:
-        words += ["--group", diagnosis.group.group_id]
+    group_id = "" if diagnosis.group is None else diagnosis.group.group_id
+    if _CONTROL.search(group_id) is None:
+        if snapshot.zookeeper_connect and any(
+            found.fix is not None for found in (diagnosis, *diagnosis.consequences)
+        ):
+            words.append("--fix")
+        if diagnosis.group is not None:
+            words += ["--group", group_id]
     if snapshot.zookeeper_connect:
         words += ["--zookeeper", snapshot.zookeeper_connect]
     else:

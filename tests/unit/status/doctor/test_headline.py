@@ -85,3 +85,12 @@ def test_a_command_can_be_pasted(group_id: str) -> None:
     words = shlex.split(command)
     assert words[:3] == ["zkconsumer", "doctor", "--group"]
     assert words[3:] == [group_id, "--zookeeper", "zk1:2181,zk2:2181/kafka"]
+
+
+@given(st.text(), st.characters(categories=["Cc"]))
+def test_no_control_character_is_ever_pasted(name: str, control: str) -> None:
+    """Ctrl-C ends the line, and what follows is a command."""
+    key = GroupKey(GroupKind.COORDINATOR, f"{name}{control}rm -rf .")
+    snapshot = ClusterSnapshot(taken_ms=0, zookeeper_connect="zk1:2181")
+    command = doctor_command(diagnosis(Code.MEMBER_STALE, group=key), snapshot)
+    assert command == "zkconsumer doctor --zookeeper zk1:2181"
