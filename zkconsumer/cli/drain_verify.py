@@ -11,6 +11,7 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.choosing import EngineRequest, local_path
 from zkconsumer.drain.command import add_catalog_property, add_engine, options_of_file, spark_flags
 from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.printable import printable
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 def _could_not_verify(error: Exception, text: str) -> int:
     """Print the reason; the main program's status for errors would mean "not proven" here."""
     log.debug("the error came from here", exc_info=error)
-    print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
+    print(f"zkconsumer: {printable(' '.join(text.split()))}", file=sys.stderr)
     return _COULD_NOT_TELL
 
 

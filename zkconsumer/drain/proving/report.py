@@ -15,6 +15,7 @@ from zkconsumer.drain.proving.proof import (
     PartitionCoverage,
     ProofOutcome,
 )
+from zkconsumer.printable import printable
 
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
@@ -51,7 +52,8 @@ def as_text(proof: DrainProof) -> str:
     lines += [f"wrong: {text}" for text in proof.problems]
     lines += [f"open: {text}" for text in proof.doubts]
     lines.append(_VERDICTS[proof.outcome])
-    return "\n".join(lines) + "\n"
+    # Files at the path may be anybody's, and have any name.
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def as_json(proof: DrainProof) -> str:
