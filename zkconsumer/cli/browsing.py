@@ -1,7 +1,8 @@
 """Looks at messages for a command: each look opens the cluster for itself."""
 
 import argparse
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from zkconsumer.browse.decoding import BytesDecoder
 from zkconsumer.browse.message import BrowseResult
@@ -11,6 +12,9 @@ from zkconsumer.cli.cluster_access import open_cluster
 
 if TYPE_CHECKING:
     from zkconsumer.schemas.source import SchemaSource
+
+_REGISTRY_MS: Final = 2_000
+"""How long a schema is waited for: somebody waits for the look."""
 
 
 def add_registry_argument(
@@ -39,7 +43,8 @@ def _schemas(url: str) -> "SchemaSource":
     from zkconsumer.schemas.registry_settings import RegistrySettings  # noqa: PLC0415
 
     need_library("avro")
-    return RegistryClient(RegistrySettings.of(url), "avro")
+    settings = replace(RegistrySettings.of(url), timeout_ms=_REGISTRY_MS)
+    return RegistryClient(settings, "avro")
 
 
 def browse(
