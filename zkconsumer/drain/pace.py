@@ -9,12 +9,12 @@ class DrainPace:
 
     Attributes:
         landed: offsets that this run has landed.
-        lag: offsets that it is still to land, as far as it knows.
+        lag: offsets that it is still to land; None before it has looked at the cluster.
         elapsed_ms: since the run began.
     """
 
     landed: int
-    lag: int
+    lag: int | None
     elapsed_ms: int
 
     @property
@@ -25,10 +25,14 @@ class DrainPace:
     @property
     def left_s(self) -> float | None:
         """Seconds until the lag is gone at this pace; None if unknown."""
-        return self.lag / self.per_second if self.per_second > 0 else None
+        if self.lag is None or self.per_second == 0:
+            return None
+        return self.lag / self.per_second
 
     def __str__(self) -> str:
-        text = f"{self.landed:,} landed, {self.per_second:,.0f}/s, lag {self.lag:,}"
+        text = f"{self.landed:,} landed, {self.per_second:,.0f}/s"
+        if self.lag is not None:
+            text += f", lag {self.lag:,}"
         return text if self.left_s is None else f"{text}, {duration(self.left_s)} left"
 
 

@@ -30,7 +30,7 @@ class DrainMeter:
         self._clock = clock or SystemClock()
         self._began_ms = self._clock.now_ms()
         self._landed = 0
-        self._until: Positions = {}
+        self._until: Positions | None = None
 
     def on_snapshot(self, positions: Positions, until: Positions) -> DrainPace:
         """See ``Watch``."""
@@ -43,7 +43,9 @@ class DrainMeter:
         return self._pace(plan.after())
 
     def _pace(self, positions: Positions) -> DrainPace:
-        lag = sum(max(0, end - positions.get(tp, 0)) for tp, end in self._until.items())
+        lag = None
+        if self._until is not None:
+            lag = sum(max(0, end - positions.get(tp, 0)) for tp, end in self._until.items())
         return DrainPace(self._landed, lag, self._clock.now_ms() - self._began_ms)
 
 
@@ -111,9 +113,9 @@ class JsonProgress:
         )
 
     def _show(self, pace: DrainPace, **batch: int) -> None:
-        self._print(
-            ended=False, landed=pace.landed, lag=pace.lag, running_ms=pace.elapsed_ms, **batch
-        )
+        # The batch of a run that was killed is finished before the cluster is looked at.
+        lag = {} if pace.lag is None else {"lag": pace.lag}
+        self._print(ended=False, landed=pace.landed, **lag, running_ms=pace.elapsed_ms, **batch)
 
     def _print(self, **fields: object) -> None:
         line = json.dumps(fields, separators=(",", ":")) + "\n"
@@ -158,7 +160,7 @@ class BarWatch:
         self._progress.update(
             self._task,
             completed=pace.landed,
-            total=pace.landed + pace.lag,
+            total=None if pace.lag is None else pace.landed + pace.lag,
             description=text,
             pace=str(pace),
         )

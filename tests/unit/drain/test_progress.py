@@ -85,6 +85,21 @@ def test_a_program_gets_json_lines() -> None:
     }
 
 
+def test_what_is_to_go_is_not_told_before_the_cluster_was_looked_at() -> None:
+    """A run finishes the batch of one that was killed first: no lag is not a lag of 0."""
+    reading, writing = os.pipe()
+    with io.FileIO(writing, "w") as out:
+        JsonProgress(out, DrainMeter(ManualClock())).landed(PLAN, MANIFEST)
+    with open(reading, encoding="utf-8") as told:
+        batch = json.loads(told.read())
+    assert batch == {"ended": False, "landed": 4_000, "running_ms": 0, "batch": 1, "rows": 0}
+    terminal = Terminal()
+    with shown(terminal) as watch:
+        watch.landed(PLAN, MANIFEST)
+    assert "4,000 landed" in terminal.getvalue()
+    assert "lag" not in terminal.getvalue()
+
+
 def test_a_program_that_goes_away_does_not_end_the_drain() -> None:
     """What can't be told is not told."""
     reading, writing = os.pipe()
