@@ -6,6 +6,7 @@ It prints a line of JSON at the end. Settings are keyword arguments of operators
 import asyncio
 import json
 import os
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -72,6 +73,19 @@ def killed_trigger(settings: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - told
         came_to = f"{type(error).__name__}: {error}"
     return {"trigger": name, "status": status, "came_to": came_to}
+
+
+def lost_folder(settings: dict[str, Any]) -> dict[str, Any]:
+    """Wait for a run of a machine that is gone, with its folder and without it."""
+    from zkconsumer_operators import CommandRun  # noqa: PLC0415 - of another environment
+
+    run = CommandRun.started(["sleep", "60"], settings["run_folder"], {})
+    elsewhere = CommandRun(**{**run.place, "host": "one-that-is-gone"})
+    found = {"with": [run.is_over(), elsewhere.is_over()]}
+    run.remove()
+    found["without"] = [run.is_over(), elsewhere.is_over()]
+    run.signal(signal.SIGKILL)
+    return {**found, "status": elsewhere.status()}
 
 
 async def _killed(trigger: Any) -> dict[str, Any]:

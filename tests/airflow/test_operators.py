@@ -139,6 +139,12 @@ def test_a_task_that_is_ended_ends_its_drain_in_order(
     assert tasks["verify"]["xcom"]["rows"] == COUNT
 
 
+def test_a_run_whose_machine_is_gone_is_over(tmp_path: Path, home: dict[str, str]) -> None:
+    """As in a container that was made anew: nobody would ever write its status."""
+    told, _ = run_dag("lost_folder", {"run_folder": str(tmp_path)}, home)
+    assert told == {"with": [False, False], "without": [False, True], "status": None}
+
+
 def test_the_example_is_a_dag(home: dict[str, str]) -> None:
     """As Airflow finds it in its folder."""
     listed = airflow("-m", "airflow", "dags", "list", "--local", "-o", "json", home=home)

@@ -85,15 +85,15 @@ class CommandRun:
     def is_over(self) -> bool:
         """Return whether it has ended, be it without a status, as by SIGKILL.
 
-        A process of another machine is waited for.
+        A process of another machine is waited for, as long as its folder is there.
         """
-        gone = self._is_here and _born(self._pid) != self._born
+        gone = _born(self._pid) != self._born if self._is_here else not self._folder.is_dir()
         return gone or self.status() is not None
 
     def show_news(self, say: Sentences) -> None:
         """Show complete lines that were written since the last time, those of JSON as a text."""
         for name, seen in self._shown.items():
-            lines = self._bytes(name)[seen:].rpartition(b"\n")[0]
+            lines = self._bytes(name, seen).rpartition(b"\n")[0]
             if not lines:
                 continue
             self._shown[name] = seen + len(lines) + 1
@@ -121,10 +121,12 @@ class CommandRun:
         """Delete its files."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _bytes(self, name: str) -> bytes:
-        """Read a file; empty where the shell has not made it yet."""
+    def _bytes(self, name: str, start: int = 0) -> bytes:
+        """Read a file from a place on; empty where the shell has not made it yet."""
         try:
-            return (self._folder / name).read_bytes()
+            with (self._folder / name).open("rb") as file:
+                file.seek(start)
+                return file.read()
         except FileNotFoundError:
             return b""
 
@@ -144,10 +146,11 @@ def _progress(line: str) -> str | None:
         told = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(told, dict) or "lag" not in told:
+    if not isinstance(told, dict) or "landed" not in told:
         return None
     batch = f"batch {told['batch']}: {told['rows']:,} messages; " if "batch" in told else ""
-    return f"{batch}{told['landed']:,} offsets landed, {told['lag']:,} to go"
+    lag = f", {told['lag']:,} to go" if "lag" in told else ""
+    return f"{batch}{told['landed']:,} offsets landed{lag}"
 
 
 class CommandTrigger(BaseTrigger):
@@ -324,7 +327,9 @@ class ZkconsumerDrainOperator(ZkconsumerOperator):
         if status == 2:
             raise AirflowFailException(f"wrong usage: {run.complaint()}")
         if status is None:
-            raise AirflowException("the drain was killed; another try goes on where it was")
+            raise AirflowException(
+                "the drain was killed, or its run folder is gone; another try goes on where it was"
+            )
         raise AirflowException(f"the drain ended with {status}: {run.complaint()}")
 
 
