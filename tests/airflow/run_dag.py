@@ -9,6 +9,8 @@ import os
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,24 +57,34 @@ def killed_task(settings: dict[str, Any]) -> dict[str, Any]:
 
 def killed_trigger(settings: dict[str, Any]) -> dict[str, Any]:
     """End a drain that would go on, as a triggerer does; another triggerer took it over before."""
+    name, _, trigger = _deferred(_endless({**settings, "deferrable": True}))
+    _wait_for_batches(settings["path"])
+    asyncio.run(_killed(trigger))
+    return {"trigger": name, "folders": os.listdir(settings["run_folder"])}
+
+
+def late_trigger(settings: dict[str, Any]) -> dict[str, Any]:
+    """Let a drain that would go on run into its time-out."""
+    operator = _endless({**settings, "deferrable": True, "execution_timeout": timedelta(0)})
+    name, place, trigger = _deferred(operator)
+    _wait_for_batches(settings["path"])
+    event = asyncio.run(anext(trigger.run())).payload
+    assert event == place
+    came_to = operator.resumed({}, event)
+    return {"trigger": name, "came_to": came_to, "folders": os.listdir(settings["run_folder"])}
+
+
+def _deferred(operator: Any) -> tuple[str, dict[str, Any], Any]:
+    """Name of the trigger, place of the run, and the trigger as another process has it."""
     from airflow.sdk.exceptions import TaskDeferred  # noqa: PLC0415 - of another environment
 
-    operator = _endless({**settings, "deferrable": True})
     try:
         operator.execute({})
     except TaskDeferred as deferred:
         name, arguments = deferred.trigger.serialize()
         taken_over = type(deferred.trigger)(**json.loads(json.dumps(arguments)))
-    else:
-        raise AssertionError("it did not defer")
-    _wait_for_batches(settings["path"])
-    event = asyncio.run(_killed(taken_over))
-    status = (Path(event["folder"]) / "status").read_text().strip()
-    try:
-        came_to = operator.resumed({}, event)
-    except Exception as error:  # noqa: BLE001 - told
-        came_to = f"{type(error).__name__}: {error}"
-    return {"trigger": name, "status": status, "came_to": came_to}
+        return name, arguments["place"], taken_over
+    raise AssertionError("it did not defer")
 
 
 def lost_folder(settings: dict[str, Any]) -> dict[str, Any]:
@@ -88,13 +100,15 @@ def lost_folder(settings: dict[str, Any]) -> dict[str, Any]:
     return {**found, "status": elsewhere.status()}
 
 
-async def _killed(trigger: Any) -> dict[str, Any]:
+async def _killed(trigger: Any) -> None:
+    """As the triggerer does: the wait is cancelled first."""
     waiting = asyncio.ensure_future(anext(trigger.run()))
     await asyncio.sleep(0)
     assert not waiting.done()
+    waiting.cancel()
+    with suppress(asyncio.CancelledError):
+        await waiting
     await trigger.on_kill()
-    payload: dict[str, Any] = (await waiting).payload
-    return payload
 
 
 def _endless(settings: dict[str, Any]) -> Any:

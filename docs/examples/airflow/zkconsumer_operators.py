@@ -159,23 +159,29 @@ class CommandTrigger(BaseTrigger):
     Args:
         place: of the run.
         grace_s: how long the run may take to end in order, when somebody ends the task.
+        until: when it is ended, in seconds since the epoch; None for never.
     """
 
-    def __init__(self, place: dict[str, Any], grace_s: float) -> None:
+    def __init__(self, place: dict[str, Any], grace_s: float, until: float | None) -> None:
         super().__init__()
         self._place = place
         self._grace_s = grace_s
+        self._until = until
         self._run = CommandRun(**place)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """See ``BaseTrigger``."""
         name = f"{type(self).__module__}.{type(self).__qualname__}"
-        return name, {"place": self._place, "grace_s": self._grace_s}
+        return name, {"place": self._place, "grace_s": self._grace_s, "until": self._until}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """See ``BaseTrigger``. A triggerer that is started anew goes on waiting."""
         while not self._run.is_over():
             self._run.show_news(self.log.info)
+            if self._until is not None and time.time() > self._until:
+                self.log.error("It takes longer than execution_timeout: ending it")
+                await asyncio.to_thread(_end, self._run, self._grace_s)
+                break
             await asyncio.sleep(_LOOK_S)
         self._run.show_news(self.log.info)
         yield TriggerEvent(self._place)
@@ -183,6 +189,8 @@ class CommandTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """See ``BaseTrigger``: the run is ended in order. Airflow gives this 30 s of its own."""
         await asyncio.to_thread(_end, self._run, self._grace_s)
+        # The task is not resumed.
+        self._run.remove()
 
 
 def _end(run: CommandRun, grace_s: float) -> None:
@@ -271,7 +279,11 @@ class ZkconsumerOperator(BaseOperator):
         command = [*self.program, *self.words(), *cluster, *self.arguments]
         self._run = CommandRun.started(command, self.run_folder, self.env)
         if self.deferrable:
-            self.defer(trigger=CommandTrigger(self._run.place, self.grace_s), method_name="resumed")
+            # Airflow itself does not end what is deferred, and would leave the command alone.
+            limit = self.execution_timeout
+            until = None if limit is None else time.time() + limit.total_seconds()
+            trigger = CommandTrigger(self._run.place, self.grace_s, until)
+            self.defer(trigger=trigger, method_name="resumed")
         while not self._run.is_over():
             self._run.show_news(self.log.info)
             time.sleep(_LOOK_S)
