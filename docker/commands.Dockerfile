@@ -11,7 +11,7 @@ COPY pyspark_zkconsumer /src/pyspark_zkconsumer
 # Without the core in C, or without one of its codecs, there is no image.
 ENV ZKCONSUMER_NATIVE=1
 RUN python -m venv /opt/zkconsumer \
-    && /opt/zkconsumer/bin/pip install --no-cache-dir '/src[fast,local,lz4,metrics,schemas,web,zookeeper-sasl,zstd]'
+    && /opt/zkconsumer/bin/pip install --no-cache-dir '/src[fast,hdfs,local,lz4,metrics,schemas,web,zookeeper-sasl,zstd]'
 
 FROM python:3.13-slim-bookworm AS base
 RUN useradd --system --uid 8380 --create-home --home-dir /var/lib/zkconsumer zkconsumer

@@ -45,7 +45,7 @@ def started(unit: str) -> list[list[str]]:
             continue
         words: list[str] = []
         for word in value.split():
-            if re.fullmatch(r"\$[A-Z]+", word):
+            if re.fullmatch(r"\$[A-Z_]+", word):
                 words += variables[word[1:]].split()
             else:
                 words.append(re.sub(r"\$\{([A-Z]+)\}", lambda found: variables[found[1]], word))
@@ -77,9 +77,10 @@ def test_a_unit_starts_what_the_command_accepts(unit: str) -> None:
 
 
 def test_the_drain_that_is_proven_is_the_one_that_ran() -> None:
-    """At the same path, against the same cluster."""
+    """At the same path, against the same cluster; each has arguments of its own."""
     drain, verify = (build_parser().parse_args(words[1:]) for words in started_drain())
     assert (verify.path, verify.zookeeper) == (drain.to, drain.zookeeper)
+    assert verify.memory_mb == drain.memory_mb == 512
 
 
 def started_drain() -> list[list[str]]:
