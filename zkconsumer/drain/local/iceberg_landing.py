@@ -4,6 +4,7 @@ Readers of the table see a batch as a whole or not at all.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.journal import BatchJournal
@@ -57,11 +58,14 @@ class IcebergLanding:
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move the files, then add them to the table, once."""
         self._landing.publish(plan, manifest)
-        self._table.append(drain_id(self._journal), manifest, self._footer)
+        # Asking the catalog for each file would take longer than reading its footer.
+        opened = cache(self._files)
 
-    def _footer(self, file: LandedFile) -> FileFooter:
-        with described_by_arrow(file.path):
-            return read_footer(self._files(), file.path)
+        def footer(file: LandedFile) -> FileFooter:
+            with described_by_arrow(file.path):
+                return read_footer(opened(), file.path)
+
+        self._table.append(drain_id(self._journal), manifest, footer)
 
 
 def drain_id(journal: BatchJournal) -> str:

@@ -1,0 +1,87 @@
+"""How a batch comes into an Iceberg table: what is asked for once, and what for each file."""
+
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.identity import DrainIdentity
+from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import LocalFiles
+from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
+from zkconsumer.drain.local.iceberg_landing import IcebergLanding
+from zkconsumer.drain.local.iceberg_table import IcebergTable
+from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.manifest import LandedPart
+from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.table_name import TableName
+from zkconsumer.model import OffsetRange, TopicPartition
+
+DAY_US = 86_400_000_000
+DAYS = 5
+TP = TopicPartition("t", 0)
+RANGE = OffsetRange(topic_partition=TP, from_offset=0, until_offset=DAYS)
+PLAN = BatchPlan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, ranges=(RANGE,))
+
+
+class Writer:
+    """Writes a row for each of some days. See ``RowWriter``.
+
+    Args:
+        files: opens them.
+        table: gives their columns.
+    """
+
+    def __init__(self, files: LocalFiles, table: IcebergTable) -> None:
+        self._files = files
+        self._table = table
+
+    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
+        """See ``RowWriter``."""
+        naming = FileNaming(
+            folder=folder,
+            topic=TP.topic,
+            task=0,
+            file_format="parquet",
+            created_ms=plan.created_ms,
+            file_columns=partial(self._table.file_columns, "0123abcd"),
+        )
+        dated = DatedFiles(self._files, naming, Shares.of(256, 1))
+        rows = [{"partition": 0, "offset": at, "timestamp": at * DAY_US} for at in range(DAYS)]
+        dated.write(pa.RecordBatch.from_pylist(rows, SCHEMA))
+        dated.close()
+        return tuple(LandedPart(offsets=wanted, contents=Contents()) for wanted in plan.ranges)
+
+
+def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> None:
+    """However many there are; and not at all where the table has the batch."""
+    storage = LocalStorage(str(tmp_path))
+    files = LocalFiles(storage)
+    BatchJournal(storage).begin(
+        DrainIdentity(
+            id="0123abcd",
+            created_ms=0,
+            cluster="zk",
+            subscription="subscribe=t",
+            starting="earliest",
+            group=None,
+            format="iceberg",
+        )
+    )
+    table = IcebergTable(TableName(), storage, {})
+    asked: list[str] = []
+
+    def opened() -> LocalFiles:
+        asked.append("files")
+        return files
+
+    landing = IcebergLanding(storage, opened, table, Writer(files, table))
+    manifest = landing.land(PLAN, "a")
+    assert len(manifest.files) == DAYS
+    for _ in range(2):
+        landing.publish(PLAN, manifest)
+        assert asked == ["files"]
+    assert len(table.state("0123abcd").files) == DAYS
