@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.accumulators import AccumulatorParam
+from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -96,7 +96,8 @@ class BatchDecoding:
     def __init__(
         self, session: SparkSession, settings: DecodeSettings, topic: str, storage: Storage
     ) -> None:
-        self._session = session
+        # One for all passes: Spark's Python never forgets one.
+        self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
         self._settings = settings
         self._topic = topic
         self._catalog: AdoptedSchemas | None = None
@@ -119,7 +120,8 @@ class BatchDecoding:
             self._folder.hold()
         adopted = () if self._catalog is None else tuple(self._catalog.adopted())
         tasks = TaskDecoding(self._settings, self._topic, adopted, self._folder)
-        return DecodingPass(self._session, tasks)
+        self._found.value = Findings()
+        return DecodingPass(self._found, tasks)
 
     def adopt(self, done: "DecodingPass") -> bool:
         """Adopt what the tasks of a pass met.
@@ -135,7 +137,7 @@ class BatchDecoding:
 
 
 class DecodingPass:
-    """Decodes a batch by the schemas that are adopted now.
+    """Decodes a batch by the schemas that are adopted now; until the next pass begins.
 
     Attributes:
         tasks: decodes in tasks.
@@ -143,14 +145,14 @@ class DecodingPass:
         findings: of all frames that were written.
 
     Args:
-        session: as above.
+        found: adds up what tasks find; empty.
         tasks: as above.
     """
 
-    def __init__(self, session: SparkSession, tasks: "TaskDecoding") -> None:
+    def __init__(self, found: Accumulator[Findings], tasks: "TaskDecoding") -> None:
         self.tasks = tasks
         self.columns = tasks.columns()
-        self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
+        self._found = found
 
     @property
     def findings(self) -> Findings:

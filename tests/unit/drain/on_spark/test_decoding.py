@@ -13,6 +13,7 @@ from tests.support.schemas import USER, avro, avro_value
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.on_spark.decoding import BatchDecoding, Bounds, Findings, TaskDecoding
+from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
 from zkconsumer.schemas.folder import SchemaFolder
@@ -79,21 +80,33 @@ def test_a_pass_is_made_again_whoever_adopted_what_it_met(tmp_path: Path) -> Non
     settings = DecodeSettings(format="avro", schemas=str(tmp_path))
     decoding, another = (BatchDecoding(PAPER, settings, "t", storage) for _ in range(2))
     met = Findings({SchemaUse(1): AdoptedSchema(SchemaUse(1), avro(USER))})
-    first, second = decoding.begin(), decoding.begin()
-    assert not decoding.adopt(first)
-    assert "value_decoded" not in first.columns.names
-    for begun in (first, second):
-        begun.findings.add(met)
-    assert another.adopt(first)
-    assert decoding.adopt(second)
+    begun = decoding.begin()
+    assert not decoding.adopt(begun)
+    assert "value_decoded" not in begun.columns.names
+    begun.findings.add(met)
+    assert another.adopt(begun)
+    assert decoding.adopt(begun)
     again = decoding.begin()
+    assert again.findings == Findings()
     assert "value_decoded" in again.columns.names
     again.findings.add(met)
     assert not decoding.adopt(again)
 
 
+def test_passes_share_what_adds_up_findings() -> None:
+    """Spark's Python keeps each for as long as the process lives: a continuous drain has many."""
+    paper = _Paper()
+    storage = cast("Storage", None)
+    decoding = BatchDecoding(cast("SparkSession", paper), DecodeSettings(), "t", storage)
+    for _ in range(3):
+        decoding.begin()
+    assert paper.made == 1
+
+
 class _Paper:
     """A session, and its context."""
+
+    made = 0
 
     @property
     def sparkContext(self) -> Self:  # noqa: N802 - Spark's
@@ -102,6 +115,7 @@ class _Paper:
 
     def accumulator(self, value: Findings, _: object) -> SimpleNamespace:
         """See ``SparkContext``."""
+        self.made += 1
         return SimpleNamespace(value=value)
 
 
