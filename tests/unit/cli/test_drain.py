@@ -13,6 +13,8 @@ from zkconsumer.cli import drain_verify
 from zkconsumer.cli.main import main
 from zkconsumer.cli.parsing import build_parser
 from zkconsumer.drain import layout
+from zkconsumer.drain.proving.proof import DrainProof
+from zkconsumer.drain.proving.report import as_text
 
 WITHOUT_SPARK = (
     "import sys; sys.modules.update(pyspark=None, pyarrow=None); "
@@ -109,6 +111,22 @@ def test_a_fault_of_ours_says_nothing_of_the_drain(
     monkeypatch.setattr(drain_verify, "_verify", fail)
     assert main(["drain", "verify", "x"]) == 2
     assert "unexpected KeyError('oops')" in capsys.readouterr().err
+
+
+def test_what_a_path_holds_can_not_drive_a_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Neither in a refusal nor in a report: files there may be anybody's."""
+    assert main(["drain", "verify", f"{tmp_path}/\x1b[31m", "--engine", "local"]) == 2
+    assert "\\x1b[31m: _zkconsumer/drain.json is not there" in capsys.readouterr().err
+    proof = DrainProof(
+        path="/lake",
+        format="parquet",
+        batches=0,
+        partitions=(),
+        file_problems=("\x1b[2J is foreign",),
+    )
+    assert "wrong: \\x1b[2J is foreign\n" in as_text(proof)
 
 
 def test_the_cluster_may_be_named_before_the_word_verify() -> None:
