@@ -160,6 +160,19 @@ class BatchJournal:
         if not self._storage.create(layout.manifest_file(manifest.number), manifest.to_bytes()):
             raise self._another(manifest.number)
 
+    def refuse_landed(self, number: int, error: DrainError) -> None:
+        """Say of a failed attempt that another process landed its batch, where one did.
+
+        Args:
+            number: of the batch.
+            error: what failed: that process deletes what all attempts have staged.
+
+        Raises:
+            DrainError: one did.
+        """
+        if self._storage.read(layout.manifest_file(number)) is not None:
+            raise self._another(number) from error
+
     def clean(self, number: int) -> None:
         """Delete the staged files of this batch, and late ones of earlier batches."""
         for staged in layout.numbers_of_folders(self._storage.names(layout.STAGING)):

@@ -209,7 +209,11 @@ class DrainRunner:
             # Before, so that nothing is read in vain; and after, since it may happen meanwhile.
             self._check_topics(plan)
             self._sides.watch.landing(plan)
-            manifest = self._sides.landing.land(plan, attempt)
+            try:
+                manifest = self._sides.landing.land(plan, attempt)
+            except DrainError as error:
+                self._journal.refuse_landed(plan.number, error)
+                raise
             self._check_topics(plan)
         else:
             now_ms = self._sides.clock.wall_ms()

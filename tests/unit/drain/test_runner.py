@@ -184,6 +184,26 @@ def test_a_batch_of_a_killed_run_is_committed_before_anything_is_looked_at() -> 
     assert world.committed == {TopicPartition("u", 0): 3}
 
 
+@pytest.mark.parametrize("is_landed", [True, False])
+def test_who_loses_a_batch_to_another_drain_is_told_so(*, is_landed: bool) -> None:
+    """The other one deletes what was staged: that nobody is to look for, or to restore."""
+    world = World()
+    world.grow(T, 3)
+
+    def rival(point: str) -> None:
+        if "part-" in point:
+            world.at = lambda _point: None
+            if is_landed:
+                world.run()
+            raise DrainError("a staged file is gone")
+
+    world.at = rival
+    with pytest.raises(DrainError, match="another drain works" if is_landed else "file is gone"):
+        world.run()
+    world.run()
+    assert world.published() == {T: [0, 1, 2]}
+
+
 def test_a_lost_plan_or_manifest_is_noticed() -> None:
     """Without them nobody knows what was landed."""
     for lost in (layout.plan_file(2), layout.manifest_file(1), layout.IDENTITY):
