@@ -8,7 +8,7 @@ come to it again.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.mirror.landed import Landed, Line
+from zkconsumer.mirror.landed import Began, Landed, Line
 from zkconsumer.model import TopicPartition
 
 
@@ -20,10 +20,15 @@ class Translation:
         offsets: the next offset to read of each target partition.
         not_yet: the source partitions whose messages before the group's offset are not all in
             the lines: wait for the mirror.
+        unread: the source partitions in which no mirror read from the group's offset on, and
+            where one begins behind it: messages between are not in the target, if there are any.
+        without: the source partitions of which nothing was mirrored and nothing read.
     """
 
     offsets: Mapping[TopicPartition, int]
     not_yet: frozenset[TopicPartition]
+    unread: Mapping[TopicPartition, int]
+    without: frozenset[TopicPartition]
 
 
 def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) -> Translation:
@@ -37,21 +42,58 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
         The offsets in the target. Partitions without any line are ``not_yet``, unless the group
         stands at 0 there.
     """
-    landed = [line for line in lines if isinstance(line, Landed) and line.source in committed]
+    lines = list(lines)
+    topics = {tp.topic for tp in committed}
+    landed = [line for line in lines if isinstance(line, Landed) and line.source.topic in topics]
+    # By key, a target partition has messages of partitions in which the group has no offset.
+    ours = {line.target for line in landed if line.source in committed}
     reached: dict[TopicPartition, int] = {}
     ends: dict[TopicPartition, int] = {}
     firsts: dict[TopicPartition, int] = {}
-    for line in landed:
+    for line in (line for line in landed if line.target in ours):
         source, target = line.source, line.target
         reached[source] = max(reached.get(source, 0), line.until_offset)
         ends[target] = max(ends.get(target, 0), line.target_offset + line.count)
-        first = _first_from(line, committed[source])
+        first = _first_from(line, committed.get(source, 0))
         if first is not None:
             firsts[target] = min(first, firsts.get(target, first))
+    not_yet = frozenset(tp for tp, offset in committed.items() if reached.get(tp, 0) < offset)
     return Translation(
         offsets={target: firsts.get(target, end) for target, end in ends.items()},
-        not_yet=frozenset(tp for tp, offset in committed.items() if reached.get(tp, 0) < offset),
+        not_yet=not_yet,
+        unread=_unread(committed, lines),
+        without=frozenset(committed.keys() - reached.keys() - not_yet),
     )
+
+
+def _unread(
+    committed: Mapping[TopicPartition, int], lines: Iterable[Line]
+) -> dict[TopicPartition, int]:
+    """Return where a mirror begins behind a group's offset, with nothing read from there on."""
+    begins: dict[TopicPartition, list[int]] = {}
+    nexts: dict[TopicPartition, int] = {}
+    starts: dict[TopicPartition, int] = {}
+    for line in lines:
+        tp = line.source
+        if tp not in committed:
+            continue
+        start = line.offset if isinstance(line, Began) else line.first_offset
+        starts[tp] = min(start, starts.get(tp, start))
+        if isinstance(line, Began):
+            begins.setdefault(tp, []).append(start)
+            continue
+        # The next message that was copied; a hole before it is one of the source's log, unless a
+        # mirror began only there.
+        after = [max(start, committed[tp]) for start, until in line.runs if until > committed[tp]]
+        if after:
+            nexts[tp] = min(after[0], nexts.get(tp, after[0]))
+    found = {}
+    for tp, start in starts.items():
+        offset = committed[tp]
+        jumps = [at for at in begins.get(tp, ()) if offset < at <= nexts.get(tp, at)]
+        if start > offset or jumps:
+            found[tp] = min(jumps, default=start)
+    return found
 
 
 def _first_from(line: Landed, offset: int) -> int | None:

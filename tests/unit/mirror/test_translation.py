@@ -26,25 +26,53 @@ def test_an_offset_is_that_of_its_message() -> None:
 
 def test_what_is_not_mirrored_yet_is_waited_for() -> None:
     """Also a partition that no line names; one that was never read needs nothing."""
-    lines = [landed(0, 400, 0)]
+    lines: list[Line] = [Began(T0, 0), landed(0, 400, 0)]
     assert translate({T0: 401, T1: 5}, lines).not_yet == {T0, T1}
     assert translate({T0: 400, T1: 0}, lines).not_yet == frozenset()
 
 
 def test_holes_are_passed_over() -> None:
     """An offset without a message stands for the next one that has one."""
-    line = Landed(T0, ((10, 12), (20, 22)), T0, 100)
-    places = {
-        offset: translate({T0: offset}, [line]).offsets[T0] for offset in (10, 11, 15, 20, 22)
-    }
-    assert places == {10: 100, 11: 101, 15: 102, 20: 102, 22: 104}
+    lines = [Began(T0, 0), Landed(T0, ((10, 12), (20, 22)), T0, 100)]
+    places = {offset: translate({T0: offset}, lines).offsets[T0] for offset in (0, 11, 15, 20, 22)}
+    assert places == {0: 100, 11: 101, 15: 102, 20: 102, 22: 104}
+
+
+def test_what_no_mirror_read_is_not_passed_over() -> None:
+    """Messages before the mirror began, or between two processes, may be in no cluster but one."""
+    late = [Began(T0, 500), landed(500, 600, 0)]
+    assert translate({T0: 300}, late).unread == {T0: 500}
+    assert not translate({T0: 500}, late).unread
+    jumped = [Began(T0, 0), landed(0, 100, 0), Began(T0, 200), landed(200, 300, 100)]
+    for offset in (100, 150):
+        assert translate({T0: offset}, jumped).unread == {T0: 200}
+    for offset in (50, 200, 300):
+        assert not translate({T0: offset}, jumped).unread
+    assert translate({T0: 5}, [Began(T0, 0), landed(0, 5, 0), Began(T0, 9)]).unread == {T0: 9}
+
+
+def test_a_line_without_a_beginning_is_one() -> None:
+    """Nothing is known of what came before it."""
+    assert translate({T0: 3}, [landed(10, 12, 0)]).unread == {T0: 10}
+
+
+def test_partitions_without_an_offset_count_as_unread_where_targets_mix() -> None:
+    """By key, messages of several partitions stand in one log: all of the topic's are wanted."""
+    mixed: list[Line] = [Landed(T1, ((0, 70),), T0, 0), Landed(T0, ((0, 50),), T0, 70)]
+    assert translate({T0: 20}, mixed).offsets == {T0: 0}
+
+
+def test_partitions_of_which_nothing_came_are_named() -> None:
+    """No offset can be written for them."""
+    assert translate({T0: 0, T1: 0}, [Began(T0, 0), landed(0, 5, 7)]).without == {T1}
+    assert translate({T1: 0}, [Began(T1, 0)]).without == {T1}
 
 
 @st.composite
-def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Landed]]:
+def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Line]]:
     """Return source offsets, and the lines of a mirror that was killed now and then."""
     offsets = sorted(draw(st.sets(st.integers(0, 60), min_size=1, max_size=12)))
-    lines: list[Landed] = []
+    lines: list[Line] = [Began(T0, 0)]
     position, at = 0, draw(st.integers(0, 9))
     kills = draw(st.integers(0, 3))
     while position < len(offsets):
@@ -59,7 +87,7 @@ def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Landed]]:
 
 @given(mirrored(), st.integers(0, 62))
 def test_nothing_is_passed_over_and_nothing_old_comes_but_copies(
-    world: tuple[list[int], list[Landed]], offset: int
+    world: tuple[list[int], list[Line]], offset: int
 ) -> None:
     """All that the group had not read lies behind; what it had read comes only as a copy."""
     offsets, lines = world
@@ -68,7 +96,7 @@ def test_nothing_is_passed_over_and_nothing_old_comes_but_copies(
         assert found.not_yet == {T0}
         return
     start = found.offsets[T0]
-    log = {at: source for line in lines for source, at in line.pairs()}
+    log = {at: source for line in lines if isinstance(line, Landed) for source, at in line.pairs()}
     assert {source for at, source in log.items() if at >= start} >= {
         source for source in offsets if source >= offset
     }

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,9 +11,10 @@ from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.cli.whole_file import whole_file
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.offsets_file import read_offsets_file
-from zkconsumer.mirror.translation import translate
+from zkconsumer.mirror.translation import Translation, translate
+from zkconsumer.model import TopicPartition
 from zkconsumer.printable import shortlist
 
 _NOT_YET_STATUS: Final = 3
@@ -30,7 +32,8 @@ example, with the group's members stopped:
   zkconsumer offsets import --bootstrap-server new1:9092 --storage kafka --group billing \\
       --input-file new.csv
 
-exit status: 0 written; 1 a file can't be read or written; 2 wrong usage; 3 the mirror has not
+exit status: 0 written; 1 a file can't be read or written, or no mirror has read what the group is
+to read next; 2 wrong usage; 3 the mirror has not
 copied yet what a group has read: nothing was written, try again in a moment."""
 
 
@@ -81,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return _NOT_YET_STATUS
+    for group_id, translation in found.items():
+        _check_read(groups[group_id], translation, args.input_file)
     if not any(translation.offsets for translation in found.values()):
         raise ConfigError("the offsets file names no partition of these groups")
     text = csv_text({group_id: one.offsets for group_id, one in found.items() if one.offsets})
@@ -89,4 +94,28 @@ def run(args: argparse.Namespace) -> int:
     else:
         with whole_file(args.output_file) as file:
             file.write(text.encode())
+    without = {tp for translation in found.values() for tp in translation.without}
+    if without:
+        print(
+            f"zkconsumer: no offset for {shortlist(map(format, without))}, of which nothing was "
+            "mirrored yet: new members begin there as their auto.offset.reset says; earliest "
+            "passes nothing over",
+            file=sys.stderr,
+        )
     return 0
+
+
+def _check_read(
+    committed: Mapping[TopicPartition, int], translation: Translation, input_file: str
+) -> None:
+    """Raise if messages that the group has not read may be missing in the target."""
+    if not translation.unread:
+        return
+    told = shortlist(
+        f"{tp} from {committed[tp]} to {begin - 1}" for tp, begin in translation.unread.items()
+    )
+    raise MirrorError(
+        f"no mirror of these offsets files has read what the group is to read next: {told}; give "
+        "the files of all mirrors, or, where the source has no messages there any more, put the "
+        f"offset after them into {input_file}; nothing was written"
+    )
