@@ -324,15 +324,26 @@ class KafkaProducer:
     def _resolve(self, written: WrittenSet, records: Sequence[QueuedRecord]) -> None:
         tp = written.topic_partition
         for place, record in enumerate(records):
-            record.future.notify(_metadata(tp, written.base_offset + place, record), None)
+            self._tell(record, _metadata(tp, written.base_offset + place, record), None)
         with self._resolved:
             self._resolved.notify_all()
 
     def _fail(self, records: Iterable[QueuedRecord], error: Exception) -> None:
         for record in records:
-            record.future.notify(None, error)
+            self._tell(record, None, error)
         with self._resolved:
             self._resolved.notify_all()
+
+    def _tell(
+        self, record: QueuedRecord, place: RecordMetadata | None, error: Exception | None
+    ) -> None:
+        try:
+            record.future.notify(place, error)
+        except SystemExit:
+            if not self._is_own_thread():
+                raise
+            # It would end this thread alone, and the futures behind this one would never be known.
+            log.exception("a callback called sys.exit(), which ends no process from its thread")
 
     def _fail_everything(self, error: Exception) -> None:
         with self._changed:

@@ -1,5 +1,6 @@
 """What callers of the public producer may do wrong, and what they wait for, without a broker."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -86,3 +87,15 @@ def test_a_record_may_not_linger_until_it_is_too_old(net: FakeNet) -> None:
     """It would fail without a try."""
     with pytest.raises(ConfigError, match="linger_ms"):
         made(net, linger_ms=120_000)
+
+
+def test_a_callback_that_exits_ends_no_delivery(producer: KafkaProducer) -> None:
+    """``sys.exit()`` would end the writer's thread alone, and leave futures behind it waiting."""
+    futures = [producer.send("t", b"%d" % number, partition=0) for number in range(3)]
+    for future in futures:
+        future.add_both(sys.exit)
+    producer.flush(10)
+    assert [future.get(5).offset for future in futures] == [0, 1, 2]
+    last = producer.send("t", b"4", partition=0)
+    producer.flush(10)
+    assert last.get(0).offset == 3
