@@ -37,10 +37,15 @@ def notifying(
     args: argparse.Namespace,
     settings: NotifySettings,
     on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
+    on_death: Callable[[BaseException], None] = lambda _error: None,
 ) -> Iterator[Notifier]:
     """Yield a running notifier; end it afterwards."""
     notifier = Notifier(
-        settings.routes, origin_of(args, settings), settings.timing, on_alerts=on_alerts
+        settings.routes,
+        origin_of(args, settings),
+        settings.timing,
+        on_alerts=on_alerts,
+        on_death=on_death,
     )
     notifier.start()
     try:

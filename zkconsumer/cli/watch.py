@@ -26,6 +26,7 @@ from zkconsumer.notify.troubles import Subject, Trouble
 from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox
 from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 
 _DESCRIPTION = """\
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
     ended: Mailbox[BaseException | int] = Mailbox()
     log = _AlertLog(origin_of(args, settings))
-    with notifying(args, settings, log.take) as notifier:
+    with notifying(args, settings, log.take, ended.put) as notifier:
         watch = ClusterWatch(
             lambda: open_cluster(args, even_without=True),
             WatchSettings(
@@ -155,7 +156,8 @@ def _test(settings: NotifySettings, origin: Origin) -> int:
 def _tested(route: Route, origin: Origin) -> bool:
     now_ms = SystemClock().wall_ms()
     alert = Alert(
-        subject=None,
+        # Not the cluster's own: its end would end what is told of the cluster.
+        subject=GroupKey(GroupKind.ZOOKEEPER, "zkconsumer-test"),
         severity=Severity.WARNING,
         trouble=Trouble(
             severity=Severity.WARNING,

@@ -16,6 +16,8 @@ from zkconsumer.net.deadline_socket import DeadlineSocket
 from zkconsumer.printable import printable
 
 _CHUNK_BYTES: Final = 64 << 10
+_SHOWN_CHARS: Final = 200
+"""Of an error, which may quote what a server sent."""
 
 
 def http_request(  # noqa: PLR0913 - one setting each, by name
@@ -63,7 +65,7 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
         finally:
             raw.close()
     except (OSError, http.client.HTTPException) as error:
-        reason = printable(str(error)) or type(error).__name__
+        reason = printable(str(error)[:_SHOWN_CHARS]) or type(error).__name__
         raise ConnectFailed(f"{url.scheme}://{url.netloc.rpartition('@')[2]}: {reason}") from error
 
 

@@ -48,6 +48,7 @@ class Notifier:
         origin: where messages come from.
         timing: how long a trouble has to last.
         on_alerts: called with the alerts there are after each state, on the judging thread.
+        on_death: called with the error of a thread that dies: somebody is told nothing any more.
         clock: for durations and instants.
     """
 
@@ -58,11 +59,13 @@ class Notifier:
         timing: Timing | None = None,
         *,
         on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
+        on_death: Callable[[BaseException], None] = lambda _error: None,
         clock: Clock | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._alerts = Alerts(timing)
         self._on_alerts = on_alerts
+        self._on_death = on_death
         self._scope = ThreadScope("notify", clock=self._clock)
         self._nudges: Mailbox[None] = Mailbox()
         self._stop = threading.Event()
@@ -72,9 +75,10 @@ class Notifier:
 
     def start(self) -> None:
         """Start the threads."""
-        self._scope.spawn("judge", self._run, stop=self._request_stop)
+        died = self._on_death
+        self._scope.spawn("judge", self._run, stop=self._request_stop, on_error=died)
         for sender in self._senders:
-            self._scope.spawn(sender.name, sender.run, stop=sender.request_stop)
+            self._scope.spawn(sender.name, sender.run, stop=sender.request_stop, on_error=died)
 
     def take(self, state: ClusterState) -> None:
         """Take a new state; never waits. If they come too fast, only the latest counts."""
@@ -102,9 +106,9 @@ class Notifier:
                 continue
             self._alerts.receive(observation(), self._clock.now_ms(), self._clock.wall_ms())
             current = self._alerts.current()
-            self._on_alerts(current)
             for sender in self._senders:
                 sender.take(current)
+            self._on_alerts(current)
 
     def _request_stop(self) -> None:
         self._stop.set()

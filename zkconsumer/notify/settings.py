@@ -6,7 +6,7 @@
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -27,7 +27,6 @@ T = TypeVar("T")
 _PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"
 _ALERTMANAGER_PATH: Final = "/api/v2/alerts"
 _ALERTMANAGER_REPEAT_MS: Final = 60_000
-_POLICY_KEYS: Final = ("severity", "silence", "quiet", "repeat-ms", "timeout-ms")
 _SECRETS: Final = frozenset({"url", "token", "password", "routing-key"})
 _MOST_MS: Final = 10**10
 _SECRET_BYTES: Final = 16 << 10
@@ -64,7 +63,7 @@ def read_notify_settings(table: Mapping[str, object]) -> NotifySettings:
     page = keys.url("page-url", None)
     policy = _policy(keys, Policy())
     targets = keys.tables("to")
-    keys.end("to", *_POLICY_KEYS)
+    keys.end("to")
     return NotifySettings(
         routes=tuple(_route(name, target, policy) for name, target in targets.items()),
         timing=timing,
@@ -289,7 +288,8 @@ def _pagerduty(keys: _Keys) -> tuple[Target, int]:
     key = keys.secret("routing-key")
     if key is None:
         raise ConfigError(f"{keys.name} needs routing-key-file, or routing-key")
-    return _http(keys, pagerduty(key), keys.secret("url") or _PAGERDUTY), 1
+    target = _http(keys, pagerduty(key), keys.secret("url") or _PAGERDUTY)
+    return replace(target, secret=key), 1
 
 
 def _mail(keys: _Keys) -> tuple[Target, int]:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import smtplib
 import socket
@@ -29,6 +30,8 @@ _RESPONSE_BYTES: Final = 64 << 10
 _REFUSED: Final = frozenset({400, 413, 422})
 """The receiver will never take this message; all other errors may pass."""
 _SHOWN_CHARS: Final = 200
+_WORDS: Final = re.compile(r"[^\s/?&=:;,]{5,}")
+"""What may be a secret, or a part of one."""
 
 
 class NotSent(ZkConsumerError):
@@ -62,6 +65,7 @@ class HttpTarget:
         authorization: the header of that name, if any.
         ssl_context: verifies the server; None: by the machine's authorities.
         timeout_ms: for connecting, and again for all else.
+        secret: what else of the template must be in no log.
     """
 
     url: SplitResult = field(repr=False)
@@ -69,6 +73,7 @@ class HttpTarget:
     authorization: str | None = field(default=None, repr=False)
     ssl_context: ssl.SSLContext | None = None
     timeout_ms: int = 10_000
+    secret: str = field(default="", repr=False)
 
     def send(self, messages: Sequence[Message], origin: Origin) -> None:
         """See ``Target``."""
@@ -89,9 +94,16 @@ class HttpTarget:
             raise NotSent(str(error)) from None
         if 200 <= status < 300:
             return
-        said = printable(data[:_SHOWN_CHARS].decode("utf-8", "replace"))
+        said = printable(self._without_secrets(data.decode("utf-8", "replace"))[:_SHOWN_CHARS])
         refused = NotTaken if status in _REFUSED else NotSent
         raise refused(f"{where} answers {status}: {said}")
+
+    def _without_secrets(self, text: str) -> str:
+        """Take out what a receiver repeats of the address and the header, as many do."""
+        secrets = f"{self.url.path} {self.url.query} {self.authorization or ''} {self.secret}"
+        for word in sorted(set(_WORDS.findall(secrets)), key=len, reverse=True):
+            text = text.replace(word, "...")
+        return text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,11 +148,14 @@ class MailTarget:
             codes = sorted({code for code, _ in error.recipients.values()})
             raise self._error(codes[0], f"no receiver is taken ({codes})") from None
         except smtplib.SMTPResponseException as error:
-            said = printable(
-                bytes(cast("bytes", error.smtp_error))[:_SHOWN_CHARS].decode("utf-8", "replace")
-            )
+            # Text: smtplib's own words about a line that is too long, under a code of its own.
+            reply = cast("bytes | str", error.smtp_error)
+            is_text = isinstance(reply, str)
+            said = reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
+            said = printable(said[:_SHOWN_CHARS])
             # A refused log-in can be repaired at the server.
-            code = 0 if isinstance(error, smtplib.SMTPAuthenticationError) else error.smtp_code
+            is_passing = is_text or isinstance(error, smtplib.SMTPAuthenticationError)
+            code = 0 if is_passing else error.smtp_code
             raise self._error(code, f"{error.smtp_code} {said}") from None
         except (OSError, ValueError) as error:
             reason = printable(str(error))[:_SHOWN_CHARS] or type(error).__name__
@@ -223,7 +238,8 @@ class CommandTarget:
             except subprocess.TimeoutExpired:
                 raise NotSent(f"{printable(self.argv[0])} took too long, and was killed") from None
             finally:
-                with contextlib.suppress(ProcessLookupError):
+                # It has ended, or runs as another user: then it is waited for.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
         if process.returncode:
             raise NotSent(f"{printable(self.argv[0])} ended with {process.returncode}")

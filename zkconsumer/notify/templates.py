@@ -153,7 +153,8 @@ def _escaped(text: str) -> str:
     """Escape what Slack takes for mark-up: links, mentions, code."""
     for mark, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("`", "'")):
         text = text.replace(mark, instead)
-    return text
+    # Those who copied Slack's webhooks take a plain @all for a mention.
+    return text.replace("@", "@\N{ZERO WIDTH SPACE}")
 
 
 def pagerduty(routing_key: str) -> Template:

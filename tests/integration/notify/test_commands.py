@@ -65,3 +65,19 @@ def test_a_test_says_who_took_it(tmp_path: Path) -> None:
         )
         assert done.returncode == status
         assert said in done.stdout + done.stderr
+
+
+def test_a_test_is_not_about_the_cluster(tmp_path: Path) -> None:
+    """Its end would end what a pager was told of the cluster."""
+    got, file = tmp_path / "got", tmp_path / "config.toml"
+    file.write_text(
+        CONFIGURATION.format(argv=json.dumps([sys.executable, "-c", PROGRAM, str(got)]))
+    )
+    subprocess.run(
+        [sys.executable, "-m", "zkconsumer", "watch", "--test", "--zookeeper", "127.0.0.1:1"],
+        env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert json.loads(got.read_text().splitlines()[0])["group"] == "zkconsumer-test"

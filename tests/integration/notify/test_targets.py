@@ -8,6 +8,7 @@ import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,51 @@ def test_http_posts_and_reads_the_answer(receiver: Receiver) -> None:
         with pytest.raises(error, match=f"answers {status}: said") as refused:
             target.send([message()], ORIGIN)
         assert "hidden" not in str(refused.value)
+
+
+@contextmanager
+def answering(data: bytes) -> Iterator[int]:
+    """Run a server that says the same to whoever connects, and closes; yield its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk() -> None:
+            accepted, _ = server.accept()
+            with accepted:
+                accepted.sendall(data)
+                accepted.shutdown(socket.SHUT_WR)
+                while accepted.recv(65_536):
+                    pass
+
+        scope = ThreadScope("talker")
+        scope.spawn("talk", talk, stop=lambda: None)
+        yield server.getsockname()[1]
+        assert scope.close(10_000) == []
+
+
+def test_what_a_receiver_repeats_of_a_secret_is_not_shown() -> None:
+    """Error pages name the path, and some the key."""
+    page = b"Cannot POST /services/hidden?key=hidden for Bearer hidden of R0-hidden"
+    head = b"HTTP/1.1 404 No\r\nContent-Length: %d\r\n\r\n" % len(page)
+    with answering(head + page) as port:
+        with pytest.raises(NotSent, match="answers 404: Cannot POST") as refused:
+            replace(http(port), secret="R0-hidden").send([message()], ORIGIN)
+        assert "hidden" not in str(refused.value)
+
+
+def test_an_answer_of_nonsense_is_a_short_line() -> None:
+    """As long as it may be."""
+    with answering(b"x" * 60_000 + b"\r\n") as port:
+        with pytest.raises(NotSent) as refused:
+            http(port).send([message()], ORIGIN)
+        assert len(str(refused.value)) < 500
+
+
+def test_a_mail_server_with_an_endless_line_is_left() -> None:
+    """That is no reason to take the mail for refused."""
+    with answering(b"220 " + b"x" * 9_000 + b"\r\n") as port:
+        target = MailTarget(host="127.0.0.1", port=port, sender="a@b.c", receivers=("d@e.f",))
+        with pytest.raises(NotSent, match="too long"):
+            target.send([message()], ORIGIN)
 
 
 def test_a_server_that_hangs_costs_its_time_out() -> None:
@@ -251,6 +297,34 @@ def test_a_command_that_fails_hangs_or_is_not_there_is_told() -> None:
     ):
         with pytest.raises(NotSent, match=reason):
             CommandTarget(argv=argv, timeout_ms=2_000).send([message()], ORIGIN)
+
+
+def test_a_command_of_another_user_that_cant_be_killed_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With sudo, say."""
+
+    def refuse(_group: int, _signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("os.killpg", refuse)
+    with pytest.raises(NotSent, match="took too long"):
+        CommandTarget(argv=("sleep", "0.5"), timeout_ms=100).send([message()], ORIGIN)
+
+
+def test_a_thread_that_dies_is_told() -> None:
+    """Who watches must not go on as if somebody heard."""
+    deaths: list[BaseException] = []
+
+    def die(_alerts: object) -> None:
+        raise BrokenPipeError
+
+    notifier = Notifier((), ORIGIN, on_alerts=die, on_death=deaths.append)
+    notifier.start()
+    notifier.take(state_at())
+    wait_until(lambda: deaths, what="the death")
+    assert isinstance(deaths[0], BrokenPipeError)
+    assert notifier.close() == []
 
 
 def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(

@@ -79,6 +79,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("after = 5", "[notify] has no after: did you mean after-ms?"),
+        ("timeout-ms = 5000", "[notify] has no timeout-ms"),
         ("after-ms = true", "a number from 0"),
         ("severity = 'note'", "one of warning, error"),
         ("silence = ['(']", "no regular expression"),

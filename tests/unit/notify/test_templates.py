@@ -100,6 +100,7 @@ def test_names_of_others_are_text_and_nothing_else(group_id: str, what: str) -> 
     assert all("\0" not in value for value in templates.variables(told, origin).values())
     text = json.loads(templates.as_slack([told], origin))["text"]
     assert not {"<", ">", "`"} & set(text)
+    assert text.count("@") == text.count("@\N{ZERO WIDTH SPACE}")
     assert text.count("\n") <= 8
     for body in (templates.as_json, templates.as_alertmanager, templates.pagerduty("k")):
         assert json.loads(body([told], origin))

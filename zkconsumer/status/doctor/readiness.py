@@ -43,6 +43,11 @@ _GONE_IN_4: Final = {
     "delegation.token.master.key": "delegation.token.secret.key",
     "offsets.commit.required.acks": "nothing: all replicas in sync",
     "auto.include.jmx.reporter": "metric.reporters",
+    "metrics.jmx.blacklist": "metrics.jmx.exclude",
+    "metrics.jmx.whitelist": "metrics.jmx.include",
+    "leader.imbalance.per.broker.percentage": "nothing: controllers look at each leader",
+    "controlled.shutdown.max.retries": "nothing: controllers answer when it is done",
+    "controlled.shutdown.retry.backoff.ms": "nothing: controllers answer when it is done",
 }
 _GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
 
@@ -280,7 +285,7 @@ def _clients(
         ),
         evidence=some([*clients, *jmx]),
         repair=(
-            "Look at each program's client library. Late brokers of 3.x count such requests: "
+            "Look at each program's client library. Brokers from 3.7 on count such requests: "
             "kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec (JMX); older ones "
             "write them down with kafka.request.logger at DEBUG."
         ),
