@@ -97,6 +97,15 @@ def test_settings_that_are_gone_are_named_with_what_replaces_them() -> None:
         assert tuple(line.split(":")[0] for line in lines[1]) == names
 
 
+def test_a_setting_of_topics_that_3_9_goes_by_is_in_the_way_of_4_alone() -> None:
+    """It is deprecated there, no more."""
+    snapshot = new_cluster()
+    topic = replace(snapshot.topics[0], config={"message.timestamp.difference.max.ms": "5"})
+    for wanted, is_named in (("4.0", True), ("3.9", False)):
+        reported = found(replace(snapshot, topics=(topic,)), facts((3, 5)), wanted)
+        assert (Code.READY_SETTINGS in reported) is is_named
+
+
 def test_abandoned_groups_are_not_in_the_way() -> None:
     """They are named, so that nobody starts them again."""
     snapshot = healthy().snapshot()
