@@ -6,6 +6,7 @@ Errors and logs name a target by its host or program alone: addresses may hold s
 import contextlib
 import io
 import json
+import logging
 import os
 import re
 import signal
@@ -25,6 +26,8 @@ from zkconsumer.net.http_request import http_request
 from zkconsumer.notify.outbox import Message
 from zkconsumer.notify.templates import PREFIX, Origin, Template, facts, mail, variables
 from zkconsumer.printable import printable
+
+log = logging.getLogger(__name__)
 
 _RESPONSE_BYTES: Final = 64 << 10
 _REFUSED: Final = frozenset({400, 413, 422})
@@ -143,7 +146,7 @@ class MailTarget:
                     server.starttls(context=self.ssl_context or ssl.create_default_context())
                 if self.user is not None:
                     server.login(self.user, self.password)
-                server.send_message(email, self.sender, list(self.receivers))
+                refused = server.send_message(email, self.sender, list(self.receivers))
         except smtplib.SMTPRecipientsRefused as error:
             codes = sorted({code for code, _ in error.recipients.values()})
             raise self._error(codes[0], f"no receiver is taken ({codes})") from None
@@ -160,6 +163,8 @@ class MailTarget:
         except (OSError, ValueError) as error:
             reason = printable(str(error))[:_SHOWN_CHARS] or type(error).__name__
             raise self._error(0, reason) from None
+        for receiver, (code, _) in refused.items():
+            log.warning("%s: receiver %s is not taken (%d)", self.host, receiver, code)
 
     def _connected(self) -> smtplib.SMTP:
         deadline_ms = self.clock.now_ms() + 2 * self.timeout_ms

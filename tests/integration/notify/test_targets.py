@@ -167,6 +167,15 @@ class Mailbox:
     def __init__(self) -> None:
         self.got: list[Any] = []
 
+    async def handle_RCPT(  # noqa: N802
+        self, _server: object, _session: object, envelope: Any, address: str, _options: object
+    ) -> str:
+        """Take all but those who left."""
+        if address.startswith("left@"):
+            return "550 unknown"
+        envelope.rcpt_tos.append(address)
+        return "250 known"
+
     async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802
         """Take a mail."""
         self.got.append(envelope)
@@ -240,6 +249,18 @@ def test_mail_is_sent_in_plain_text_where_that_is_wanted(certificates: Certifica
     with mail_server(certificates, **plain) as (box, port):
         mail_to(port, certificates, user=None, security="none").send([message()], ORIGIN)
         assert len(box.got) == 1
+
+
+def test_a_receiver_that_is_not_taken_is_named(
+    certificates: Certificates, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others get it; nobody would know else."""
+    plain = {"tls_context": None, "require_starttls": False, "auth_required": False}
+    with mail_server(certificates, **plain) as (box, port):
+        target = mail_to(port, certificates, user=None, security="none")
+        replace(target, receivers=("left@e.org", "ops@e.org")).send([message()], ORIGIN)
+        assert box.got[0].rcpt_tos == ["ops@e.org"]
+    assert "left@e.org is not taken (550)" in caplog.text
 
 
 def test_a_server_that_goes_on_and_on_is_left() -> None:
