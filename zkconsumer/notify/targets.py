@@ -16,7 +16,7 @@ import ssl
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock, SystemClock
@@ -152,7 +152,7 @@ class MailTarget:
             raise self._error(codes[0], f"no receiver is taken ({codes})") from None
         except smtplib.SMTPResponseException as error:
             # Text: smtplib's own words about a line that is too long, under a code of its own.
-            reply = cast("bytes | str", error.smtp_error)
+            reply = error.smtp_error
             is_text = isinstance(reply, str)
             said = reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
             said = printable(said[:_SHOWN_CHARS])

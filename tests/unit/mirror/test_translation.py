@@ -33,22 +33,23 @@ def test_what_is_not_mirrored_yet_is_waited_for() -> None:
 
 def test_holes_are_passed_over() -> None:
     """An offset without a message stands for the next one that has one."""
-    lines = [Began(T0, 0), Landed(T0, ((10, 12), (20, 22)), T0, 100)]
+    lines: list[Line] = [Began(T0, 0), Landed(T0, ((10, 12), (20, 22)), T0, 100)]
     places = {offset: translate({T0: offset}, lines).offsets[T0] for offset in (0, 11, 15, 20, 22)}
     assert places == {0: 100, 11: 101, 15: 102, 20: 102, 22: 104}
 
 
 def test_what_no_mirror_read_is_not_passed_over() -> None:
     """Messages before the mirror began, or between two processes, may be in no cluster but one."""
-    late = [Began(T0, 500), landed(500, 600, 0)]
+    late: list[Line] = [Began(T0, 500), landed(500, 600, 0)]
     assert translate({T0: 300}, late).unread == {T0: 500}
     assert not translate({T0: 500}, late).unread
-    jumped = [Began(T0, 0), landed(0, 100, 0), Began(T0, 200), landed(200, 300, 100)]
+    jumped: list[Line] = [Began(T0, 0), landed(0, 100, 0), Began(T0, 200), landed(200, 300, 100)]
     for offset in (100, 150):
         assert translate({T0: offset}, jumped).unread == {T0: 200}
     for offset in (50, 200, 300):
         assert not translate({T0: offset}, jumped).unread
-    assert translate({T0: 5}, [Began(T0, 0), landed(0, 5, 0), Began(T0, 9)]).unread == {T0: 9}
+    ended: list[Line] = [Began(T0, 0), landed(0, 5, 0), Began(T0, 9)]
+    assert translate({T0: 5}, ended).unread == {T0: 9}
 
 
 def test_a_line_without_a_beginning_is_one() -> None:
@@ -64,7 +65,8 @@ def test_partitions_without_an_offset_count_as_unread_where_targets_mix() -> Non
 
 def test_partitions_of_which_nothing_came_are_named() -> None:
     """No offset can be written for them."""
-    assert translate({T0: 0, T1: 0}, [Began(T0, 0), landed(0, 5, 7)]).without == {T1}
+    lines: list[Line] = [Began(T0, 0), landed(0, 5, 7)]
+    assert translate({T0: 0, T1: 0}, lines).without == {T1}
     assert translate({T1: 0}, [Began(T1, 0)]).without == {T1}
 
 
