@@ -72,11 +72,13 @@ class PollEngine:
     """Fetch for a consumer's polls; no method waits for the network.
 
     Thread: the caller's, but for ``cluster_changed`` and ``stop``.
+
+    Args:
         dialer: connects to brokers; its owner stops it before joining the scope.
         client: asks for ends of logs and of epochs; stopped by its owner likewise.
         metadata: who leads what. Which topics it watches is its owner's choice.
-        settings: how to fetch.
         settings: fetch settings.
+        scope: of its threads.
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
         clock: for pauses and time-outs.

@@ -7,7 +7,7 @@ from zkconsumer.fetch.claim import Chunk
 
 
 class FailureQueue:
-    """A ``OwnedQueue`` without chunks: a poll engine has the records.
+    """An ``OwnedQueue`` without chunks: a poll engine has the records.
 
     Args:
         notify: called with what the stream would raise. Thread: control.
