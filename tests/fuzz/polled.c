@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "batches.h"
+#include "chunk.h"
 #include "columns.h"
 #include "crc32c.h"
 #include "fetched.h"
@@ -99,6 +100,8 @@ static void take_slices(zk_fetched *fetched, int64_t fetch_offset) {
         const size_t most = below(4) ? 1 + below(20) : below(fetched->left + 2);
         const size_t left = fetched->left;
         take_slice(fetched, most, &taken);
+        if (below(4) == 0)
+            zk_runs_settle(&taken); /* as a stream does */
         require(left - fetched->left == (most < left ? most : left));
         for (size_t at = 0; at < before.count; at++)
             count += read_run(before.items + at, fetch_offset);

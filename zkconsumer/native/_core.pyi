@@ -288,6 +288,8 @@ class Runs(Sequence[Record]):
         """Of keys and values."""
     @property
     def runs(self) -> list[Run]: ...
+    def settle(self) -> None:
+        """Copy what takes less than half of its buffers out of them; before anybody reads it."""
     def split(self, max_bytes: int) -> tuple[Runs, Runs]:
         """Make two: what is charged at most so much (or one message), and at least one message.
 

@@ -87,6 +87,9 @@ cdef class Runs:
     def runs(self):
         return _runs_of(&self.runs)
 
+    def settle(self):
+        zk_runs_settle(&self.runs)  # without memory they stay where they are
+
     def split(self, size_t max_bytes):
         if not zk_runs_can_cut(&self.runs):
             raise ValueError("not more than one message")

@@ -188,7 +188,8 @@ class NativeFetched:
         """See there."""
         runs = self._runs.take(sys.maxsize)
         if self._tail is None:
-            return (runs, self.memory_bytes) if len(runs) else ((), 0)
+            runs.settle()
+            return (runs, runs.memory_bytes) if len(runs) else ((), 0)
         records = [*runs, *self._tail.take_records()[0]]
         return records, records_bytes(records)
 

@@ -148,6 +148,33 @@ def test_slices_keep_their_bytes_and_nothing_else_does() -> None:
     assert found[0].value == b"value 1" * 3
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_small_sets_are_charged_what_they_hold(count: int) -> None:
+    """Not the arena that was made for larger ones, be they a poll's or a stream's."""
+    native = import_module("zkconsumer.records.native_fetched")
+    data = b"".join(build_batch(records(at), codec=Codec.GZIP) for at in range(count))
+    found = native.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+    charged = found.memory_bytes
+    assert charged < 1_000 * count
+    held, size_bytes = found.take_records()
+    assert size_bytes == held.memory_bytes == charged
+
+
+def test_a_stream_keeps_no_more_of_a_large_set_than_it_takes() -> None:
+    """The last record of one that was decompressed whole is copied out."""
+    native = import_module("zkconsumer.records.native_fetched")
+    every = many(2_000)
+    found = native.decode_fetched(
+        build_batch(every, codec=Codec.GZIP),
+        fetch_offset=every[-1].offset,
+        max_decompressed_bytes=1 << 24,
+    )
+    assert found.memory_bytes > 100_000
+    held, size_bytes = found.take_records()
+    assert list(held) == every[-1:]
+    assert size_bytes == held.memory_bytes < 2_000
+
+
 def test_bytes_that_can_change_are_copied() -> None:
     """A buffer that is written to again, like a connection's, does no harm."""
     data = bytearray(build_batch(records(1, 2)))

@@ -25,7 +25,6 @@ zk_reader *zk_reader_new(zk_buffer *set, const zk_set_limits *limits, zk_committ
 void zk_reader_free(zk_reader *reader) {
     if (!reader)
         return;
-    zk_walker_end(&reader->walk);
     zk_runs_free(&reader->runs);
     zk_committed_free(reader->committed);
     zk_buffer_drop(reader->set);
@@ -194,9 +193,9 @@ static zk_set_status read_on(zk_reader *reader) {
 
 zk_set_status zk_reader_read(zk_reader *reader) {
     const zk_set_status status = read_on(reader);
-    /* Whoever judges what is refused needs the memory that it took. */
-    if (status == ZK_SET_REFUSED)
-        zk_walker_end(&reader->walk);
+    /* What its arena has too much goes back before it is counted; whoever judges what is refused needs
+     * it, too. */
+    zk_walker_end(&reader->walk);
     return status;
 }
 
@@ -208,7 +207,6 @@ zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *
                               .room_bytes = limits->bound_bytes,
                               .next_offset = limits->fetch_offset};
     zk_set_status status = position <= set->used ? zk_reader_read(&reader) : ZK_SET_ENDS;
-    zk_walker_end(&reader.walk);
     return (zk_set_result){status, reader.position, reader.walk.next_offset,
                            reader.walk.room_bytes};
 }
