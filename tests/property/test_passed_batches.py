@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.batches import with_body
 from tests.support.engines import needs_native
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, ProducerSequence, build_set
@@ -169,3 +170,17 @@ def test_a_batch_is_no_longer_passed_once_it_was_cut(codec: Codec) -> None:
     cut.drop(1)
     rest = contents(cut.cut(900_000).build(version=3, codec=codec, now_ms=1))
     assert [row[2] for row in rest] == [record.value for record in records[1:]]
+
+
+def test_a_batch_larger_than_a_set_may_be_is_opened() -> None:
+    """However small its records are: what follows the end of a gzip stream is passed over."""
+    rows = [HeadedRecord(Record(BASE + number, None, b"v", 5), ()) for number in range(2)]
+    batch = build_batch([row.record for row in rows], codec=Codec.GZIP)
+    padded = with_body(batch, batch[BATCH_HEADER.size :] + bytes(10_000))
+    source = Source(padded, rows, Codec.GZIP, is_as_sent=True)
+    for set_bytes, is_passed in ((5_000, False), (50_000, True)):
+        one = queued([source], Codec.GZIP, 0, with_headers=True).cut(set_bytes)
+        assert len(one) == 2
+        made = one.build(version=3, codec=Codec.GZIP, now_ms=1)
+        assert (len(made) > 10_000) is is_passed
+        assert [row[2] for row in contents(made)] == [b"v", b"v"]

@@ -133,14 +133,25 @@ def pass_batch(
     return made
 
 
+cdef Run _opened(Run run):
+    """The same records, to be compressed again."""
+    cdef Run made = Run.__new__(Run)
+    made.run = run.run
+    zk_buffer_share(made.run.buffer)
+    made.run.packed_codec = 0
+    return made
+
+
 def cut_set(list runs not None, size_t max_bytes):
     cdef Py_ssize_t stop = 0
     for item in runs:
         if (<Run?>item).run.packed_codec:
             break
         stop += 1
-    if stop == 0 and runs and (<Run>runs[0]).run.packed_size <= max_bytes:
-        return runs[:1], runs[1:]
+    if stop == 0 and runs:
+        if (<Run>runs[0]).run.packed_size <= max_bytes:
+            return runs[:1], runs[1:]
+        runs = [_opened(<Run>runs[0]), *runs[1:]]  # however little its records take
     front, rest, _ = cut_runs(runs[:max(stop, 1)], max_bytes)
     return front, rest + runs[max(stop, 1) :]
 
