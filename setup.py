@@ -112,7 +112,6 @@ class BuildIfPossible(build_ext):
         self.check_extensions_list([extension])
         return extension
 
-
     def compiled(self, extension: Extension) -> Extension:
         """Compile side by side; most of the time goes into what Cython wrote, whose loops are ours.
 

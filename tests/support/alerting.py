@@ -1,8 +1,8 @@
 """Troubles and messages for tests of notifications."""
 
 from zkconsumer.notify.alerts import Alert
-from zkconsumer.notify.outbox import Message, Status
-from zkconsumer.notify.troubles import Condition, Observation, Subject, Trouble
+from zkconsumer.notify.outbox import Notification, Status
+from zkconsumer.notify.troubles import Condition, GroupObservation, GroupTrouble, Subject
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey, GroupKind
 
@@ -10,9 +10,9 @@ SETTLEMENT = GroupKey(GroupKind.ZOOKEEPER, "settlement")
 WALL_MS = 1_795_167_660_000  # 2026-11-20 09:41 UTC
 
 
-def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> Trouble:
+def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> GroupTrouble:
     """Return a trouble."""
-    return Trouble(
+    return GroupTrouble(
         severity=severity,
         code="member-stale",
         what=what,
@@ -23,14 +23,14 @@ def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> 
 
 
 def seen(
-    found: Trouble | None, subject: Subject = SETTLEMENT, *blind: str, gone: bool = False
-) -> Observation:
+    found: GroupTrouble | None, subject: Subject = SETTLEMENT, *blind: str, gone: bool = False
+) -> GroupObservation:
     """Return what a state says that shows one subject."""
     conditions = (
         () if gone else (Condition(subject=subject, trouble=found, blind=frozenset(blind)),)
     )
     present = frozenset[Subject]() if gone else frozenset([subject])
-    return Observation(conditions=conditions, present=present, blind=frozenset(blind))
+    return GroupObservation(conditions=conditions, present=present, blind=frozenset(blind))
 
 
 def alert(
@@ -45,6 +45,6 @@ def alert(
     )
 
 
-def message(status: Status = Status.FIRING, told: Alert | None = None) -> Message:
+def message(status: Status = Status.FIRING, told: Alert | None = None) -> Notification:
     """Return a message."""
-    return Message(status=status, alert=told or alert(), at_ms=WALL_MS)
+    return Notification(status=status, alert=told or alert(), at_ms=WALL_MS)

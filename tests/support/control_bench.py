@@ -244,7 +244,7 @@ class ControlledMember:
         return worked
 
     def _waiting(self) -> bool:
-        return not self.control.mailbox._queue.empty() or bool(self.control._backlog)
+        return bool(self.control.mailbox._items) or bool(self.control._backlog)
 
     def _due(self) -> bool:
         now_ms = self.clock.now_ms()

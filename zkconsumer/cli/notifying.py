@@ -10,7 +10,7 @@ from zkconsumer.cli.configuration import find_file, read_configuration
 from zkconsumer.notify.alerts import Alert
 from zkconsumer.notify.notifier import Notifier
 from zkconsumer.notify.settings import NotifySettings, read_notify_settings
-from zkconsumer.notify.templates import Origin
+from zkconsumer.notify.templates import NotificationOrigin
 from zkconsumer.notify.troubles import Subject
 
 
@@ -24,12 +24,12 @@ def notify_settings() -> NotifySettings:
     return read_notify_settings({} if file is None else read_configuration(file).notify)
 
 
-def origin_of(args: argparse.Namespace, settings: NotifySettings) -> Origin:
+def origin_of(args: argparse.Namespace, settings: NotifySettings) -> NotificationOrigin:
     """Return where messages about the command's cluster come from."""
     page = settings.page
     if page is not None and getattr(args, "clusters", None):  # each below an address of its own
         page = f"{page.rstrip('/')}/clusters/{args.cluster_name}"
-    return Origin(cluster=args.cluster_name or args.address, page=page)
+    return NotificationOrigin(cluster=args.cluster_name or args.address, page=page)
 
 
 @contextmanager

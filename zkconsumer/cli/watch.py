@@ -19,10 +19,10 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.notify.alerts import Alert
 from zkconsumer.notify.notifier import Route
-from zkconsumer.notify.outbox import Message, Outbox, Status
+from zkconsumer.notify.outbox import Notification, Outbox, Status
 from zkconsumer.notify.settings import NotifySettings
-from zkconsumer.notify.templates import Origin, instant, plain_text
-from zkconsumer.notify.troubles import Subject, Trouble
+from zkconsumer.notify.templates import NotificationOrigin, instant, plain_text
+from zkconsumer.notify.troubles import GroupTrouble, Subject
 from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox
 from zkconsumer.status.doctor.diagnosis import Severity
@@ -131,7 +131,7 @@ def _wait(ended: "Mailbox[BaseException | int]") -> int:
 class _AlertLog:
     """Prints what changes, as a target that takes everything. Thread: one."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: NotificationOrigin) -> None:
         self._origin = origin
         self._outbox = Outbox()
         self._clock = SystemClock()
@@ -146,20 +146,20 @@ class _AlertLog:
             self._outbox.delivered(messages, now_ms)
 
 
-def _test(settings: NotifySettings, origin: Origin) -> int:
+def _test(settings: NotifySettings, origin: NotificationOrigin) -> int:
     if not settings.routes:
         raise ConfigError("nobody is to be told: the configuration file has no [notify.to.NAME]")
     results = [_tested(route, origin) for route in settings.routes]
     return 0 if all(results) else 1
 
 
-def _tested(route: Route, origin: Origin) -> bool:
+def _tested(route: Route, origin: NotificationOrigin) -> bool:
     now_ms = SystemClock().wall_ms()
     alert = Alert(
         # Not the cluster's own: its end would end what is told of the cluster.
         subject=GroupKey(GroupKind.ZOOKEEPER, "zkconsumer-test"),
         severity=Severity.WARNING,
-        trouble=Trouble(
+        trouble=GroupTrouble(
             severity=Severity.WARNING,
             code="test",
             what="This is a test: nothing is wrong. It is over at once.",
@@ -168,7 +168,7 @@ def _tested(route: Route, origin: Origin) -> bool:
     )
     try:
         for status in (Status.FIRING, Status.RESOLVED):
-            route.target.send((Message(status=status, alert=alert, at_ms=now_ms),), origin)
+            route.target.send((Notification(status=status, alert=alert, at_ms=now_ms),), origin)
     except ZkConsumerError as error:
         print(f"{route.name}: {printable(str(error))}", file=sys.stderr)
         return False

@@ -13,7 +13,7 @@ from zkconsumer.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class GroupTranslation:
     """Where a group goes on.
 
     Attributes:
@@ -31,7 +31,7 @@ class Translation:
     without: frozenset[TopicPartition]
 
 
-def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) -> Translation:
+def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) -> GroupTranslation:
     """Translate the offsets of a group.
 
     Args:
@@ -58,7 +58,7 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
         if first is not None:
             firsts[target] = min(first, firsts.get(target, first))
     not_yet = frozenset(tp for tp, offset in committed.items() if reached.get(tp, 0) < offset)
-    return Translation(
+    return GroupTranslation(
         offsets={target: firsts.get(target, end) for target, end in ends.items()},
         not_yet=not_yet,
         unread=_unread(committed, lines),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from zkconsumer.notify.troubles import Condition, Observation, Subject, Trouble
+from zkconsumer.notify.troubles import Condition, GroupObservation, GroupTrouble, Subject
 from zkconsumer.status.doctor.diagnosis import Severity
 
 _GAP_MS: Final = 60_000
@@ -47,7 +47,7 @@ class Alert:
 
     subject: Subject
     severity: Severity
-    trouble: Trouble
+    trouble: GroupTrouble
     began_ms: int
 
 
@@ -70,10 +70,10 @@ class _Watched:
 
     began_ms: int
     bad_ms: dict[Severity, int] = field(default_factory=dict)
-    troubles: dict[Severity, Trouble] = field(default_factory=dict)
+    troubles: dict[Severity, GroupTrouble] = field(default_factory=dict)
     well_ms: int = 0
     blind: frozenset[str] = frozenset()
-    last: Trouble | None = None
+    last: GroupTrouble | None = None
     is_read: bool = False
     at_ms: int = 0
     severity: Severity | None = None
@@ -106,7 +106,7 @@ class Alerts:
         self._timing = timing or Timing()
         self._watched: dict[Subject, _Watched] = {}
 
-    def receive(self, observation: Observation, now_ms: int, wall_ms: int) -> None:
+    def receive(self, observation: GroupObservation, now_ms: int, wall_ms: int) -> None:
         """Take in what a state says.
 
         Args:
@@ -139,7 +139,7 @@ class Alerts:
             if watched.severity is not None
         }
 
-    def _bad(self, condition: Condition, trouble: Trouble, now_ms: int, wall_ms: int) -> None:
+    def _bad(self, condition: Condition, trouble: GroupTrouble, now_ms: int, wall_ms: int) -> None:
         watched = self._watched.setdefault(condition.subject, _Watched(wall_ms))
         if not watched.troubles:
             watched.began_ms = wall_ms

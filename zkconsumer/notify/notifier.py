@@ -12,10 +12,10 @@ from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.notify.alerts import Alert, Alerts, Timing
-from zkconsumer.notify.outbox import Message, Outbox, Policy
-from zkconsumer.notify.targets import NotSent, NotTaken, Target
-from zkconsumer.notify.templates import Origin
-from zkconsumer.notify.troubles import Observation, Subject, observe
+from zkconsumer.notify.outbox import Notification, Outbox, Policy
+from zkconsumer.notify.targets import NotSent, NotTaken, Receiver
+from zkconsumer.notify.templates import NotificationOrigin
+from zkconsumer.notify.troubles import GroupObservation, Subject, observe
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.web.state import ClusterState
@@ -36,7 +36,7 @@ class Route:
     """
 
     name: str
-    target: Target
+    target: Receiver
     policy: Policy = field(default_factory=Policy)
 
 
@@ -55,7 +55,7 @@ class Notifier:
     def __init__(
         self,
         routes: tuple[Route, ...],
-        origin: Origin,
+        origin: NotificationOrigin,
         timing: Timing | None = None,
         *,
         on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
@@ -70,7 +70,7 @@ class Notifier:
         self._nudges: Mailbox[None] = Mailbox()
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._observation: Callable[[], Observation] | None = None
+        self._observation: Callable[[], GroupObservation] | None = None
         self._senders = [_Sender(route, origin, self._clock) for route in routes]
 
     def start(self) -> None:
@@ -118,7 +118,7 @@ class Notifier:
 class _Sender:
     """Sends to one target."""
 
-    def __init__(self, route: Route, origin: Origin, clock: Clock) -> None:
+    def __init__(self, route: Route, origin: NotificationOrigin, clock: Clock) -> None:
         self.name = route.name
         self._target = route.target
         self._outbox = Outbox(route.policy)
@@ -154,10 +154,10 @@ class _Sender:
         if left:
             log.warning("%s: %d messages were not sent before the end", self.name, left)
 
-    def _due(self) -> tuple[Message, ...]:
+    def _due(self) -> tuple[Notification, ...]:
         return self._outbox.due(self._clock.now_ms(), self._clock.wall_ms())
 
-    def _send(self, messages: tuple[Message, ...]) -> bool:
+    def _send(self, messages: tuple[Notification, ...]) -> bool:
         """Return whether to go on with what follows."""
         about = f"notifying {self.name}"
         try:

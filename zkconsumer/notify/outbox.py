@@ -29,7 +29,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Notification:
     """What a target is told about one subject.
 
     Attributes:
@@ -97,7 +97,7 @@ class Outbox:
             subject: alert for subject, alert in alerts.items() if self._policy.wants(alert)
         }
 
-    def due(self, now_ms: int, wall_ms: int) -> tuple[Message, ...]:
+    def due(self, now_ms: int, wall_ms: int) -> tuple[Notification, ...]:
         """Return what to send now, the worst first, and no more than a target takes at a time."""
         if self._not_before_ms is not None and now_ms < self._not_before_ms:
             return ()
@@ -110,7 +110,7 @@ class Outbox:
         """Return how much is left to be told, whether it may be told now or not."""
         return sum(1 for _ in self._pending(now_ms, 0))
 
-    def delivered(self, messages: Sequence[Message], now_ms: int) -> None:
+    def delivered(self, messages: Sequence[Notification], now_ms: int) -> None:
         """Record that the target knows this now, or never wants to."""
         self._failures, self._not_before_ms = 0, None
         for message in messages:
@@ -127,14 +127,14 @@ class Outbox:
         self._not_before_ms = now_ms + pause_ms
         return pause_ms
 
-    def _pending(self, now_ms: int, wall_ms: int) -> Iterator[Message]:
+    def _pending(self, now_ms: int, wall_ms: int) -> Iterator[Notification]:
         for subject, alert in self._alerts.items():
             status = self._news(alert, self._told.get(subject), now_ms)
             if status is not None:
-                yield Message(status=status, alert=alert, at_ms=wall_ms)
+                yield Notification(status=status, alert=alert, at_ms=wall_ms)
         for subject, told in self._told.items():
             if subject not in self._alerts:
-                yield Message(status=Status.RESOLVED, alert=told.alert, at_ms=wall_ms)
+                yield Notification(status=Status.RESOLVED, alert=told.alert, at_ms=wall_ms)
 
     def _news(self, alert: Alert, told: _Told | None, now_ms: int) -> Status | None:
         if told is None:
@@ -147,7 +147,7 @@ class Outbox:
         return None
 
 
-def _rank(message: Message) -> tuple[int, bool, bool, tuple[str, ...]]:
+def _rank(message: Notification) -> tuple[int, bool, bool, tuple[str, ...]]:
     subject = message.alert.subject
     return (
         -message.alert.severity,

@@ -18,7 +18,7 @@ from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Route
 from zkconsumer.notify.outbox import Policy
 from zkconsumer.notify.quiet import DAYS, QuietHours
-from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, Target
+from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, Receiver
 from zkconsumer.notify.templates import Template, as_alertmanager, as_json, as_slack, pagerduty
 from zkconsumer.status.doctor.diagnosis import Severity
 
@@ -272,19 +272,19 @@ def _ssl_context(keys: _Keys) -> ssl.SSLContext | None:
         raise ConfigError(f"{keys.name}: ca-file {path} can't be used: {error}") from None
 
 
-def _generic(keys: _Keys) -> tuple[Target, int]:
+def _generic(keys: _Keys) -> tuple[Receiver, int]:
     return _http(keys, as_json), Policy().batch
 
 
-def _slack(keys: _Keys) -> tuple[Target, int]:
+def _slack(keys: _Keys) -> tuple[Receiver, int]:
     return _http(keys, as_slack), Policy().batch
 
 
-def _alertmanager(keys: _Keys) -> tuple[Target, int]:
+def _alertmanager(keys: _Keys) -> tuple[Receiver, int]:
     return _http(keys, as_alertmanager, path=_ALERTMANAGER_PATH), Policy().batch
 
 
-def _pagerduty(keys: _Keys) -> tuple[Target, int]:
+def _pagerduty(keys: _Keys) -> tuple[Receiver, int]:
     key = keys.secret("routing-key")
     if key is None:
         raise ConfigError(f"{keys.name} needs routing-key-file, or routing-key")
@@ -292,7 +292,7 @@ def _pagerduty(keys: _Keys) -> tuple[Target, int]:
     return replace(target, secret=key), 1
 
 
-def _mail(keys: _Keys) -> tuple[Target, int]:
+def _mail(keys: _Keys) -> tuple[Receiver, int]:
     security = keys.choice("security", ("starttls", "tls", "none"), "starttls")
     user, password = keys.text("user"), keys.secret("password")
     if (user is None) != (password is None):
@@ -321,7 +321,7 @@ def _is_address(text: str) -> bool:
     return re.fullmatch(r"[!-~]+@[!-~]+", text) is not None and not set(text) & set(',;:<>"()')
 
 
-def _command(keys: _Keys) -> tuple[Target, int]:
+def _command(keys: _Keys) -> tuple[Receiver, int]:
     argv = keys.texts("argv")
     if not argv or not argv[0]:
         raise ConfigError(f"{keys.name} needs argv, a list: the program and its arguments")
@@ -329,7 +329,7 @@ def _command(keys: _Keys) -> tuple[Target, int]:
     return CommandTarget(argv=argv, timeout_ms=keys.number("timeout-ms", 30_000, least=100)), 1
 
 
-_TARGETS: Final[Mapping[str, Callable[[_Keys], tuple[Target, int]]]] = {
+_TARGETS: Final[Mapping[str, Callable[[_Keys], tuple[Receiver, int]]]] = {
     "http": _generic,
     "slack": _slack,
     "pagerduty": _pagerduty,

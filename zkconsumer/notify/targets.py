@@ -23,8 +23,8 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
 from zkconsumer.net.http_request import http_request
-from zkconsumer.notify.outbox import Message
-from zkconsumer.notify.templates import PREFIX, Origin, Template, facts, mail, variables
+from zkconsumer.notify.outbox import Notification
+from zkconsumer.notify.templates import PREFIX, NotificationOrigin, Template, facts, mail, variables
 from zkconsumer.printable import printable
 
 log = logging.getLogger(__name__)
@@ -45,10 +45,10 @@ class NotTaken(ZkConsumerError):
     """A message was refused for good."""
 
 
-class Target(Protocol):
+class Receiver(Protocol):
     """Who is told."""
 
-    def send(self, messages: Sequence[Message], origin: Origin) -> None:
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
         """Send messages. Blocks, for a bounded time.
 
         Raises:
@@ -78,8 +78,8 @@ class HttpTarget:
     timeout_ms: int = 10_000
     secret: str = field(default="", repr=False)
 
-    def send(self, messages: Sequence[Message], origin: Origin) -> None:
-        """See ``Target``."""
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
+        """See ``Receiver``."""
         headers = {"Content-Type": "application/json", "Connection": "close"}
         if self.authorization is not None:
             headers["Authorization"] = self.authorization
@@ -137,8 +137,8 @@ class MailTarget:
     timeout_ms: int = 10_000
     clock: Clock = field(default_factory=SystemClock)
 
-    def send(self, messages: Sequence[Message], origin: Origin) -> None:
-        """See ``Target``."""
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
+        """See ``Receiver``."""
         email = mail(messages, origin, sender=self.sender, receivers=self.receivers)
         try:
             with self._connected() as server:
@@ -216,8 +216,8 @@ class CommandTarget:
     argv: tuple[str, ...]
     timeout_ms: int = 30_000
 
-    def send(self, messages: Sequence[Message], origin: Origin) -> None:
-        """See ``Target``."""
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
+        """See ``Receiver``."""
         for message in messages:
             self._run(
                 json.dumps(facts(message, origin)).encode() + b"\n",

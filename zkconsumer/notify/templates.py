@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from zkconsumer.notify.outbox import Message, Status
+from zkconsumer.notify.outbox import Notification, Status
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Severity, ago, counted
 
@@ -34,7 +34,7 @@ _STANDS_MS: Final = 300_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class NotificationOrigin:
     """Where messages come from.
 
     Attributes:
@@ -46,10 +46,10 @@ class Origin:
     page: str | None = None
 
 
-Template: TypeAlias = Callable[[Sequence[Message], Origin], bytes]
+Template: TypeAlias = Callable[[Sequence[Notification], NotificationOrigin], bytes]
 
 
-def facts(message: Message, origin: Origin) -> dict[str, object]:
+def facts(message: Notification, origin: NotificationOrigin) -> dict[str, object]:
     """Return a message as values for JSON; see ``docs/watch.md``."""
     alert, trouble = message.alert, message.alert.trouble
     subject = alert.subject
@@ -74,7 +74,7 @@ def facts(message: Message, origin: Origin) -> dict[str, object]:
     }
 
 
-def alert_id(message: Message, origin: Origin) -> str:
+def alert_id(message: Notification, origin: NotificationOrigin) -> str:
     """Return what is the same for all messages about one subject of one cluster."""
     subject = message.alert.subject
     whose = "cluster" if subject is None else f"{subject.kind.value}/{subject.group_id}"
@@ -84,7 +84,7 @@ def alert_id(message: Message, origin: Origin) -> str:
     return f"{text[: _ID_CHARS - 33]}/{blake2b(text.encode(), digest_size=16).hexdigest()}"
 
 
-def headline(message: Message) -> str:
+def headline(message: Notification) -> str:
     """Return the message in one line."""
     alert = message.alert
     whose = "the cluster" if alert.subject is None else str(alert.subject)
@@ -101,7 +101,7 @@ def headline(message: Message) -> str:
             return _line(f"{alert.severity.name} {text}", _SUBJECT_CHARS)
 
 
-def link(message: Message, origin: Origin) -> str | None:
+def link(message: Notification, origin: NotificationOrigin) -> str | None:
     """Return the address of the subject's page."""
     if origin.page is None:
         return None
@@ -111,7 +111,7 @@ def link(message: Message, origin: Origin) -> str | None:
     return f"{base}/groups/{subject.kind.value}/{quote(subject.group_id, safe='')}"
 
 
-def plain_text(message: Message, origin: Origin) -> str:
+def plain_text(message: Notification, origin: NotificationOrigin) -> str:
     """Return the message in some lines, for people."""
     trouble, address = message.alert.trouble, link(message, origin)
     lines = [headline(message)]
@@ -128,12 +128,12 @@ def plain_text(message: Message, origin: Origin) -> str:
     return "\n".join([*lines, *([address] if address else [])])
 
 
-def as_json(messages: Sequence[Message], origin: Origin) -> bytes:
+def as_json(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
     """Return the body for a target that has no format of its own."""
     return _dumped({"version": _VERSION, "messages": [facts(one, origin) for one in messages]})
 
 
-def as_slack(messages: Sequence[Message], origin: Origin) -> bytes:
+def as_slack(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
     """Return the body for an incoming webhook of Slack, or of those who copied it."""
     texts = [_slack_text(message, origin) for message in messages[:_SHOWN]]
     if len(messages) > _SHOWN:
@@ -141,7 +141,7 @@ def as_slack(messages: Sequence[Message], origin: Origin) -> bytes:
     return _dumped({"text": "\n\n".join([f"*{_escaped(_line(origin.cluster))}*", *texts])})
 
 
-def _slack_text(message: Message, origin: Origin) -> str:
+def _slack_text(message: Notification, origin: NotificationOrigin) -> str:
     first, *rest = _escaped(plain_text(message, origin)).split("\n")
     sign = {Severity.ERROR: ":red_circle:", Severity.WARNING: ":large_yellow_circle:"}
     is_over = message.status is Status.RESOLVED
@@ -160,7 +160,7 @@ def _escaped(text: str) -> str:
 def pagerduty(routing_key: str) -> Template:
     """Return the template of an event for PagerDuty; it takes one message."""
 
-    def event(messages: Sequence[Message], origin: Origin) -> bytes:
+    def event(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
         (message,) = messages
         body: dict[str, object] = {
             "routing_key": routing_key,
@@ -177,7 +177,7 @@ def pagerduty(routing_key: str) -> Template:
     return event
 
 
-def _pagerduty_payload(message: Message, origin: Origin) -> dict[str, object]:
+def _pagerduty_payload(message: Notification, origin: NotificationOrigin) -> dict[str, object]:
     alert = message.alert
     summary = f"{headline(message)}: {alert.trouble.what}"
     return {
@@ -191,12 +191,12 @@ def _pagerduty_payload(message: Message, origin: Origin) -> dict[str, object]:
     }
 
 
-def as_alertmanager(messages: Sequence[Message], origin: Origin) -> bytes:
+def as_alertmanager(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
     """Return the body for Alertmanager: alerts that end by themselves unless they are repeated."""
     return _dumped([_alertmanager_alert(message, origin) for message in messages])
 
 
-def _alertmanager_alert(message: Message, origin: Origin) -> dict[str, object]:
+def _alertmanager_alert(message: Notification, origin: NotificationOrigin) -> dict[str, object]:
     alert = message.alert
     ends_ms = message.at_ms + (0 if message.status is Status.RESOLVED else _STANDS_MS)
     subject = alert.subject
@@ -223,7 +223,11 @@ def _alertmanager_alert(message: Message, origin: Origin) -> dict[str, object]:
 
 
 def mail(
-    messages: Sequence[Message], origin: Origin, *, sender: str, receivers: Sequence[str]
+    messages: Sequence[Notification],
+    origin: NotificationOrigin,
+    *,
+    sender: str,
+    receivers: Sequence[str],
 ) -> EmailMessage:
     """Return the e-mail."""
     subject = headline(messages[0])
@@ -240,7 +244,7 @@ def mail(
     return email
 
 
-def variables(message: Message, origin: Origin) -> Mapping[str, str]:
+def variables(message: Notification, origin: NotificationOrigin) -> Mapping[str, str]:
     """Return the facts as variables for a command; what is unknown is the empty text."""
     return {
         PREFIX + name.upper(): "" if value is None else printable(str(value))

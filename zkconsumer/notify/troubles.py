@@ -21,7 +21,7 @@ NOT_MOVING: Final = "not-moving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class GroupTrouble:
     """The trouble of one subject: its worst finding.
 
     Attributes:
@@ -55,12 +55,12 @@ class Condition:
     """
 
     subject: Subject
-    trouble: Trouble | None
+    trouble: GroupTrouble | None
     blind: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class GroupObservation:
     """What one state says.
 
     Attributes:
@@ -74,11 +74,11 @@ class Observation:
     blind: frozenset[str] = frozenset()
 
 
-def observe(state: ClusterState) -> Observation:
+def observe(state: ClusterState) -> GroupObservation:
     """Return what a state says of the cluster and of its groups."""
     if state.problem is not None:
         # Before the first read there is nothing to be told; after it, that nothing can be seen.
-        trouble = Trouble(
+        trouble = GroupTrouble(
             severity=Severity.ERROR,
             code=UNREADABLE,
             what=f"The cluster can't be read: {state.problem}",
@@ -86,9 +86,9 @@ def observe(state: ClusterState) -> Observation:
         )
         began = state.number > 0
         found = (Condition(subject=None, trouble=trouble),) if began else ()
-        return Observation(conditions=found, present=None)
+        return GroupObservation(conditions=found, present=None)
     blind = _blind(state, None)
-    return Observation(
+    return GroupObservation(
         conditions=tuple(_conditions(state, blind)),
         present=frozenset([None, *state.snapshot.groups]),
         blind=blind,
@@ -114,7 +114,7 @@ def _blind(state: ClusterState, key: GroupKey | None) -> frozenset[str]:
     )
 
 
-def _group_trouble(state: ClusterState, key: GroupKey) -> Trouble | None:
+def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
     lag = state.lag(key).total
     found = _worst(state.findings(key), lag)
     if found is not None and found.severity is Severity.ERROR:
@@ -122,7 +122,7 @@ def _group_trouble(state: ClusterState, key: GroupKey) -> Trouble | None:
     outcome = state.outcome(key)
     if outcome.status is BurrowStatus.ERR:
         bad = [one for one in outcome.partitions if one.status > BurrowStatus.WARN]
-        return Trouble(
+        return GroupTrouble(
             severity=Severity.ERROR,
             code=NOT_MOVING,
             what=f"{len(bad)} of {len(outcome.partitions)} partitions do not get on.",
@@ -135,7 +135,7 @@ def _group_trouble(state: ClusterState, key: GroupKey) -> Trouble | None:
             lag=lag,
         )
     if found is None and outcome.status is BurrowStatus.WARN:
-        return Trouble(
+        return GroupTrouble(
             severity=Severity.WARNING,
             code=BEHIND,
             what="The group gets on, but falls further behind.",
@@ -145,12 +145,12 @@ def _group_trouble(state: ClusterState, key: GroupKey) -> Trouble | None:
     return found
 
 
-def _worst(findings: tuple[Diagnosis, ...], lag: int | None) -> Trouble | None:
+def _worst(findings: tuple[Diagnosis, ...], lag: int | None) -> GroupTrouble | None:
     bad = [finding for finding in findings if finding.severity > Severity.NOTE]
     if not bad:
         return None
     worst = max(bad, key=lambda finding: finding.severity)
-    return Trouble(
+    return GroupTrouble(
         severity=worst.severity,
         code=worst.code.value,
         what=worst.what,

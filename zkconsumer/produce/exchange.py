@@ -21,7 +21,7 @@ from zkconsumer.wire.messages.produce import (
     ProduceTopic,
 )
 
-Outcome = int | ZkConsumerError
+ExchangeOutcome = int | ZkConsumerError
 """The base offset of a written set, or why it was not, or may not have been, written."""
 
 _OF_RECORDS = frozenset(
@@ -57,9 +57,9 @@ def produce_request(
 
 def outcomes_of(
     leader: Broker, sets: Collection[TopicPartition], response: ProduceResponse
-) -> dict[TopicPartition, Outcome]:
+) -> dict[TopicPartition, ExchangeOutcome]:
     """Return the outcome of each set; a set that is missing from the response has failed."""
-    outcomes: dict[TopicPartition, Outcome] = {
+    outcomes: dict[TopicPartition, ExchangeOutcome] = {
         tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
     }
     for topic in response.topics:

@@ -39,7 +39,7 @@ from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.producer_config import read_producer_config
 from zkconsumer.produce.send_future import FutureRecordMetadata, RecordMetadata
 from zkconsumer.produce.send_queue import QueuedRecord, SendQueue
-from zkconsumer.produce.topic_partitions import TopicPartitions
+from zkconsumer.produce.topic_partitions import PartitionLookup
 from zkconsumer.records.rows import Headers
 from zkconsumer.scope import NAP_MS, ScopedThread, ThreadScope, naps
 
@@ -98,7 +98,7 @@ class KafkaProducer:
             clock=clock,
             shuffle=random.shuffle,
         )
-        self._topics = TopicPartitions(
+        self._topics = PartitionLookup(
             self._client,
             clock,
             self._stop,

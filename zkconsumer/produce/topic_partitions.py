@@ -39,7 +39,7 @@ class _Topic:
     seen_ms: int
 
 
-class TopicPartitions:
+class PartitionLookup:
     """The partitions of topics. Thread: any; a partitioner may be called by several at a time.
 
     Args:

@@ -23,7 +23,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.produce.exchange import (
-    Outcome,
+    ExchangeOutcome,
     is_of_records,
     may_pass,
     outcomes_of,
@@ -309,7 +309,9 @@ class Writing:
         for tp, pending_set in sets.items():
             self._settle(tp, pending_set, without_frames(error))
 
-    def _settle(self, tp: TopicPartition, pending_set: PendingSet, outcome: Outcome) -> None:
+    def _settle(
+        self, tp: TopicPartition, pending_set: PendingSet, outcome: ExchangeOutcome
+    ) -> None:
         """Record the outcome of a set."""
         if isinstance(outcome, int):
             self._pending.acknowledge(tp, pending_set, outcome)

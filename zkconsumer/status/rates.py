@@ -20,7 +20,7 @@ _LEAST_MS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class GroupRates:
     """The rates of a group, or of a cluster.
 
     Attributes:
@@ -81,15 +81,15 @@ class _Series:
         while sample.at_ms - samples[0].at_ms > WINDOW_MS:
             samples.popleft()
 
-    def rates(self) -> Rates:
+    def rates(self) -> GroupRates:
         """Return the rates over the window."""
         if len(self._samples) < 2:
-            return Rates(moved_ms=self._moved_ms)
+            return GroupRates(moved_ms=self._moved_ms)
         first, last = self._samples[0], self._samples[-1]
         span_ms = last.at_ms - first.at_ms
         if span_ms < _LEAST_MS:
-            return Rates(moved_ms=self._moved_ms)
-        return Rates(
+            return GroupRates(moved_ms=self._moved_ms)
+        return GroupRates(
             written=max(0.0, (last.written - first.written) * 1_000 / span_ms),
             read=self._read(),
             moved_ms=self._moved_ms,
@@ -130,16 +130,16 @@ class RateHistory:
         if not self._logs.is_known(snapshot.topics):
             self._logs.add(*_log_sums(snapshot))
 
-    def rates(self, key: GroupKey) -> Rates:
+    def rates(self, key: GroupKey) -> GroupRates:
         """Return the rates of a group."""
         series = self._groups.get(key)
-        return Rates() if series is None else series.rates()
+        return GroupRates() if series is None else series.rates()
 
-    def cluster(self, groups: Mapping[GroupKey, Rates]) -> Rates:
+    def cluster(self, groups: Mapping[GroupKey, GroupRates]) -> GroupRates:
         """Return the rates of the cluster: all logs, and the sum of these groups."""
         read = [rates.read for rates in groups.values() if rates.read is not None]
         moved = [rates.moved_ms for rates in groups.values() if rates.moved_ms is not None]
-        return Rates(
+        return GroupRates(
             written=self._logs.rates().written,
             read=sum(read) if read else None,
             moved_ms=max(moved, default=None),

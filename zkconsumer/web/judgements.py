@@ -16,7 +16,7 @@ from zkconsumer.status.doctor.whole_groups import examine_names
 from zkconsumer.status.grid import Grid, grid_of
 from zkconsumer.status.lag import GroupLag, group_lag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
-from zkconsumer.status.rates import RateHistory, Rates
+from zkconsumer.status.rates import GroupRates, RateHistory
 from zkconsumer.status.series import History
 from zkconsumer.status.timeline import Rebalance, Timelines
 from zkconsumer.status.verify import PartitionIds, Verification, verify
@@ -131,10 +131,10 @@ class Judgements:
 
         return self._once("verdict", key, work_out)
 
-    def rates(self, key: GroupKey | None) -> Rates:
+    def rates(self, key: GroupKey | None) -> GroupRates:
         """See ``ClusterState``."""
 
-        def work_out() -> Rates:
+        def work_out() -> GroupRates:
             groups = self._snapshot.groups
             with self._memory.lock:
                 if key is not None:

@@ -15,7 +15,7 @@ from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.grid import Grid
 from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
-from zkconsumer.status.rates import Rates
+from zkconsumer.status.rates import GroupRates
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.judgements import Judgements
@@ -77,7 +77,7 @@ class ClusterState:
         """Return Burrow's status of the group; computed before the state is published."""
         return self.judgements.outcome(key)
 
-    def rates(self, key: GroupKey | None) -> Rates:
+    def rates(self, key: GroupKey | None) -> GroupRates:
         """Return how fast a group reads and its topics are written, or (None) the whole cluster."""
         return self.judgements.rates(key)
 

@@ -26,13 +26,13 @@ from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Notifier, Route
 from zkconsumer.notify.outbox import Policy, Status
 from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, NotSent, NotTaken
-from zkconsumer.notify.templates import Origin, as_json, as_slack
+from zkconsumer.notify.templates import NotificationOrigin, as_json, as_slack
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.doctor.diagnosis import Severity
 
 __all__ = ["certificates"]
 
-ORIGIN = Origin(cluster="plant")
+ORIGIN = NotificationOrigin(cluster="plant")
 
 
 class Receiver:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.alerting import SETTLEMENT, WALL_MS, seen, trouble
 from zkconsumer.notify.alerts import Alerts, Timing
 from zkconsumer.notify.outbox import Outbox, Status
-from zkconsumer.notify.troubles import Observation
+from zkconsumer.notify.troubles import GroupObservation
 from zkconsumer.status.doctor.diagnosis import Severity
 
 STEP_MS = 5_000
@@ -22,7 +22,7 @@ class Watch:
         self.now_ms = 1_000
         self.told: list[Status] = []
 
-    def sees(self, observation: Observation, for_ms: int) -> "Watch":
+    def sees(self, observation: GroupObservation, for_ms: int) -> "Watch":
         """See the same for a while."""
         for _ in range(max(1, for_ms // STEP_MS)):
             self.alerts.receive(observation, self.now_ms, WALL_MS + self.now_ms)
@@ -83,7 +83,7 @@ def test_a_warning_that_becomes_an_error_is_told_again_and_not_back() -> None:
 def test_what_cant_be_read_is_not_well() -> None:
     """Nothing ends while the cluster, or what told of the trouble, is not read."""
     watch = Watch().sees(seen(trouble()), 2 * AFTER_MS)
-    watch.sees(Observation(conditions=(), present=None), 3_600_000)
+    watch.sees(GroupObservation(conditions=(), present=None), 3_600_000)
     watch.sees(seen(None, SETTLEMENT, "log ends of broker 2"), 3_600_000)
     assert watch.told == [Status.FIRING]
     assert watch.sees(seen(None), 2 * RESOLVED_MS).told == [Status.FIRING, Status.RESOLVED]
@@ -116,7 +116,7 @@ OBSERVED = {
     "bad": seen(trouble()),
     "warning": seen(trouble(Severity.WARNING)),
     "well": seen(None),
-    "unread": Observation(conditions=(), present=None),
+    "unread": GroupObservation(conditions=(), present=None),
     "blind": seen(None, SETTLEMENT, "log ends of broker 2"),
     "gone": seen(None, gone=True),
 }

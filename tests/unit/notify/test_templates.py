@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.support.alerting import SETTLEMENT, alert, message
 from zkconsumer.notify import templates
 from zkconsumer.notify.outbox import Status
-from zkconsumer.notify.templates import Origin
+from zkconsumer.notify.templates import NotificationOrigin
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey, GroupKind
 
-ORIGIN = Origin(cluster="plant", page="https://kafka.example/page/")
+ORIGIN = NotificationOrigin(cluster="plant", page="https://kafka.example/page/")
 RESOLVED = message(Status.RESOLVED)
 
 
@@ -75,7 +75,7 @@ def test_alertmanager_gets_labels_that_stay() -> None:
 
 def test_a_command_gets_facts_as_variables() -> None:
     """What is unknown is empty."""
-    found = templates.variables(message(told=alert(None)), Origin(cluster="zk:2181"))
+    found = templates.variables(message(told=alert(None)), NotificationOrigin(cluster="zk:2181"))
     assert found["ZKCONSUMER_STATUS"] == "firing"
     assert found["ZKCONSUMER_GROUP"] == ""
     assert found["ZKCONSUMER_SEVERITY"] == "error"
@@ -93,7 +93,7 @@ def test_long_ids_stay_apart() -> None:
 def test_names_of_others_are_text_and_nothing_else(group_id: str, what: str) -> None:
     """No header, mark-up, line or NUL of theirs gets into a message."""
     told = message(told=alert(GroupKey(GroupKind.COORDINATOR, group_id), what=what))
-    origin = Origin(cluster=group_id)
+    origin = NotificationOrigin(cluster=group_id)
     mail = templates.mail([told], origin, sender="a@b.c", receivers=["d@e.f"])
     read = message_from_bytes(mail.as_bytes(policy=SMTP), policy=SMTP)
     assert read.keys() == mail.keys()

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from tests.support.page_world import BILLING, CHECKOUT, FRAUD, state_at
-from zkconsumer.notify.troubles import Condition, Observation, observe
+from zkconsumer.notify.troubles import Condition, GroupObservation, observe
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey
 from zkconsumer.web.state import ClusterState
 
 
-def conditions(observation: Observation) -> dict[GroupKey | None, Condition]:
+def conditions(observation: GroupObservation) -> dict[GroupKey | None, Condition]:
     """Return them by subject."""
     return {condition.subject: condition for condition in observation.conditions}
 

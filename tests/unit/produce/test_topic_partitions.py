@@ -7,7 +7,7 @@ from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.produce.topic_partitions import TopicPartitions
+from zkconsumer.produce.topic_partitions import PartitionLookup
 
 BROKER = Broker(0, "a", 1)
 
@@ -37,7 +37,7 @@ class Client:
 def test_one_call_waits_for_brokers_that_are_away() -> None:
     """What is known of the topic holds on; else each call would wait for ``max_block_ms``."""
     client, clock = Client(), ManualClock()
-    topics = TopicPartitions(cast("Any", client), clock, StopFlag(), max_age_ms=100, creating=True)
+    topics = PartitionLookup(cast("Any", client), clock, StopFlag(), max_age_ms=100, creating=True)
     assert topics.look_up("t", timeout_ms=10) == (0,)
     client.partitions = 0
     clock.advance(100)

@@ -14,7 +14,7 @@ from zkconsumer.status.model import (
     PartitionStatus,
     TopicStatus,
 )
-from zkconsumer.status.rates import WINDOW_MS, RateHistory, Rates
+from zkconsumer.status.rates import WINDOW_MS, GroupRates, RateHistory
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "group")
 TP = TopicPartition("topic", 0)
@@ -67,7 +67,7 @@ def test_steps_do_not_blur_the_rate(written: int, read: int, commit_s: int, seco
     assert abs(rates.written - written) < 1e-6
     assert abs(rates.read - read) < 1e-6 * read
     cluster = history.cluster({KEY: rates})
-    assert cluster == Rates(written=rates.written, read=rates.read, moved_ms=rates.moved_ms)
+    assert cluster == GroupRates(written=rates.written, read=rates.read, moved_ms=rates.moved_ms)
 
 
 def test_a_group_that_stops_reads_nothing() -> None:
@@ -81,23 +81,23 @@ def test_a_group_that_stops_reads_nothing() -> None:
 
 def test_when_it_is_caught_up() -> None:
     """By what it gains; never where it gains nothing; unknown is not never."""
-    assert Rates(written=100, read=150).caught_up_ms(3_000) == 60_000
-    assert Rates(written=100, read=100).caught_up_ms(3_000) is None
-    assert Rates(written=100, read=100).caught_up_ms(0) == 0
-    assert Rates().caught_up_ms(0) is None
-    assert Rates(written=1, read=2).caught_up_ms(None) is None
+    assert GroupRates(written=100, read=150).caught_up_ms(3_000) == 60_000
+    assert GroupRates(written=100, read=100).caught_up_ms(3_000) is None
+    assert GroupRates(written=100, read=100).caught_up_ms(0) == 0
+    assert GroupRates().caught_up_ms(0) is None
+    assert GroupRates(written=1, read=2).caught_up_ms(None) is None
 
 
 def test_one_look_tells_no_rate() -> None:
     """Nor do partitions that come and go, nor a clock that goes back."""
     history = RateHistory()
-    assert history.rates(KEY) == Rates()
+    assert history.rates(KEY) == GroupRates()
     history.record(snapshot(10_000, 5, 5))
-    assert history.rates(KEY) == Rates()
+    assert history.rates(KEY) == GroupRates()
     history.record(snapshot(1_000, 500, 500))
     assert history.rates(KEY).written is None
     history.record(ClusterSnapshot(taken_ms=20_000, zookeeper_connect="zk"))
-    assert history.rates(KEY) == Rates()
+    assert history.rates(KEY) == GroupRates()
 
 
 def test_few_samples_are_kept_however_often_one_looks() -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
+    MigrationOutcome,
     Offset,
     OffsetStorage,
-    Outcome,
     PartitionMove,
     offset_in,
 )
@@ -38,7 +38,7 @@ class OffsetStoreReport:
     group_id: str
     storage: OffsetStorage
     plan: OffsetPlan
-    outcome: Outcome | None = None
+    outcome: MigrationOutcome | None = None
 
 
 def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
@@ -90,7 +90,7 @@ def _report_json(report: OffsetStoreReport, overall: str) -> dict[str, object]:
     }
 
 
-def _partitions_json(plan: OffsetPlan, outcome: Outcome | None) -> list[dict[str, object]]:
+def _partitions_json(plan: OffsetPlan, outcome: MigrationOutcome | None) -> list[dict[str, object]]:
     failed = {} if outcome is None else outcome.failed
     written = frozenset(() if outcome is None else outcome.written)
     entries = []

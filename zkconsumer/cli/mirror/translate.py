@@ -13,7 +13,7 @@ from zkconsumer.cli.text_files import read_text
 from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.offsets_file import read_offsets_file
-from zkconsumer.mirror.translation import Translation, translate
+from zkconsumer.mirror.translation import GroupTranslation, translate
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import shortlist
 
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_read(
-    committed: Mapping[TopicPartition, int], translation: Translation, input_file: str
+    committed: Mapping[TopicPartition, int], translation: GroupTranslation, input_file: str
 ) -> None:
     """Raise if messages that the group has not read may be missing in the target."""
     if not translation.unread:

@@ -19,7 +19,7 @@ from zkconsumer.cli.output import show
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.carrying import carry_out
-from zkconsumer.offsets.migration.plan import MigrationRefused, Outcome
+from zkconsumer.offsets.migration.plan import MigrationOutcome, MigrationRefused
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.planning import Outside
 from zkconsumer.offsets.store import FetchedOffset
@@ -79,7 +79,7 @@ def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
     return done
 
 
-def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> Outcome:
+def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> MigrationOutcome:
     target = job.storages.storages[report.storage]
     although = job.members if job.force else None
     plan = report.plan.plan
@@ -93,7 +93,7 @@ def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> Outcome:
         found: Mapping[TopicPartition, FetchedOffset] = {}
         with contextlib.suppress(ZkConsumerError):
             found = target.fetch(sorted(plan.expected))
-        return Outcome(plan=plan, found=found, doubts=reasons)
+        return MigrationOutcome(plan=plan, found=found, doubts=reasons)
 
 
 def finish(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from zkconsumer.offsets.migration.plan import (
     Fate,
+    MigrationOutcome,
     MigrationPlan,
     Offset,
-    Outcome,
     PartitionMove,
     offset_in,
 )
@@ -32,7 +32,7 @@ class MigrationReport:
     source: str
     target: str
     plan: MigrationPlan
-    outcome: Outcome | None = None
+    outcome: MigrationOutcome | None = None
     notes: tuple[str, ...] = ()
     roll_back_file: str | None = None
 
@@ -98,7 +98,7 @@ def as_text(report: MigrationReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(move: PartitionMove, outcome: Outcome | None) -> tuple[str, str, str, str]:
+def _row(move: PartitionMove, outcome: MigrationOutcome | None) -> tuple[str, str, str, str]:
     return (
         f"{move.topic_partition}",
         _shown(move.wanted),
@@ -107,7 +107,7 @@ def _row(move: PartitionMove, outcome: Outcome | None) -> tuple[str, str, str, s
     )
 
 
-def _described(move: PartitionMove, outcome: Outcome | None) -> str:
+def _described(move: PartitionMove, outcome: MigrationOutcome | None) -> str:
     tp = move.topic_partition
     message = {
         Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",

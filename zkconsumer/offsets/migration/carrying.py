@@ -6,7 +6,12 @@ from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.group import MigratedGroup
 from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
-from zkconsumer.offsets.migration.plan import MigrationPlan, MigrationRefused, Offset, Outcome
+from zkconsumer.offsets.migration.plan import (
+    MigrationOutcome,
+    MigrationPlan,
+    MigrationRefused,
+    Offset,
+)
 
 
 def carry_out(
@@ -16,7 +21,7 @@ def carry_out(
     *,
     source_doubts: Callable[[], list[str]] = list,
     although: Collection[str] | None = None,
-) -> Outcome:
+) -> MigrationOutcome:
     """Write what the plan says, and read it back.
 
     Args:
@@ -58,4 +63,4 @@ def carry_out(
         ]
     except ZkConsumerError as error:
         doubts.append(f"whether anybody came meanwhile is not known: {error}")
-    return Outcome(plan=plan, found=found, errors=errors, doubts=tuple(doubts))
+    return MigrationOutcome(plan=plan, found=found, errors=errors, doubts=tuple(doubts))

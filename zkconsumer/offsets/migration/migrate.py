@@ -14,8 +14,8 @@ from zkconsumer.offsets.migration.group import MigratedGroup
 from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
 from zkconsumer.offsets.migration.plan import (
     Ahead,
+    MigrationOutcome,
     MigrationPlan,
-    Outcome,
     offset_in,
     plan_migration,
     plan_roll_back,
@@ -80,7 +80,7 @@ class Migration:
             source, target, exists=self._partitions.__contains__, ahead=request.ahead
         )
 
-    def carry_out(self, plan: MigrationPlan) -> Outcome:
+    def carry_out(self, plan: MigrationPlan) -> MigrationOutcome:
         """Write what the plan says, and read it back.
 
         Raises:
@@ -138,7 +138,7 @@ class Undoing:
         now = self._target.fetch(sorted(written))
         return plan_roll_back(written, now, force=request.ahead is Ahead.SET_BACK)
 
-    def carry_out(self, plan: MigrationPlan) -> Outcome:
+    def carry_out(self, plan: MigrationPlan) -> MigrationOutcome:
         """Write what the plan says, and read it back.
 
         Raises:

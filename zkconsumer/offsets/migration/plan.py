@@ -224,7 +224,7 @@ def _number(offset: Offset) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class MigrationOutcome:
     """The outcome of a plan, as read back from the target.
 
     Attributes:

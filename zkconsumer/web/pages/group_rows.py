@@ -8,7 +8,7 @@ from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupKey, GroupState
-from zkconsumer.status.rates import Rates
+from zkconsumer.status.rates import GroupRates
 from zkconsumer.web.pages.words import (
     BURROW_TONES,
     BURROW_WORDS,
@@ -56,7 +56,7 @@ class GroupRow:
     time: TimeLag | None
     burrow: BurrowStatus
     trouble: int
-    rates: Rates
+    rates: GroupRates
     last_commit_ms: int | None
     seen_ms: int
     problems: tuple[str, ...]
@@ -106,7 +106,7 @@ class GroupRow:
         return caught_up(self.rates, self.lag)
 
 
-def caught_up(rates: Rates, lag: int | None) -> str:
+def caught_up(rates: GroupRates, lag: int | None) -> str:
     """Return in how long a lag is read, in words."""
     if lag is None or (lag and (rates.read is None or rates.written is None)):
         return NOT_KNOWN

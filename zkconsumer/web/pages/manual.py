@@ -17,18 +17,18 @@ _HEADING: Final = re.compile(r"(#+) (.*)")
 _RULE: Final = re.compile(r"\|[-|: ]+\|")
 
 
-class Piece(NamedTuple):
+class ManualText(NamedTuple):
     """A part of a text: ``text``, ``code``, ``strong`` or ``em``."""
 
     kind: str
     text: str
 
 
-Text = tuple[Piece, ...]
+Text = tuple[ManualText, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class ManualBlock:
     """A block of a page.
 
     Attributes:
@@ -59,30 +59,30 @@ def manual_page(markdown: str) -> View:
     )
 
 
-def blocks_of(markdown: str) -> Iterator[Block]:
+def blocks_of(markdown: str) -> Iterator[ManualBlock]:
     """Yield the blocks of a text."""
     for place, part in enumerate(re.split(r"^```.*\n", markdown, flags=re.MULTILINE)):
         if place % 2:
-            yield Block(kind="code", code=part)
+            yield ManualBlock(kind="code", code=part)
             continue
         for filled, lines in groupby(part.splitlines(), key=lambda line: bool(line.strip())):
             if filled:
                 yield from _blocks(list(lines))
 
 
-def _blocks(lines: list[str]) -> Iterator[Block]:
+def _blocks(lines: list[str]) -> Iterator[ManualBlock]:
     while lines and (heading := _HEADING.match(lines[0])):
-        yield Block(kind="heading", level=len(heading[1]), texts=(_text(heading[2]),))
+        yield ManualBlock(kind="heading", level=len(heading[1]), texts=(_text(heading[2]),))
         lines = lines[1:]
     if not lines:
         return
     if lines[0].startswith("|"):
-        yield Block(kind="table", rows=tuple(map(_row, filter(_is_row, lines))))
+        yield ManualBlock(kind="table", rows=tuple(map(_row, filter(_is_row, lines))))
     elif lines[0].startswith("- "):
         items = re.split(r"^- ", "\n".join(lines), flags=re.MULTILINE)[1:]
-        yield Block(kind="list", texts=tuple(_text(" ".join(item.split())) for item in items))
+        yield ManualBlock(kind="list", texts=tuple(_text(" ".join(item.split())) for item in items))
     else:
-        yield Block(kind="paragraph", texts=(_text(" ".join(lines)),))
+        yield ManualBlock(kind="paragraph", texts=(_text(" ".join(lines)),))
 
 
 def _is_row(line: str) -> bool:
@@ -92,19 +92,19 @@ def _is_row(line: str) -> bool:
 def _row(line: str) -> tuple[str, tuple[Text, ...]]:
     """Return a row; one that begins with code has that as its anchor."""
     cells = tuple(_text(cell.strip()) for cell in line.strip("|").split("|"))
-    first = cells[0][0] if cells[0] else Piece("text", "")
+    first = cells[0][0] if cells[0] else ManualText("text", "")
     return (first.text if first.kind == "code" else ""), cells
 
 
 def _text(line: str) -> Text:
     pieces, end = [], 0
     for found in _INLINE.finditer(line):
-        pieces.append(Piece("text", line[end : found.start()]))
+        pieces.append(ManualText("text", line[end : found.start()]))
         pieces += [
-            Piece(kind, text)
+            ManualText(kind, text)
             for kind, text in zip(_KINDS, found.groups(), strict=True)
             if text is not None
         ]
         end = found.end()
-    pieces.append(Piece("text", line[end:]))
+    pieces.append(ManualText("text", line[end:]))
     return tuple(piece for piece in pieces if piece.text)

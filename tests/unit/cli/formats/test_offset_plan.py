@@ -6,7 +6,7 @@ from typing import Any
 
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import OffsetStorage, Outcome
+from zkconsumer.offsets.migration.plan import MigrationOutcome, OffsetStorage
 from zkconsumer.offsets.planning import LogRange, OffsetPlan, Present, ToOffsets, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 
@@ -20,7 +20,7 @@ PRESENT = Present(
 PLAN = plan_offsets(ToOffsets({T0: 11, T1: 5, T2: 8, GONE: 3}), PRESENT)
 
 
-def plan_text(plan: OffsetPlan, outcome: Outcome | None = None) -> str:
+def plan_text(plan: OffsetPlan, outcome: MigrationOutcome | None = None) -> str:
     """Of group ``g`` in ZooKeeper alone."""
     return plans_text(
         [
@@ -31,7 +31,7 @@ def plan_text(plan: OffsetPlan, outcome: Outcome | None = None) -> str:
     )
 
 
-def plan_json(plan: OffsetPlan, outcome: Outcome | None = None) -> dict[str, Any]:
+def plan_json(plan: OffsetPlan, outcome: MigrationOutcome | None = None) -> dict[str, Any]:
     """The same, as it is read again."""
     report = OffsetStoreReport(
         group_id="g", storage=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome
@@ -83,7 +83,9 @@ def test_a_refused_one() -> None:
 def test_what_came_of_it() -> None:
     """Each partition by what was read back."""
     found = {T0: FetchedOffset(11), T1: FetchedOffset(5), T2: FetchedOffset(None)}
-    outcome = Outcome(plan=PLAN.plan, found=found, errors={T2: "no"}, doubts=("a member came",))
+    outcome = MigrationOutcome(
+        plan=PLAN.plan, found=found, errors={T2: "no"}, doubts=("a member came",)
+    )
     lines = plan_text(PLAN, outcome).splitlines()
     assert lines[2].endswith("  set")
     assert lines[4].endswith("NOT SET: no; it holds none")
@@ -96,7 +98,7 @@ def test_what_came_of_it() -> None:
     assert [one.get("now") for one in value["partitions"]] == [None, 11, 5, None]
     assert [one["written"] for one in value["partitions"]] == [False, True, False, False]
     assert value["partitions"][3]["error"] == "no; it holds none"
-    sound = Outcome(plan=PLAN.plan, found=found | {T2: FetchedOffset(8)})
+    sound = MigrationOutcome(plan=PLAN.plan, found=found | {T2: FetchedOffset(8)})
     assert plan_text(PLAN, sound).endswith(
         "group g in zookeeper: 2 of 2 offsets written, verified\n"
     )
@@ -109,7 +111,7 @@ def test_all_that_was_done_and_what_undoes_it() -> None:
     ]
     assert plans_text(both).count("nothing was written yet\n") == 2
     assert json.loads(plans_json(both))["status"] == "planned"
-    failed = Outcome(plan=PLAN.plan, found={})
+    failed = MigrationOutcome(plan=PLAN.plan, found={})
     begun = [replace(both[0], outcome=failed), both[1]]
     text = plans_text(begun, "back.json")
     assert "group g in zookeeper: 0 of 2 offsets written, NOT verified\n" in text
@@ -121,5 +123,5 @@ def test_all_that_was_done_and_what_undoes_it() -> None:
     assert (value["status"], value["roll_back_file"]) == ("not verified", "back.json")
     assert [one["status"] for one in value["groups"]] == ["not verified", "not begun"]
     found = {T0: FetchedOffset(11), T1: FetchedOffset(5), T2: FetchedOffset(8)}
-    sound = [replace(one, outcome=Outcome(plan=PLAN.plan, found=found)) for one in both]
+    sound = [replace(one, outcome=MigrationOutcome(plan=PLAN.plan, found=found)) for one in both]
     assert json.loads(plans_json(sound))["status"] == "done"

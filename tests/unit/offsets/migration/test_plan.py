@@ -7,9 +7,9 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Ahead,
     Fate,
+    MigrationOutcome,
     MigrationPlan,
     Offset,
-    Outcome,
     offset_in,
     plan_migration,
     plan_roll_back,
@@ -150,7 +150,7 @@ def test_a_roll_back_does_not_undo_what_others_wrote_since() -> None:
 def test_an_outcome_says_what_was_written_and_what_was_not() -> None:
     """By what was read back, whatever the write had answered."""
     plan = plan_migration({A: found(5), B: found(6), C: found(7)}, {B: found(2)}, exists=everything)
-    outcome = Outcome(
+    outcome = MigrationOutcome(
         plan=plan,
         found={A: found(5), B: found(2), C: FetchedOffset(None, "no answer")},
         errors={A: "connection lost", B: "connection lost"},
@@ -158,9 +158,9 @@ def test_an_outcome_says_what_was_written_and_what_was_not() -> None:
     assert outcome.written == (A,)
     assert outcome.failed == {B: "connection lost; it holds 2", C: "no answer"}
     assert not outcome.verified
-    whole = Outcome(plan=plan, found={A: found(5), B: found(6), C: found(7)})
+    whole = MigrationOutcome(plan=plan, found={A: found(5), B: found(6), C: found(7)})
     assert whole.verified
-    doubtful = Outcome(plan=plan, found=whole.found, doubts=("a member came",))
+    doubtful = MigrationOutcome(plan=plan, found=whole.found, doubts=("a member came",))
     assert not doubtful.verified
-    unread = Outcome(plan=plan, found={})
+    unread = MigrationOutcome(plan=plan, found={})
     assert unread.failed[A] == "it could not be read back"

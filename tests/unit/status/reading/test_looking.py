@@ -227,9 +227,7 @@ def test_a_look_while_everything_is_read(world: StatusWorld) -> None:
 
     def answer_after_a_look(frame: RequestFrame) -> Said | None:
         broker.response = response
-        wait_until(
-            lambda: not reader._groups._reported._queue.empty(), what="the groups to be read"
-        )
+        wait_until(lambda: bool(reader._groups._reported._items), what="the groups to be read")
         look_later(world, reader)
         return response(frame)
 

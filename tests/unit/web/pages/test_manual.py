@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import zkconsumer.web
 from zkconsumer.status.doctor.diagnosis import Code
-from zkconsumer.web.pages.manual import Block, Piece, blocks_of, manual_page
+from zkconsumer.web.pages.manual import ManualBlock, ManualText, blocks_of, manual_page
 
 DOCTOR = Path(zkconsumer.web.__file__).parent / "manual" / "doctor.md"
 
@@ -24,20 +24,28 @@ def test_blocks() -> None:
     """What our documentation is written with."""
     text = "# A *b*\n\none\ntwo `x | y`\n- no item\n\n- an\n  item\n- **c**\n\n```\n| code |\n```\n"
     assert list(blocks_of(text)) == [
-        Block(kind="heading", level=1, texts=((Piece("text", "A "), Piece("em", "b")),)),
-        Block(
+        ManualBlock(
+            kind="heading", level=1, texts=((ManualText("text", "A "), ManualText("em", "b")),)
+        ),
+        ManualBlock(
             kind="paragraph",
             texts=(
-                (Piece("text", "one two "), Piece("code", "x | y"), Piece("text", " - no item")),
+                (
+                    ManualText("text", "one two "),
+                    ManualText("code", "x | y"),
+                    ManualText("text", " - no item"),
+                ),
             ),
         ),
-        Block(kind="list", texts=((Piece("text", "an item"),), (Piece("strong", "c"),))),
-        Block(kind="code", code="| code |\n"),
+        ManualBlock(
+            kind="list", texts=((ManualText("text", "an item"),), (ManualText("strong", "c"),))
+        ),
+        ManualBlock(kind="code", code="| code |\n"),
     ]
     [table] = blocks_of("| a | b |\n|---|---|\n| `x-y` | [text](other.md) |")
     assert table.rows == (
-        ("", ((Piece("text", "a"),), (Piece("text", "b"),))),
-        ("x-y", ((Piece("code", "x-y"),), (Piece("text", "text"),))),
+        ("", ((ManualText("text", "a"),), (ManualText("text", "b"),))),
+        ("x-y", ((ManualText("code", "x-y"),), (ManualText("text", "text"),))),
     )
 
 

@@ -60,10 +60,10 @@ def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
     request = member.join({"t": 1})
     group.settle()
     group.clock.advance(BACKOFF_MS)
-    while not member.control.mailbox._queue.empty() or member.core.next_deadline_ms() is not None:
+    while member.control.mailbox._items or member.core.next_deadline_ms() is not None:
         # The caller hears the failure in the middle of the turn, and is quick.
         member.control._turn()
-        is_done = not request.reply._box._queue.empty()
+        is_done = bool(request.reply._box._items)
         if is_done:
             break
     member.control.mailbox.put(WithdrawRequest(request))
