@@ -51,7 +51,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
-	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs"
+	$(PY) -m pytest -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs"
 
 # Where no test needs a server: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
