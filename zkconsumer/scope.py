@@ -58,11 +58,18 @@ class Bell:
         with contextlib.suppress(RuntimeError):  # it rings already
             self._lock.release()
 
-    def wait(self, timeout_ms: int | None) -> bool:
-        """Wait until it rings, or rang since the last wait; return False after ``timeout_ms``."""
+    def wait(self, timeout_ms: int | None = None) -> bool:
+        """Wait until it rings, or rang since the last wait; return False after ``timeout_ms``.
+
+        None waits for ever, 0 does not wait.
+        """
         if timeout_ms is None:
             return self._lock.acquire()
         return self._lock.acquire(timeout=min(max(0, timeout_ms) / 1000, threading.TIMEOUT_MAX))
+
+    def clear(self) -> None:
+        """Forget that it rang."""
+        self._lock.acquire(blocking=False)
 
 
 class Mailbox(Generic[T]):

@@ -14,7 +14,7 @@ from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
 from zkconsumer.sandbox.secured import SECURITIES, ZOOKEEPER_SECURITIES
 from zkconsumer.sandbox.settings import SandboxOptions
-from zkconsumer.scope import Mailbox
+from zkconsumer.scope import Bell
 
 
 class TopicOption(NamedTuple):
@@ -172,7 +172,7 @@ def _up(args: argparse.Namespace) -> None:
                 print(f"bootstrap.servers={cluster.access.bootstrap_servers}")
             print(advice(cluster.access, cluster.zookeeper_connect))
         print(f"Kafka {cluster.kafka} is up. Ctrl-C stops it.", flush=True)
-        Mailbox[None]().get()  # a signal ends this
+        Bell().wait()  # a signal ends this
 
 
 @contextmanager

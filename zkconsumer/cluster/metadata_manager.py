@@ -18,7 +18,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.model import TopicPartition
 from zkconsumer.repeats import Repeats
-from zkconsumer.scope import Mailbox, ThreadScope, naps
+from zkconsumer.scope import Bell, ThreadScope, naps
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +81,10 @@ class MetadataManager:
         self._sent_ms: int | None = None
         self._wanted = False
         self._stopped = False
-        self._wake: Mailbox[None] = Mailbox()
+        self._wake = Bell()
         # Reentrant: a signal handler may interrupt a call of it with another one.
         self._lock = threading.RLock()
-        self._waiting: set[Mailbox[None]] = set()
+        self._waiting: set[Bell] = set()
         scope.spawn("metadata", self._run, stop=self.stop)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
@@ -106,7 +106,7 @@ class MetadataManager:
         view = self._view_of(topics, timeout_ms=timeout_ms)
         self._take(view, topics, self._clock.now_ms() - sent_ms)
         self._sent_ms = sent_ms
-        self._wake.put(None)
+        self._wake.ring()
 
     def watch(self, topics: frozenset[str] | None) -> None:
         """Watch these topics from now on; None: all. Requests added ones at once."""
@@ -128,25 +128,25 @@ class MetadataManager:
     def update(self) -> None:
         """Request metadata soon: what is known proved wrong, or is not enough."""
         self._wanted = True
-        self._wake.put(None)
+        self._wake.ring()
 
     def wait_for(self, ready: Callable[[ClusterView], bool], timeout_ms: int) -> bool:
         """Wait until a view satisfies ``ready``; return whether it does. Sends no request.
 
         Ends early, with False, when the manager stops.
         """
-        mailbox: Mailbox[None] = Mailbox()
+        bell = Bell()
         deadline_ms = self._clock.now_ms() + timeout_ms
-        self._waiting.add(mailbox)
+        self._waiting.add(bell)
         try:
             while not ready(self.view):
                 left_ms = deadline_ms - self._clock.now_ms()
                 if left_ms <= 0 or self._stopped:
                     return False
-                mailbox.get(next(naps(left_ms)))
+                bell.wait(next(naps(left_ms)))
             return True
         finally:
-            self._waiting.discard(mailbox)
+            self._waiting.discard(bell)
 
     def stop(self) -> None:
         """Ask the thread to end, even while it waits for a response. Idempotent.
@@ -155,14 +155,14 @@ class MetadataManager:
         """
         self._stopped = True
         self._client.stop()
-        self._wake.put(None)
+        self._wake.ring()
         self._wake_waiting()
 
     def _run(self) -> None:
         while self._await_next():
             # Before the request: what is added from here on may not be in its response.
             self._wanted = False
-            self._wake.drain()
+            self._wake.clear()
             self._sent_ms = self._clock.now_ms()
             self._request()
 
@@ -176,7 +176,7 @@ class MetadataManager:
                 left_ms = sent_ms + self._pace.interval_ms(wanted=self._wanted) - now_ms
             if left_ms is not None and left_ms <= 0:
                 return True
-            self._wake.get(left_ms)
+            self._wake.wait(left_ms)
         return False
 
     def _request(self) -> None:
@@ -227,8 +227,8 @@ class MetadataManager:
         self._reported_topics |= missing
 
     def _wake_waiting(self) -> None:
-        for mailbox in self._waiting.copy():
-            mailbox.put(None)
+        for bell in self._waiting.copy():
+            bell.ring()
 
 
 def _is_missing(view: ClusterView) -> bool:

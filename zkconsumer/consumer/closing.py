@@ -119,7 +119,7 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
     except ConsumerClosed:
         pass
     finally:
-        gate.out.put(None)
+        gate.out.ring()
     if failure is not None:
         if not quietly:
             raise failure
@@ -150,7 +150,7 @@ def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_m
             f"{parts.one_caller.owner}: another thread is still in a call after {timeout_ms} ms; "
             "that call closes the consumer when it ends"
         )
-    parts.one_caller.out.get(max(0, min(left_ms, _MAX_SLEEP_MS)))
+    parts.one_caller.out.wait(max(0, min(left_ms, _MAX_SLEEP_MS)))
 
 
 def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception | None:
@@ -173,6 +173,6 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         gate.request = None
         here.depth -= 1
         session.changed()
-        gate.out.put(None)
+        gate.out.ring()
         parts.wakeup.signal()
     return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from zkconsumer.scope import Mailbox, naps
+from zkconsumer.scope import Bell, naps
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -16,12 +16,12 @@ class DrainStopFlag:
 
     def __init__(self) -> None:
         self._is_requested = False
-        self._wakeup = Mailbox[None]()
+        self._bell = Bell()
 
     def request(self) -> None:
         """End before the next batch."""
         self._is_requested = True
-        self._wakeup.put(None)
+        self._bell.ring()
 
     def requested(self) -> bool:
         """See ``StopRequest``."""
@@ -32,7 +32,7 @@ class DrainStopFlag:
         for nap_ms in naps(timeout_ms):
             if self._is_requested:
                 return
-            self._wakeup.get(nap_ms)
+            self._bell.wait(nap_ms)
 
 
 def ignored_signals() -> frozenset[signal.Signals]:

@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
-from zkconsumer.scope import Mailbox
-
-_WAKE = "look again"
+from zkconsumer.scope import Bell
 
 _IDLE_MS = 60_000
 """Maximum wait of a fetcher that has nothing to request, ms."""
@@ -31,25 +29,25 @@ class BrokerFetcher:
         self.line = line
         self._clock = clock
         self._retire = retire
-        self._mailbox: Mailbox[str] = Mailbox()
+        self._bell = Bell()
         self._stopping = False
 
     def wake(self) -> None:
         """Check again for partitions to fetch. Thread: any."""
-        self._mailbox.put(_WAKE)
+        self._bell.ring()
 
     def stop(self) -> None:
         """End soon. Thread: any."""
         self._stopping = True
         self.line.stop()
-        self._mailbox.put(_WAKE)
+        self._bell.ring()
 
     def run(self) -> None:
         """Fetch until ``stop``, or until no partition is left."""
         try:
             while not self._stopping:
                 # Before the turn: wakeups from here on may be about news that the turn misses.
-                self._mailbox.drain()
+                self._bell.clear()
                 rest = self.line.turn()
                 if not self._rested(rest):
                     return
@@ -59,9 +57,9 @@ class BrokerFetcher:
     def _rested(self, rest: Rest) -> bool:
         """Wait for the next turn; return False to end."""
         if rest.duration_ms is None:
-            return self._mailbox.get(_IDLE_MS) is not None or not self._retire()
+            return self._bell.wait(_IDLE_MS) or not self._retire()
         until_ms = self._clock.now_ms() + rest.duration_ms
         while not self._stopping and (left_ms := until_ms - self._clock.now_ms()) > 0:
-            if self._mailbox.get(left_ms) is not None and rest.can_wake:
+            if self._bell.wait(left_ms) and rest.can_wake:
                 break
         return True

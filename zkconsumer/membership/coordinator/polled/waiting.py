@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import GroupFailed
-from zkconsumer.scope import Mailbox
+from zkconsumer.scope import Bell
 
 _MAX_SLEEP_MS = 500
 """Longest sleep of the caller's thread in one piece: signal handlers run in between."""
@@ -19,7 +19,7 @@ class CallerWaits:
         death: set when a thread of the member died, which is a bug; every ``poll`` reports it.
     """
 
-    def __init__(self, clock: Clock, responses: Mailbox[None]) -> None:
+    def __init__(self, clock: Clock, responses: Bell) -> None:
         self._clock = clock
         self._responses = responses
         self.closing_by_ms: int | None = None
@@ -32,7 +32,7 @@ class CallerWaits:
         return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
 
     def wait(
-        self, done: Callable[[], bool], deadline_ms: int, received: Mailbox[None] | None = None
+        self, done: Callable[[], bool], deadline_ms: int, received: Bell | None = None
     ) -> None:
         """Wait for a result; return without it where it can't come any more.
 
@@ -46,4 +46,4 @@ class CallerWaits:
             left_ms = deadline_ms - self._clock.now_ms()
             if left_ms <= 0 or self.death is not None or self.is_closed:
                 return
-            received.get(min(left_ms, _MAX_SLEEP_MS))
+            received.wait(min(left_ms, _MAX_SLEEP_MS))

@@ -32,7 +32,7 @@ from zkconsumer.membership.zookeeper.threads.messages import (
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.wiring import OffsetSide
-from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.scope import Bell, Mailbox, ThreadScope
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
@@ -63,7 +63,7 @@ class MemberComponents:
     scope: ThreadScope
     clock: Clock
     signal: Callable[[], None]
-    wakeup: Mailbox[None]
+    wakeup: Bell
 
 
 class ZookeeperMember:
@@ -149,7 +149,7 @@ class ZookeeperMember:
             GroupFailed: the member broke down; final.
             Exception: what the handler raised; all due calls have been made.
         """
-        self._parts.wakeup.drain()
+        self._parts.wakeup.clear()
         self._parts.watch.polled()
         self._commits.run_callbacks()
         self._rejoin_after_silence()
@@ -259,7 +259,7 @@ class ZookeeperMember:
             left_ms = deadline_ms - self._parts.clock.now_ms()
             if is_done or left_ms <= 0:
                 return failed
-            self._parts.wakeup.get(min(left_ms, _MAX_SLEEP_MS))
+            self._parts.wakeup.wait(min(left_ms, _MAX_SLEEP_MS))
 
     def _end(self, failed: Exception | None) -> None:
         """Report everything that was not handed over as lost."""
