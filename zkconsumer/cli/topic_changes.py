@@ -13,7 +13,6 @@ from typing import Final, Protocol
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.replica_spread import spread_replicas
-from zkconsumer.cli.topic_nodes import TopicNodes
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
@@ -40,6 +39,7 @@ from zkconsumer.wire.messages.create_topics import (
 )
 from zkconsumer.wire.messages.delete_topics import DeleteTopicsRequest
 from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.zk.topic_admin import TopicNodes
 
 CHANGES: Final = ("create", "alter", "delete")
 
