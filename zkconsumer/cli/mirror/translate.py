@@ -3,10 +3,10 @@
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from zkconsumer.cli.formats.offset_files import csv_text, parse_offset_file
+from zkconsumer.cli.mirror.offsets_file import add_offsets_file_argument
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.text_files import read_text
@@ -47,14 +47,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--offsets-file",
-        type=Path,
-        required=True,
-        action="append",
-        metavar="FILE",
-        help="what the mirror wrote; give it again for each mirror of the group",
-    )
+    add_offsets_file_argument(parser)
     parser.add_argument(
         "--input-file", required=True, metavar="FILE", help="what 'offsets export' wrote"
     )

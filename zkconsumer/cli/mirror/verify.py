@@ -4,10 +4,10 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Final
 
 from zkconsumer.cli.group_arguments import add_group_argument
+from zkconsumer.cli.mirror.offsets_file import add_offsets_file_argument
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
@@ -52,14 +52,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--offsets-file",
-        type=Path,
-        required=True,
-        action="append",
-        metavar="FILE",
-        help="what the mirror wrote; give it again for each mirror of the group",
-    )
+    add_offsets_file_argument(parser)
     add_group_argument(parser, "the mirror's group", required=True)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
