@@ -12,6 +12,7 @@ from zkconsumer.browse.query import BrowseLimits, MessageQuery, backwards, range
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.cluster.time_lookup import TimeLookup
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.fetch.range_reader import LostRange, RangePart, RangeReader, RangeSettings
 from zkconsumer.model import OffsetRange, Record, TopicPartition
@@ -63,7 +64,8 @@ class MessageBrowser:
             ZkConsumerError: no broker responds.
         """
         end_ms = self._clock.now_ms() + self._limits.max_ms
-        logs, notes = self._logs(query, self._partitions(query, end_ms), end_ms)
+        view = self._client.view([query.topic], timeout_ms=self._left_ms(end_ms))
+        logs, notes = self._logs(view, _partitions_of(query, view), end_ms)
         since = {}
         if query.start == "time" and logs:
             lookup = TimeLookup(self._client, timeout_ms=self._left_ms(end_ms))
@@ -100,22 +102,10 @@ class MessageBrowser:
             clock=self._clock,
         )
 
-    def _partitions(self, query: MessageQuery, end_ms: int) -> list[TopicPartition]:
-        view = self._client.view([query.topic], timeout_ms=self._left_ms(end_ms))
-        numbers = view.partitions.get(query.topic) or ()
-        if not numbers:
-            raise ConfigError(f"there is no topic {query.topic}")
-        if query.partition is None:
-            return [TopicPartition(query.topic, number) for number in numbers]
-        if query.partition not in numbers:
-            raise ConfigError(f"topic {query.topic} has no partition {query.partition}")
-        return [TopicPartition(query.topic, query.partition)]
-
     def _logs(
-        self, query: MessageQuery, partitions: Sequence[TopicPartition], end_ms: int
+        self, view: ClusterView, partitions: Sequence[TopicPartition], end_ms: int
     ) -> tuple[dict[TopicPartition, tuple[int, int]], list[str]]:
         """Return start and end of the logs, and what is said of those that are not known."""
-        view = self._client.view([query.topic], timeout_ms=self._left_ms(end_ms))
         led = [tp for tp in partitions if tp in view.leaders]
         starts, ends = (
             self._client.list_offsets(dict.fromkeys(led, time), timeout_ms=self._left_ms(end_ms))
@@ -128,6 +118,17 @@ class MessageBrowser:
             and isinstance(end := ends.get(tp), TimedOffset)
         }
         return logs, [f"{tp} has no leader that answers" for tp in partitions if tp not in logs]
+
+
+def _partitions_of(query: MessageQuery, view: ClusterView) -> list[TopicPartition]:
+    numbers = view.partitions.get(query.topic) or ()
+    if not numbers:
+        raise ConfigError(f"there is no topic {query.topic}")
+    if query.partition is None:
+        return [TopicPartition(query.topic, number) for number in numbers]
+    if query.partition not in numbers:
+        raise ConfigError(f"topic {query.topic} has no partition {query.partition}")
+    return [TopicPartition(query.topic, query.partition)]
 
 
 @dataclass(slots=True)
