@@ -26,15 +26,16 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from zkconsumer.drain import DecodeSettings, DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.cluster import CommittingGroup
 from zkconsumer.drain.local.data_files import LocalFiles
-from zkconsumer.drain.local.hdfs_storage import HdfsFiles, HdfsStorage
+from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.local_storage import LocalStorage
-from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
+from zkconsumer.drain.local.object_storage import ObjectStorage
+from zkconsumer.drain.local.streamed_files import StreamedFiles
 
 _STEPS: Sequence[tuple[type, str]] = (
     *((LocalStorage, name) for name in ("create", "move", "delete")),
     *((ObjectStorage, name) for name in ("create", "move", "delete")),
     *((HdfsStorage, name) for name in ("create", "move", "delete")),
-    *((owner, "output") for owner in (ObjectFiles, HdfsFiles)),
+    (StreamedFiles, "output"),
     *((LocalFiles, name) for name in ("output", "keep")),
     *((SqlCatalog, name) for name in ("create_table", "commit_table")),
     (PyArrowFileIO, "new_output"),

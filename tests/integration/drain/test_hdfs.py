@@ -17,9 +17,10 @@ from tests.support.hdfs_server import hdfs_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.hdfs_storage import HdfsFiles, HdfsStorage
+from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
+from zkconsumer.drain.local.streamed_files import StreamedFiles
 from zkconsumer.errors import DrainError
 from zkconsumer.sandbox import Sandbox
 
@@ -59,7 +60,7 @@ def test_of_many_who_create_a_file_one_does(storage: HdfsStorage) -> None:
 @pytest.mark.parametrize("file_format", ["parquet", "json"])
 def test_rows_are_written_and_read(storage: HdfsStorage, file_format: str) -> None:
     """A damaged file is missing; one that can't be read is an error."""
-    files = HdfsFiles(storage)
+    files = StreamedFiles(storage)
     good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
     file = formats.create(files, good, file_format)
     row = {"value": b"v" * 999, "partition": 0, "offset": 7, "timestampType": -1}

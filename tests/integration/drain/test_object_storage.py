@@ -14,7 +14,8 @@ from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
+from zkconsumer.drain.local.object_storage import ObjectStorage
+from zkconsumer.drain.local.streamed_files import StreamedFiles
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 
@@ -54,7 +55,7 @@ def test_a_damaged_object_is_missing_and_a_failing_store_is_an_error(
     storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, file_format: str
 ) -> None:
     """What a store does not tell must not count as not landed."""
-    files = ObjectFiles(storage)
+    files = StreamedFiles(storage)
     good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
     file = formats.create(files, good, file_format)
     row = {"value": b"v" * 999, "partition": 0, "offset": 7, "timestampType": -1}
@@ -91,7 +92,7 @@ class _FailingReader:
 
 def test_an_upload_whose_store_is_gone_is_an_error(storage: ObjectStorage) -> None:
     """As at the end of a file."""
-    file = ObjectFiles(ObjectStorage("s3://nobody/x")).output("a")
+    file = StreamedFiles(ObjectStorage("s3://nobody/x")).output("a")
     file.write(b"1")
     with pytest.raises(DrainError, match=r"^s3://nobody/x, at 'a': "):
         file.close()

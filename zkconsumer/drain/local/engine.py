@@ -17,12 +17,13 @@ from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
 from zkconsumer.drain.local.dated_files import FileColumns
 from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
-from zkconsumer.drain.local.hdfs_storage import HdfsFiles, HdfsStorage
+from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
-from zkconsumer.drain.local.object_storage import ObjectFiles, ObjectStorage
+from zkconsumer.drain.local.object_storage import ObjectStorage
 from zkconsumer.drain.local.reading import LocalRangeRows
+from zkconsumer.drain.local.streamed_files import StreamedFiles
 from zkconsumer.drain.local.writer import FileContents, LocalWriter
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
@@ -98,9 +99,9 @@ class LocalEngine:
         return described_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:
-        if isinstance(storage, HdfsStorage):
-            return HdfsFiles(storage)
-        return ObjectFiles(storage) if isinstance(storage, ObjectStorage) else LocalFiles(storage)
+        if isinstance(storage, HdfsStorage | ObjectStorage):
+            return StreamedFiles(storage)
+        return LocalFiles(storage)
 
 
 def _iceberg(

@@ -13,21 +13,15 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from zkconsumer.drain.local.streamed_files import Download, Upload
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
 if TYPE_CHECKING:
     from hdfs_native import FileReader, FileWriter
 
-_HELD_BYTES = 4 << 20
-"""What the client holds of a file that is written: packets that no DataNode has acknowledged."""
 _SHOWN_CHARS = 500
 
 
@@ -41,6 +35,9 @@ class HdfsStorage:
         ConfigError: the package ``hdfs-native`` is not installed.
         DrainError: nothing says where the NameNode is.
     """
+
+    held_bytes = 4 << 20
+    """Packets of a file that no DataNode has acknowledged, which the client holds."""
 
     def __init__(self, path: str) -> None:
         if find_spec("hdfs_native") is None:
@@ -117,12 +114,12 @@ class HdfsStorage:
         with self.door(folder):
             self._client.delete(self._at(folder), recursive=True)
 
-    def reader(self, path: str) -> "FileReader":
-        """Open a file for reading."""
-        return self._client.read(self._at(path))
+    def reader(self, path: str) -> "_Ranges":
+        """See ``StreamedStorage``."""
+        return _Ranges(self._client.read(self._at(path)))
 
     def writer(self, path: str) -> "FileWriter":
-        """Open a new file for writing; its folders are created."""
+        """See ``StreamedStorage``."""
         return self._client.create(self._at(path))
 
     def _below(self, folder: str, *, recursive: bool) -> list[tuple[str, int | None]]:
@@ -157,34 +154,6 @@ class HdfsStorage:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             what = f"{self._what}, at {path!r}"
             raise DrainError(f"{what}: {lines[0][:_SHOWN_CHARS]}") from error
-
-
-class HdfsFiles:
-    """Data files of HDFS. See ``DataFiles``.
-
-    Args:
-        storage: where they are.
-    """
-
-    held_bytes = _HELD_BYTES
-
-    def __init__(self, storage: HdfsStorage) -> None:
-        self._storage = storage
-
-    def output(self, path: str) -> pa.NativeFile:
-        """See ``DataFiles``."""
-        door = partial(self._storage.door, path)
-        with door():
-            return pa.PythonFile(Upload(self._storage.writer(path), door), mode="w")
-
-    def keep(self, path: str) -> None:
-        """Do nothing: a closed file is on as many DataNodes as the NameNode asks for."""
-
-    def input(self, path: str) -> pa.NativeFile:
-        """See ``DataFiles``."""
-        door = partial(self._storage.door, path)
-        with door():
-            return pa.PythonFile(Download(_Ranges(self._storage.reader(path)), door), mode="r")
 
 
 class _Ranges:

@@ -9,13 +9,9 @@ Address and credentials come from the ``AWS_*`` environment variables, as for ot
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-import pyarrow as pa
-
-from zkconsumer.drain.local.streamed_files import Download, Upload
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
@@ -36,6 +32,8 @@ class ObjectStorage:
         DrainError: the environment's settings can't be used.
     """
 
+    held_bytes = _PART_BYTES
+
     def __init__(self, path: str) -> None:
         if find_spec("obstore") is None:
             raise ConfigError("s3:// needs obstore: pip install 'zkconsumer[local]'")
@@ -48,7 +46,7 @@ class ObjectStorage:
 
             is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
             options: Any = {"allow_http": True} if is_plain else None
-            self.store = S3Store.from_url(self._what, client_options=options)
+            self._store = S3Store.from_url(self._what, client_options=options)
 
     def uri(self, path: str) -> str:
         """See ``Storage``."""
@@ -60,7 +58,7 @@ class ObjectStorage:
 
         with self.door(path):
             try:
-                return bytes(obstore.get(self.store, path).bytes())
+                return bytes(obstore.get(self._store, path).bytes())
             except FileNotFoundError:
                 return None
 
@@ -71,7 +69,7 @@ class ObjectStorage:
 
         with self.door(path):
             try:
-                obstore.put(self.store, path, data, mode="create", use_multipart=False)
+                obstore.put(self._store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 # It is ours if only the response to a first try got lost: no other is equal.
                 return bool(data) and self.read(path) == data
@@ -82,7 +80,7 @@ class ObjectStorage:
         import obstore  # noqa: PLC0415 - optional
 
         with self.door(folder):
-            found = obstore.list_with_delimiter(self.store, prefix=folder or None)
+            found = obstore.list_with_delimiter(self._store, prefix=folder or None)
             paths = [*found["common_prefixes"], *(one["path"] for one in found["objects"])]
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
 
@@ -101,11 +99,11 @@ class ObjectStorage:
             if there is None:
                 if here is None:
                     raise missing(self.uri(source), self.uri(target))
-                obstore.copy(self.store, source, target)
+                obstore.copy(self._store, source, target)
             elif here is not None and here != there:
                 raise in_the_way(self.uri(source), self.uri(target))
             if here is not None:
-                obstore.delete(self.store, source)
+                obstore.delete(self._store, source)
 
     def delete(self, folder: str) -> None:
         """See ``Storage``."""
@@ -114,19 +112,31 @@ class ObjectStorage:
         with self.door(folder):
             paths = [path for path, _ in self._below(folder)]
             if paths:
-                obstore.delete(self.store, paths)
+                obstore.delete(self._store, paths)
+
+    def writer(self, path: str) -> Any:
+        """See ``StreamedStorage``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        return obstore.open_writer(self._store, path, buffer_size=_PART_BYTES, max_concurrency=2)
+
+    def reader(self, path: str) -> Any:
+        """See ``StreamedStorage``."""
+        import obstore  # noqa: PLC0415 - optional
+
+        return obstore.open_reader(self._store, path, buffer_size=_READ_BYTES)
 
     def _below(self, folder: str) -> list[tuple[str, int]]:
         import obstore  # noqa: PLC0415 - optional
 
-        found = obstore.list(self.store, prefix=folder or None)
+        found = obstore.list(self._store, prefix=folder or None)
         return [(one["path"], one["size"]) for some in found for one in some]
 
     def _size(self, path: str) -> int | None:
         import obstore  # noqa: PLC0415 - optional
 
         try:
-            return int(obstore.head(self.store, path)["size"])
+            return int(obstore.head(self._store, path)["size"])
         except FileNotFoundError:
             return None
 
@@ -143,39 +153,3 @@ class ObjectStorage:
             message = " ".join(str(error).split())[:_SHOWN_CHARS]
             what = f"{self._what}, at {path!r}"
             raise DrainError(f"{what}: {message or type(error).__name__}") from error
-
-
-class ObjectFiles:
-    """Objects, visible once written completely. See ``DataFiles``.
-
-    Args:
-        storage: where they are.
-    """
-
-    held_bytes = _PART_BYTES
-
-    def __init__(self, storage: ObjectStorage) -> None:
-        self._storage = storage
-
-    def output(self, path: str) -> pa.NativeFile:
-        """See ``DataFiles``."""
-        import obstore  # noqa: PLC0415 - optional
-
-        door = partial(self._storage.door, path)
-        with door():
-            writer = obstore.open_writer(
-                self._storage.store, path, buffer_size=_PART_BYTES, max_concurrency=2
-            )
-        return pa.PythonFile(Upload(writer, door), mode="w")
-
-    def keep(self, path: str) -> None:
-        """Do nothing: acknowledged objects are durable."""
-
-    def input(self, path: str) -> pa.NativeFile:
-        """See ``DataFiles``."""
-        import obstore  # noqa: PLC0415 - optional
-
-        door = partial(self._storage.door, path)
-        with door():
-            reader = obstore.open_reader(self._storage.store, path, buffer_size=_READ_BYTES)
-        return pa.PythonFile(Download(reader, door), mode="r")

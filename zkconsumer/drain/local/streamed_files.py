@@ -3,7 +3,10 @@
 import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
+
+import pyarrow as pa
 
 _Door = Callable[[], AbstractContextManager[None]]
 
@@ -63,3 +66,52 @@ class Download(io.RawIOBase):
         """Return the position."""
         with self._door():
             return int(self._reader.tell())
+
+
+class StreamedStorage(Protocol):
+    """What ``StreamedFiles`` need of a storage.
+
+    Attributes:
+        held_bytes: see ``DataFiles``.
+    """
+
+    held_bytes: int
+
+    def door(self, path: str) -> AbstractContextManager[None]:
+        """Turn the client's exceptions into a ``DrainError`` that names the path."""
+        ...
+
+    def writer(self, path: str) -> Any:
+        """Open a new file, with ``write`` and ``close``; its folders are created."""
+        ...
+
+    def reader(self, path: str) -> Any:
+        """Open a file, with ``read``, ``seek`` and ``tell``."""
+        ...
+
+
+class StreamedFiles:
+    """Files of a store, visible once written completely. See ``DataFiles``.
+
+    Args:
+        storage: where they are.
+    """
+
+    def __init__(self, storage: StreamedStorage) -> None:
+        self._storage = storage
+        self.held_bytes = storage.held_bytes
+
+    def output(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        door = partial(self._storage.door, path)
+        with door():
+            return pa.PythonFile(Upload(self._storage.writer(path), door), mode="w")
+
+    def keep(self, path: str) -> None:
+        """Do nothing: what the store has acknowledged is durable."""
+
+    def input(self, path: str) -> pa.NativeFile:
+        """See ``DataFiles``."""
+        door = partial(self._storage.door, path)
+        with door():
+            return pa.PythonFile(Download(self._storage.reader(path), door), mode="r")
