@@ -18,6 +18,7 @@ from zkconsumer.mirror.partition_totals import PartitionAccount, summed
 from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.mirror.stream import MirrorStream, open_consumer
 from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import Mailbox, ThreadScope
 
 log = logging.getLogger(__name__)
@@ -159,7 +160,9 @@ class Mirror:
         return self.progress()
 
     def _consume(self, settings: Mapping[str, object]) -> SliceConsumer:
-        consumer = open_consumer(settings, self._settings.target.codec)
+        # Without their headers batches can't be written as they came: their bytes are not kept.
+        ours = self._settings
+        consumer = open_consumer(settings, ours.target.codec if ours.with_headers else Codec.NONE)
         self._on_consumer(consumer)
         return consumer
 
