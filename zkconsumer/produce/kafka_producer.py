@@ -10,18 +10,14 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from operator import index
 from types import TracebackType
-from typing import Any, Final, Self, SupportsIndex
+from typing import Any, Final, Self
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.stop_flag import StopFlag
-from zkconsumer.config_spec import shown
 from zkconsumer.errors import (
     ConsumerClosed,
-    IllegalArgumentError,
     IllegalState,
     KafkaTimeoutError,
     MessageSizeTooLargeError,
@@ -37,10 +33,10 @@ from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, outgoing_bytes, parts_of
 from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.producer_config import read_producer_config
+from zkconsumer.produce.send_arguments import bytes_of, headers_of, text_of, timestamp_of
 from zkconsumer.produce.send_future import FutureRecordMetadata, RecordMetadata
 from zkconsumer.produce.send_queue import QueuedRecord, SendQueue
 from zkconsumer.produce.topic_partitions import PartitionLookup
-from zkconsumer.records.rows import Headers
 from zkconsumer.scope import NAP_MS, ScopedThread, ThreadScope, naps
 
 __all__ = ["FutureRecordMetadata", "KafkaProducer", "Producer", "RecordMetadata"]
@@ -162,11 +158,11 @@ class KafkaProducer:
         self._check_open()
         config = self.config
         deadline_ms = self._clock.now_ms() + config.max_block_ms
-        self._topics.look_up(_text("topic", topic), timeout_ms=config.max_block_ms)
-        given = _headers(headers)
-        key_bytes = _bytes("key", config.serialize_key(topic, list(given), key))
-        value_bytes = _bytes("value", config.serialize_value(topic, list(given), value))
-        stamp = self._clock.wall_ms() if timestamp_ms is None else _stamp(timestamp_ms)
+        self._topics.look_up(text_of("topic", topic), timeout_ms=config.max_block_ms)
+        given = headers_of(headers)
+        key_bytes = bytes_of("key", config.serialize_key(topic, list(given), key))
+        value_bytes = bytes_of("value", config.serialize_value(topic, list(given), value))
+        stamp = self._clock.wall_ms() if timestamp_ms is None else timestamp_of(timestamp_ms)
         record = Record(0, key_bytes, value_bytes, stamp)
         outgoing: Outgoing = HeadedRecord(record, given) if given else record
         size = outgoing_bytes(outgoing)
@@ -228,7 +224,7 @@ class KafkaProducer:
         Thread: any.
         """
         self._check_open()
-        name = _text("topic", topic)
+        name = text_of("topic", topic)
         return set(self._topics.look_up(name, timeout_ms=self.config.max_block_ms))
 
     def bootstrap_connected(self) -> bool:
@@ -474,39 +470,3 @@ def _metadata(tp: TopicPartition, offset: int, queued: QueuedRecord) -> RecordMe
         -1 if record.value is None else len(record.value),
         header_bytes if headers else -1,
     )
-
-
-def _text(name: str, given: object) -> str:
-    if not isinstance(given, str) or not given:
-        raise IllegalArgumentError(f"{name} is {shown(given)}: give a text")
-    return given
-
-
-def _stamp(given: SupportsIndex) -> int:
-    with suppress(TypeError):
-        if 0 <= (stamp := index(given)) < 1 << 63:
-            return stamp
-    raise IllegalArgumentError(
-        f"timestamp_ms is {shown(given)}: give whole milliseconds since the epoch"
-    )
-
-
-def _bytes(name: str, given: object) -> bytes | None:
-    if given is None or type(given) is bytes:
-        return given
-    if isinstance(given, bytes | bytearray | memoryview):
-        return bytes(given)
-    raise IllegalArgumentError(
-        f"the {name} is {type(given).__name__}: give bytes, or a {name}_serializer that makes some"
-    )
-
-
-def _headers(given: Iterable[object] | None) -> Headers:
-    headers: list[tuple[str, bytes | None]] = []
-    for header in given or ():
-        match header:
-            case (str(name), bytes() | None as value):
-                headers.append((name, value))
-            case _:
-                raise IllegalArgumentError(f"header {shown(header)}: give (name, bytes)")
-    return tuple(headers)

@@ -1,0 +1,66 @@
+"""Checks what a producer is given, before anything is queued. Pure."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from operator import index
+from typing import SupportsIndex
+
+from zkconsumer.config_spec import shown
+from zkconsumer.errors import IllegalArgumentError
+from zkconsumer.records.rows import Headers
+
+
+def text_of(name: str, given: object) -> str:
+    """Return a text that is not empty.
+
+    Raises:
+        IllegalArgumentError: it is none.
+    """
+    if not isinstance(given, str) or not given:
+        raise IllegalArgumentError(f"{name} is {shown(given)}: give a text")
+    return given
+
+
+def timestamp_of(given: SupportsIndex) -> int:
+    """Return milliseconds since the epoch.
+
+    Raises:
+        IllegalArgumentError: they are not whole, or out of range.
+    """
+    with suppress(TypeError):
+        if 0 <= (stamp := index(given)) < 1 << 63:
+            return stamp
+    raise IllegalArgumentError(
+        f"timestamp_ms is {shown(given)}: give whole milliseconds since the epoch"
+    )
+
+
+def bytes_of(name: str, given: object) -> bytes | None:
+    """Return the bytes of a key or a value; None for null.
+
+    Raises:
+        IllegalArgumentError: they are none.
+    """
+    if given is None or type(given) is bytes:
+        return given
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(given)
+    raise IllegalArgumentError(
+        f"the {name} is {type(given).__name__}: give bytes, or a {name}_serializer that makes some"
+    )
+
+
+def headers_of(given: Iterable[object] | None) -> Headers:
+    """Return names and values.
+
+    Raises:
+        IllegalArgumentError: one is something else.
+    """
+    headers: list[tuple[str, bytes | None]] = []
+    for header in given or ():
+        match header:
+            case (str(name), bytes() | None as value):
+                headers.append((name, value))
+            case _:
+                raise IllegalArgumentError(f"header {shown(header)}: give (name, bytes)")
+    return tuple(headers)
