@@ -14,6 +14,7 @@ from zkconsumer.cli.cluster_responses import find_group, print_failures
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
 from zkconsumer.cli.group_arguments import add_group_argument
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
@@ -21,6 +22,7 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 from zkconsumer.status.scaling import Scale, plan_scaling
 from zkconsumer.zk.paths import is_topic_name
 
+_COUNT = whole_number("is no number of 1 or more", digits=6)
 _BAD: Final = 3
 _DEFAULT_STRATEGY: Final = "range"
 _MOST_READERS: Final = 100_000
@@ -75,13 +77,13 @@ def add_parser(subparsers: Subparsers) -> None:
     add_kind_argument(parser)
     parser.add_argument(
         "--members",
-        type=_count,
+        type=_COUNT,
         metavar="N",
         help="how many members there shall be (default: as many as now)",
     )
     parser.add_argument(
         "--streams",
-        type=_count,
+        type=_COUNT,
         metavar="N",
         help="how many streams each shall have for each topic, in a ZooKeeper group (default: as "
         "many as now, or 1)",
@@ -185,14 +187,8 @@ def _scale(args: argparse.Namespace, group: GroupStatus, topics: tuple[str, ...]
     return Scale(members=members, streams=args.streams, topics=topics)
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
-    return int(text)
-
-
 def _topic(text: str) -> tuple[str, int | None]:
     name, colon, count = text.partition(":")
     if not is_topic_name(name):
         raise argparse.ArgumentTypeError(f"{name!r} can't be the name of a topic")
-    return name, _count(count) if colon else None
+    return name, _COUNT(count) if colon else None

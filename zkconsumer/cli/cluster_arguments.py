@@ -1,11 +1,15 @@
 """The arguments for the cluster: its addresses, security and time-outs."""
 
 import argparse
+from typing import Final
 
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.status.model import GroupKind
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 
 DEFAULT_TIMEOUT_MS = 10_000
+milliseconds: Final = whole_number("is not a number of milliseconds")
+"""Parses a duration in ms, at least 1."""
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +50,6 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
         metavar="MS",
         help="how long one server may take to answer (default: %(default)s)",
     )
-
-
-def milliseconds(text: str) -> int:
-    """Parse a duration in ms, at least 1."""
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
-    return int(text)
 
 
 def add_kind_argument(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
@@ -99,7 +100,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--offsets",
-        type=_count,
+        type=whole_number(),
         default=1,
         metavar="N",
         help="how many offsets of each partition, at most (default: %(default)s)",
@@ -119,12 +120,6 @@ def _numbers(text: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
     return list(map(int, parts))
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
 
 
 @refusing

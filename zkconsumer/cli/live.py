@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.tables import instant
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.printable import printable
@@ -31,7 +32,7 @@ def add_watch_arguments(
     )
     parser.add_argument(
         "--count",
-        type=_count,
+        type=whole_number(),
         metavar="N",
         help="stop after so many looks (default: go on until Ctrl-C)",
     )
@@ -45,12 +46,6 @@ def _seconds(text: str) -> int:
     if not _LEAST_S <= seconds <= _MOST_S:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 on")
     return round(seconds * 1000)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
 
 
 def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:

@@ -13,6 +13,7 @@ from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.formats.produced_lines import ProducedLine, json_line, text_line
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.config_security import SECURITY_NAMES
@@ -68,7 +69,10 @@ def add_parser(subparsers: Subparsers) -> None:
         help="a header of every message (0.11 and later); may be given again",
     )
     lines.add_argument(
-        "--partition", type=_number, metavar="N", help="write to this partition (default: by key)"
+        "--partition",
+        type=whole_number("is not the number of a partition", least=0),
+        metavar="N",
+        help="write to this partition (default: by key)",
     )
     lines.add_argument(
         "--acks", choices=("all", "1"), default="all", help="whose logs must have it (default: all)"
@@ -82,12 +86,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="default: none",
     )
     parser.set_defaults(run=run)
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a partition")
-    return int(text)
 
 
 @refusing

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.sandbox_access import advice
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.demo.traffic import write_sample
@@ -15,6 +16,9 @@ from zkconsumer.sandbox.jars import missing_jars
 from zkconsumer.sandbox.secured import SECURITIES, ZOOKEEPER_SECURITIES
 from zkconsumer.sandbox.settings import SandboxOptions
 from zkconsumer.scope import Bell
+
+message_count = whole_number("is not a number of messages", least=0)
+"""Parses a number of messages."""
 
 
 class TopicOption(NamedTuple):
@@ -37,17 +41,6 @@ def parse_topic(text: str) -> TopicOption:
             f"{text!r} is not NAME:PARTITIONS or NAME:PARTITIONS:REPLICATION"
         )
     return TopicOption(name, int(numbers[0]), int(numbers[1]) if len(numbers) == 2 else 1)
-
-
-def message_count(text: str) -> int:
-    """Parse a number of messages.
-
-    Raises:
-        argparse.ArgumentTypeError: no number, or a negative one.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of messages")
-    return int(text)
 
 
 def _is_count(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.replica_spread import spread_replicas
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
@@ -43,6 +44,7 @@ from zkconsumer.zk.topic_admin import TopicNodes
 
 CHANGES: Final = ("create", "alter", "delete")
 
+_COUNT = whole_number(digits=6)
 _PAUSE_MS: Final = 100
 _INTERNAL: Final = {
     "__consumer_offsets": "the offsets of all groups",
@@ -72,11 +74,14 @@ def add_change_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the three actions."""
     group = parser.add_argument_group("create, alter and delete")
     group.add_argument(
-        "--partitions", type=_count, metavar="N", help="how many in all (create: default 1)"
+        "--partitions",
+        type=_COUNT,
+        metavar="N",
+        help="how many in all (create: default 1)",
     )
     group.add_argument(
         "--replication-factor",
-        type=_count,
+        type=_COUNT,
         metavar="N",
         help="create: replicas of a partition (default: the brokers' own, before Kafka 2.4: 1)",
     )
@@ -370,12 +375,6 @@ def _replicas(count: int) -> str:
 
 def _settings(config: Mapping[str, str]) -> str:
     return "".join(f", {name}={value}" for name, value in config.items())
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.cli import serve
 from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.main import main
+from zkconsumer.cli.serve_arguments import TOKEN_VARIABLE
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.web import serving
 from zkconsumer.web.serving import Address, PageServer
@@ -27,7 +28,7 @@ TOKEN = "0123456789abcdef-secret"
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing of whoever runs the tests is seen or touched."""
-    monkeypatch.delenv(serve.TOKEN_VARIABLE, raising=False)
+    monkeypatch.delenv(TOKEN_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
@@ -130,7 +131,7 @@ def test_a_short_token_is_refused(
 ) -> None:
     """It could be guessed."""
     unheard(monkeypatch)
-    monkeypatch.setenv(serve.TOKEN_VARIABLE, "secret")
+    monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     assert call() == 2
     assert "openssl rand" in capsys.readouterr().err
 
@@ -223,7 +224,7 @@ def test_a_token_opens_other_addresses(
     path.write_text(f"{TOKEN}\n")
     flags = {"file": ("--token-file", str(path)), "variable": (), "none": ("--no-token",)}[way]
     if way == "variable":
-        monkeypatch.setenv(serve.TOKEN_VARIABLE, TOKEN)
+        monkeypatch.setenv(TOKEN_VARIABLE, TOKEN)
     everywhere = ("--listen", "0.0.0.0:1", "--no-history")
     assert serve_until(monkeypatch, (*everywhere, *flags))[0] == 0
     del world

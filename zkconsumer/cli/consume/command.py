@@ -28,6 +28,7 @@ from zkconsumer.cli.measured import (
     serving_metrics,
     tracers,
 )
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
 from zkconsumer.cli.signals import StopRequested, StopSignals, stop_signals
@@ -97,7 +98,10 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
     )
     starts = group.add_mutually_exclusive_group()
     starts.add_argument(
-        "--tail", type=_positive, metavar="N", help="the last N messages of the topic, then end"
+        "--tail",
+        type=whole_number("is no number of messages", digits=7),
+        metavar="N",
+        help="the last N messages of the topic, then end",
     )
     starts.add_argument(
         "--from-time",
@@ -114,12 +118,6 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
         "or Avro, such as '.user.id == 42'; again: those that pass all",
     )
     add_registry_argument(group)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 8 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of messages")
-    return int(text)
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, pause, snapshots
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
@@ -35,6 +36,7 @@ from zkconsumer.status.lag import Standing
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
+_WHOLE = whole_number("is not a whole number", least=0, digits=18)
 _BAD: Final = 3
 
 _DESCRIPTION = """\
@@ -102,7 +104,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def _add_request_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample-ms",
-        type=_whole,
+        type=_WHOLE,
         default=2000,
         metavar="MS",
         help="how long to watch logs without timestamps grow, to guess seconds; 0: don't "
@@ -115,20 +117,14 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     )
     limits = parser.add_argument_group("limits (for checks: exit status 3 where one is exceeded)")
     limits.add_argument(
-        "--max-lag", type=_whole, metavar="N", help="so many records behind in any partition"
+        "--max-lag", type=_WHOLE, metavar="N", help="so many records behind in any partition"
     )
     limits.add_argument(
-        "--max-seconds", type=_whole, metavar="N", help="so many seconds behind in any partition"
+        "--max-seconds", type=_WHOLE, metavar="N", help="so many seconds behind in any partition"
     )
     watch = parser.add_argument_group("watching")
     watch.add_argument("--watch", action="store_true", help="show it again and again")
     add_watch_arguments(watch)
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 @refusing

@@ -17,6 +17,7 @@ from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
 from zkconsumer.cli.mirror import translate, verify
 from zkconsumer.cli.mirror.metrics import mirror_families
 from zkconsumer.cli.mirror.report import json_of, summary_table
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
@@ -33,6 +34,7 @@ from zkconsumer.mirror.settings import (
 )
 from zkconsumer.properties_file import load_properties
 
+_COUNT = whole_number(digits=10)
 _DROPPED_STATUS = 3
 _DESCRIPTION = """\
 Copies topics to another cluster of any version, as a member of a consumer group, as long as it
@@ -104,7 +106,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--num.streams",
         dest="streams",
-        type=_count,
+        type=_COUNT,
         default=1,
         metavar="N",
         help="members of the group in this process, each with a thread (default: 1)",
@@ -112,14 +114,14 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--queue.size",
         dest="batch_records",
-        type=_count,
+        type=_COUNT,
         default=BATCH_RECORDS,
         metavar="N",
         help="the most messages that a stream has in hand (default: 50000)",
     )
     group.add_argument(
         "--max-in-flight",
-        type=_count,
+        type=_COUNT,
         metavar="BYTES",
         help="how many bytes a stream fetches ahead from a broker (default: 52428800)",
     )
@@ -162,7 +164,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--replication-factor",
-        type=_count,
+        type=_COUNT,
         metavar="N",
         help="of topics that are created (default: the target's own)",
     )
@@ -173,7 +175,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     )
     for name, dest in (("--num.producers", "producers"), ("--new.producer", "new_producer")):
         known: dict[str, Any] = (
-            {"type": _count, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
+            {"type": _COUNT, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
         )
         group.add_argument(
             name, dest=dest, **known, help="of the original; each stream writes by itself here"
@@ -185,7 +187,7 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--offset.commit.interval.ms",
         dest="commit_interval_ms",
-        type=_count,
+        type=_COUNT,
         metavar="MS",
         help="the time between two commits (default: auto.commit.interval.ms of "
         f"--consumer.config, else {DEFAULT_COMMIT_INTERVAL_MS})",
@@ -219,13 +221,6 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
         help="print how far it is every second, and at the end, as a JSON object a line",
     )
     add_metrics_arguments(group)
-
-
-def _count(text: str) -> int:
-    """Parse a number, at least 1."""
-    if not (text.isascii() and text.isdigit() and len(text) < 11 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
 
 
 def settings_of(args: argparse.Namespace) -> MirrorSettings:

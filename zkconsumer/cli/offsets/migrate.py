@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.group_arguments import add_group_argument
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
 from zkconsumer.cli.offsets.offset_stores import open_stores
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
@@ -69,7 +70,7 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--wait-ms",
-        type=_milliseconds,
+        type=whole_number("is not a number of milliseconds", least=0),
         default=30_000,
         metavar="MS",
         help="how long to wait for the last members to leave (default: %(default)s)",
@@ -92,12 +93,6 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     )
     files.add_argument("--roll-back", metavar="FILE", help="undo the migration that wrote FILE")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-
-
-def _milliseconds(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:

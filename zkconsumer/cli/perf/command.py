@@ -16,6 +16,7 @@ from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
 from zkconsumer.cli.formats.performance import PerfStyle
 from zkconsumer.cli.group_arguments import add_group_argument
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.perf.measure import End, Interval, Measurement
 from zkconsumer.cli.perf.measuring import PerfLimits, measure
 from zkconsumer.cli.perf.report import (
@@ -36,6 +37,7 @@ from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
 
+_COUNT = whole_number()
 _NOT_ALL: Final = 1
 _INTERRUPTED: Final = 130
 _SCALA_STREAMS: Final = 10
@@ -115,7 +117,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     )
     reading.add_argument(
         "--idle-ms",
-        type=_positive,
+        type=_COUNT,
         default=5_000,
         metavar="MS",
         help="end each thread when no message came for so long (default: %(default)s)",
@@ -138,27 +140,27 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 def _add_sizes(reading: argparse._ArgumentGroup) -> None:
     reading.add_argument(
         "--threads",
-        type=_positive,
+        type=_COUNT,
         metavar="N",
         help=f"how many read (default: {_SCALA_STREAMS}; with --bootstrap-server 1)",
     )
     reading.add_argument(
         "--num-fetch-threads",
-        type=_positive,
+        type=_COUNT,
         default=1,
         metavar="N",
         help="how many fetch from each broker, with --zookeeper (default: %(default)s)",
     )
     reading.add_argument(
         "--fetch-size",
-        type=_positive,
+        type=_COUNT,
         default=1 << 20,
         metavar="BYTES",
         help="how much of a partition a request asks for (default: %(default)s)",
     )
     reading.add_argument(
         "--socket-buffer-size",
-        type=_positive,
+        type=_COUNT,
         default=2 << 20,
         metavar="BYTES",
         help="the receive buffer of connections (default: %(default)s)",
@@ -174,7 +176,7 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
     )
     reporting.add_argument(
         "--reporting-interval",
-        type=_positive,
+        type=_COUNT,
         default=5_000,
         metavar="N",
         help="see there (default: %(default)s)",
@@ -291,9 +293,3 @@ def _options(args: argparse.Namespace, settings: dict[str, str], streams: int) -
         one_by_one=args.one_by_one,
         settings=settings,
     )
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)

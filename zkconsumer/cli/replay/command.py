@@ -14,6 +14,7 @@ from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import CommandLogLookup
+from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
@@ -120,7 +121,10 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         help="print what is there, and name what is not on standard error",
     )
     group.add_argument(
-        "--max-messages", type=_count, metavar="N", help="end after so many messages"
+        "--max-messages",
+        type=whole_number("is no number of messages", digits=18),
+        metavar="N",
+        help="end after so many messages",
     )
 
 
@@ -260,10 +264,4 @@ def _numbers(text: str) -> list[int]:
 def _offset(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is no offset")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of messages")
     return int(text)
