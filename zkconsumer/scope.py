@@ -40,8 +40,8 @@ def naps(timeout_ms: int | None) -> Iterator[int]:
         yield min(left_ms, NAP_MS)
 
 
-class Bell:
-    """Ends a wait of one thread; may be rung from anywhere, a signal handler included.
+class WakeEvent:
+    """End a wait of one thread; any other may notify it, a signal handler included.
 
     A lock and not a ``queue.SimpleQueue``: in CPython up to 3.12 a signal handler that takes longer
     than what is left of a wait makes that wait endless.
@@ -53,13 +53,13 @@ class Bell:
         self._lock = threading.Lock()
         self._lock.acquire()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """End the wait under way, or the next one. Thread: any; never blocks."""
-        with contextlib.suppress(RuntimeError):  # it rings already
+        with contextlib.suppress(RuntimeError):  # notified already
             self._lock.release()
 
     def wait(self, timeout_ms: int | None = None) -> bool:
-        """Wait until it rings, or rang since the last wait; return False after ``timeout_ms``.
+        """Wait until it is notified, or was since the last wait; return False after ``timeout_ms``.
 
         None waits for ever, 0 does not wait.
         """
@@ -68,7 +68,7 @@ class Bell:
         return self._lock.acquire(timeout=min(max(0, timeout_ms) / 1000, threading.TIMEOUT_MAX))
 
     def clear(self) -> None:
-        """Forget that it rang."""
+        """Forget that it was notified."""
         self._lock.acquire(blocking=False)
 
 
@@ -79,16 +79,16 @@ class Mailbox(Generic[T]):
     whatever lock the interrupted code holds. One thread at a time waits.
     """
 
-    __slots__ = ("_bell", "_items")
+    __slots__ = ("_items", "_wakeup")
 
     def __init__(self) -> None:
         self._items: deque[T] = deque()
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
 
     def put(self, item: T) -> None:
         """Hand over an item. Thread: any."""
         self._items.append(item)
-        self._bell.ring()
+        self._wakeup.notify()
 
     def get(self, timeout_ms: int | None = None) -> T | None:
         """The next item, or None after ``timeout_ms`` (None waits for ever, 0 does not wait)."""
@@ -98,8 +98,8 @@ class Mailbox(Generic[T]):
                 return self._items.popleft()
             except IndexError:
                 left_ms = None if end_s is None else math.ceil((end_s - time.monotonic()) * 1000)
-            # It may have rung for an item that was taken without a wait.
-            if (left_ms is not None and left_ms <= 0) or not self._bell.wait(left_ms):
+            # It may be notified of an item that was taken without a wait.
+            if (left_ms is not None and left_ms <= 0) or not self._wakeup.wait(left_ms):
                 return self._items.popleft() if self._items else None
 
     def drain(self) -> list[T]:

@@ -328,7 +328,7 @@ class PollWorld:
         if one in self._busy:
             return
         until_ms, can_wake = self._rests.get(one, (0, True))
-        is_woken = one._bell.wait(0)
+        is_woken = one._wakeup.wait(0)
         if self.clock.now_ms() < until_ms and not (is_woken and can_wake):
             return
         self._busy.add(one)

@@ -15,7 +15,7 @@ from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
 from zkconsumer.sandbox.secured import SECURITIES, ZOOKEEPER_SECURITIES
 from zkconsumer.sandbox.settings import SandboxOptions
-from zkconsumer.scope import Bell
+from zkconsumer.scope import WakeEvent
 
 message_count = whole_number("is not a number of messages", least=0)
 """Parses a number of messages."""
@@ -165,7 +165,7 @@ def _up(args: argparse.Namespace) -> None:
                 print(f"bootstrap.servers={cluster.access.bootstrap_servers}")
             print(advice(cluster.access, cluster.zookeeper_connect))
         print(f"Kafka {cluster.kafka} is up. Ctrl-C stops it.", flush=True)
-        Bell().wait()  # a signal ends this
+        WakeEvent().wait()  # a signal ends this
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.model import TopicPartition
 from zkconsumer.repeats import Repeats
-from zkconsumer.scope import Bell, ThreadScope, naps
+from zkconsumer.scope import ThreadScope, WakeEvent, naps
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +81,10 @@ class MetadataManager:
         self._sent_ms: int | None = None
         self._wanted = False
         self._stopped = False
-        self._wake = Bell()
+        self._wake = WakeEvent()
         # Reentrant: a signal handler may interrupt a call of it with another one.
         self._lock = threading.RLock()
-        self._waiting: set[Bell] = set()
+        self._waiting: set[WakeEvent] = set()
         scope.spawn("metadata", self._run, stop=self.stop)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
@@ -106,7 +106,7 @@ class MetadataManager:
         view = self._view_of(topics, timeout_ms=timeout_ms)
         self._take(view, topics, self._clock.now_ms() - sent_ms)
         self._sent_ms = sent_ms
-        self._wake.ring()
+        self._wake.notify()
 
     def watch(self, topics: frozenset[str] | None) -> None:
         """Watch these topics from now on; None: all. Requests added ones at once."""
@@ -128,25 +128,25 @@ class MetadataManager:
     def update(self) -> None:
         """Request metadata soon: what is known proved wrong, or is not enough."""
         self._wanted = True
-        self._wake.ring()
+        self._wake.notify()
 
     def wait_for(self, ready: Callable[[ClusterView], bool], timeout_ms: int) -> bool:
         """Wait until a view satisfies ``ready``; return whether it does. Sends no request.
 
         Ends early, with False, when the manager stops.
         """
-        bell = Bell()
+        wakeup = WakeEvent()
         deadline_ms = self._clock.now_ms() + timeout_ms
-        self._waiting.add(bell)
+        self._waiting.add(wakeup)
         try:
             while not ready(self.view):
                 left_ms = deadline_ms - self._clock.now_ms()
                 if left_ms <= 0 or self._stopped:
                     return False
-                bell.wait(next(naps(left_ms)))
+                wakeup.wait(next(naps(left_ms)))
             return True
         finally:
-            self._waiting.discard(bell)
+            self._waiting.discard(wakeup)
 
     def stop(self) -> None:
         """Ask the thread to end, even while it waits for a response. Idempotent.
@@ -155,7 +155,7 @@ class MetadataManager:
         """
         self._stopped = True
         self._client.stop()
-        self._wake.ring()
+        self._wake.notify()
         self._wake_waiting()
 
     def _run(self) -> None:
@@ -227,8 +227,8 @@ class MetadataManager:
         self._reported_topics |= missing
 
     def _wake_waiting(self) -> None:
-        for bell in self._waiting.copy():
-            bell.ring()
+        for wakeup in self._waiting.copy():
+            wakeup.notify()
 
 
 def _is_missing(view: ClusterView) -> bool:

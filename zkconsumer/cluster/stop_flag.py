@@ -1,6 +1,6 @@
 """A flag that ends waits: other threads can cut pauses between tries short."""
 
-from zkconsumer.scope import Bell, naps
+from zkconsumer.scope import WakeEvent, naps
 
 
 class StopFlag:
@@ -9,7 +9,7 @@ class StopFlag:
     def __init__(self) -> None:
         self._set = False
         # Each use of it is a single call, so that a signal handler meets no lock.
-        self._waiting: set[Bell] = set()
+        self._waiting: set[WakeEvent] = set()
 
     @property
     def is_set(self) -> bool:
@@ -19,18 +19,18 @@ class StopFlag:
     def set(self) -> None:
         """End every wait, now and later. Idempotent."""
         self._set = True
-        for bell in self._waiting.copy():
-            bell.ring()
+        for wakeup in self._waiting.copy():
+            wakeup.notify()
 
     def wait(self, duration_ms: int) -> bool:
         """Wait for this duration, or until the flag is set; return whether it is."""
-        bell = Bell()
-        self._waiting.add(bell)
+        wakeup = WakeEvent()
+        self._waiting.add(wakeup)
         try:
             for piece_ms in naps(duration_ms):
                 if self._set:
                     return True
-                bell.wait(piece_ms)
+                wakeup.wait(piece_ms)
             return self._set
         finally:
-            self._waiting.discard(bell)
+            self._waiting.discard(wakeup)

@@ -119,7 +119,7 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
     except ConsumerClosed:
         pass
     finally:
-        gate.out.ring()
+        gate.out.notify()
     if failure is not None:
         if not quietly:
             raise failure
@@ -173,6 +173,6 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         gate.request = None
         here.depth -= 1
         session.changed()
-        gate.out.ring()
+        gate.out.notify()
         parts.wakeup.signal()
     return None

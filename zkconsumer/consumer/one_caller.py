@@ -10,7 +10,7 @@ from typing import Self
 
 from zkconsumer.errors import ConsumerClosed, IllegalState
 from zkconsumer.forking import ForkGuard
-from zkconsumer.scope import Bell
+from zkconsumer.scope import WakeEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         self.request: DeferredClose | None = None
         self.here = ThreadCalls()
         self.polled = False
-        self.out = Bell()
+        self.out = WakeEvent()
 
     @property
     def owner(self) -> str:

@@ -4,16 +4,16 @@ Source: Kafka ``ConsumerNetworkClient.wakeup``.
 """
 
 from zkconsumer.errors import Woken
-from zkconsumer.scope import Bell, naps
+from zkconsumer.scope import WakeEvent, naps
 
 
 class Wakeup:
     """The wake-up of one caller. Signalling takes no lock, so a signal handler may do it, too."""
 
-    __slots__ = ("_bell", "_signalled", "_woken")
+    __slots__ = ("_signalled", "_wakeup", "_woken")
 
     def __init__(self) -> None:
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._signalled = False
         self._woken = False
 
@@ -21,12 +21,12 @@ class Wakeup:
         """Wake the caller: there may be something to do. Thread: any."""
         if not self._signalled:
             self._signalled = True
-            self._bell.ring()
+            self._wakeup.notify()
 
     def wake(self) -> None:
         """End the wait under way, or the next one, with ``Woken``. Thread: any."""
         self._woken = True
-        self._bell.ring()
+        self._wakeup.notify()
 
     def check(self) -> None:
         """Check that ``wake`` was not called.
@@ -41,9 +41,9 @@ class Wakeup:
     def wait(self, timeout_ms: int) -> None:
         """Wait for a signal, one since the last wait included, or the time-out."""
         for piece_ms in naps(timeout_ms):
-            self._bell.wait(piece_ms)
+            self._wakeup.wait(piece_ms)
             if self._signalled or self._woken:
                 break
-        self._bell.clear()
+        self._wakeup.clear()
         # Last: a later signal counts for the next wait, an earlier one is seen by the caller now.
         self._signalled = False

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from zkconsumer.scope import Bell, naps
+from zkconsumer.scope import WakeEvent, naps
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -16,12 +16,12 @@ class DrainStopFlag:
 
     def __init__(self) -> None:
         self._is_requested = False
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
 
     def request(self) -> None:
         """End before the next batch."""
         self._is_requested = True
-        self._bell.ring()
+        self._wakeup.notify()
 
     def requested(self) -> bool:
         """See ``StopRequest``."""
@@ -32,7 +32,7 @@ class DrainStopFlag:
         for nap_ms in naps(timeout_ms):
             if self._is_requested:
                 return
-            self._bell.wait(nap_ms)
+            self._wakeup.wait(nap_ms)
 
 
 def ignored_signals() -> frozenset[signal.Signals]:

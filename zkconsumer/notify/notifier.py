@@ -17,7 +17,7 @@ from zkconsumer.notify.targets import NotSent, NotTaken, Receiver
 from zkconsumer.notify.templates import NotificationOrigin
 from zkconsumer.notify.troubles import GroupObservation, Subject, observe
 from zkconsumer.repeats import Repeats
-from zkconsumer.scope import Bell, ThreadScope
+from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.web.state import ClusterState
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Notifier:
         self._on_alerts = on_alerts
         self._on_death = on_death
         self._scope = ThreadScope("notify", clock=self._clock)
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._observation: Callable[[], GroupObservation] | None = None
@@ -84,7 +84,7 @@ class Notifier:
         """Take a new state; never waits. If they come too fast, only the latest counts."""
         with self._lock:
             self._observation = lambda: observe(state)
-        self._bell.ring()
+        self._wakeup.notify()
 
     def request_stop(self) -> None:
         """Ask all threads to end; ``close`` waits for them."""
@@ -99,7 +99,7 @@ class Notifier:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self._bell.wait()
+            self._wakeup.wait()
             with self._lock:
                 observation, self._observation = self._observation, None
             if observation is None or self._stop.is_set():
@@ -112,7 +112,7 @@ class Notifier:
 
     def _request_stop(self) -> None:
         self._stop.set()
-        self._bell.ring()
+        self._wakeup.notify()
 
 
 class _Sender:
@@ -126,24 +126,24 @@ class _Sender:
         self._clock = clock
         self._repeats = Repeats(log, clock)
         self._alerts: Mapping[Subject, Alert] = {}
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._stop = threading.Event()
 
     def take(self, alerts: Mapping[Subject, Alert]) -> None:
         """Take the alerts that there are now. Thread: any."""
         self._alerts = alerts
-        self._bell.ring()
+        self._wakeup.notify()
 
     def request_stop(self) -> None:
         """End after the message in hand. Thread: any."""
         self._stop.set()
-        self._bell.ring()
+        self._wakeup.notify()
 
     def run(self) -> None:
         """Send until the end."""
         while not self._stop.is_set():
-            self._bell.wait()
-            self._bell.clear()
+            self._wakeup.wait()
+            self._wakeup.clear()
             self._outbox.update(self._alerts)
             while not self._stop.is_set() and (messages := self._due()) and self._send(messages):
                 pass

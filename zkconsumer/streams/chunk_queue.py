@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.scope import Bell, naps
+from zkconsumer.scope import WakeEvent, naps
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.stream_queue import Item, StreamQueue
 
@@ -32,7 +32,7 @@ class PythonStore:
         self._share_bytes: int | None = None
         self._items: deque[Item] = deque()
         self._pending: Chunk | None = None
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._woken = False
         self._producers = threading.Lock()
 
@@ -96,7 +96,7 @@ class PythonStore:
 
     def _append(self, item: Item) -> None:
         self._items.append(item)
-        self._bell.ring()
+        self._wakeup.notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
         """See there: whoever puts something here tells of it."""
@@ -104,13 +104,13 @@ class PythonStore:
     def wake(self) -> None:
         """See there."""
         self._woken = True
-        self._bell.ring()
+        self._wakeup.notify()
 
     def head(self, timeout_ms: int | None) -> Item | None:
         """See there."""
         for nap_ms in naps(timeout_ms):
-            # The bell only wakes: what counts is the queue.
-            while not self._items and not self._woken and self._bell.wait(nap_ms):
+            # An event only wakes: what counts is the queue.
+            while not self._items and not self._woken and self._wakeup.wait(nap_ms):
                 pass
             if self._items:
                 return self._items[0]
@@ -122,7 +122,7 @@ class PythonStore:
     def pause(self, timeout_ms: int | None) -> None:
         """See there."""
         for nap_ms in naps(timeout_ms):
-            if self._woken or self._bell.wait(nap_ms):
+            if self._woken or self._wakeup.wait(nap_ms):
                 self._woken = False
                 return
 

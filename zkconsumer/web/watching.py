@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.repeats import Repeats
-from zkconsumer.scope import Bell, ThreadScope
+from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.web.publishing import OnNews, Publisher
 from zkconsumer.web.state import ClusterState
@@ -119,8 +119,8 @@ class ClusterWatch:
         self._repeats = Repeats(log, self._clock)
         self._scope = ThreadScope("web", clock=self._clock)
         self._stop = threading.Event()
-        self._wake_reading = Bell()
-        self._wake_reader = Bell()
+        self._wake_reading = WakeEvent()
+        self._wake_reader = WakeEvent()
         self._cluster: OpenCluster | None = None
         self._reader: StateReader | None = None
         self._looker: StateReader | None = None
@@ -167,7 +167,7 @@ class ClusterWatch:
         """Read a group more often while the context is open."""
         with self._lock:
             self._watched[key] += 1
-        self._wake_reader.ring()
+        self._wake_reader.notify()
         try:
             yield
         finally:
@@ -206,7 +206,7 @@ class ClusterWatch:
                 took_ms = self._read(self._reader)
                 self._repeats.works(_ABOUT)
                 self._looker = self._reader
-                self._wake_reader.ring()
+                self._wake_reader.notify()
                 pause_ms = max(self._settings.interval_ms - took_ms, took_ms)
                 self._rest(self._wake_reading, pause_ms)
         finally:
@@ -241,7 +241,7 @@ class ClusterWatch:
         if not self._stop.is_set():
             self._publisher.publish_look(snapshot, keys)
 
-    def _rest(self, waking: Bell, rest_ms: int) -> None:
+    def _rest(self, waking: WakeEvent, rest_ms: int) -> None:
         """Wait for ``rest_ms``, or until the end."""
         end_ms = self._clock.now_ms() + rest_ms
         while not self._stop.is_set() and (left_ms := end_ms - self._clock.now_ms()) > 0:
@@ -262,5 +262,5 @@ class ClusterWatch:
 
     def _request_stop(self) -> None:
         self._stop.set()
-        self._wake_reading.ring()
-        self._wake_reader.ring()
+        self._wake_reading.notify()
+        self._wake_reader.notify()

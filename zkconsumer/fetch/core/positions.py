@@ -20,7 +20,7 @@ from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
-from zkconsumer.scope import Bell
+from zkconsumer.scope import WakeEvent
 from zkconsumer.wire.offsets import is_offset
 
 _ABOUT = "asking about positions"
@@ -65,25 +65,25 @@ class PositionResolver:
         self._metadata = metadata
         self._settings = settings
         self._clock = clock
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._limit_ms = min(_FIRST_PATIENCE_MS, settings.request_timeout_ms)
         self._stopping = False
 
     def wake(self) -> None:
         """Check again for due lookups. Thread: any."""
-        self._bell.ring()
+        self._wakeup.notify()
 
     def stop(self) -> None:
         """End soon. Thread: any."""
         self._stopping = True
-        self._bell.ring()
+        self._wakeup.notify()
 
     def run(self) -> None:
         """Run lookups until ``stop``."""
         while not self._stopping:
             # Before the turn: wakeups from here on may be about news that the turn misses.
-            self._bell.clear()
-            self._bell.wait(self.turn())
+            self._wakeup.clear()
+            self._wakeup.wait(self.turn())
 
     def turn(self) -> int | None:
         """Run the due lookups; return how long to wait after, in ms, or None: until woken."""

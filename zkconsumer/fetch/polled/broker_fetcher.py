@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
-from zkconsumer.scope import Bell
+from zkconsumer.scope import WakeEvent
 
 _IDLE_MS = 60_000
 """Maximum wait of a fetcher that has nothing to request, ms."""
@@ -29,25 +29,25 @@ class BrokerFetcher:
         self.line = line
         self._clock = clock
         self._retire = retire
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._stopping = False
 
     def wake(self) -> None:
         """Check again for partitions to fetch. Thread: any."""
-        self._bell.ring()
+        self._wakeup.notify()
 
     def stop(self) -> None:
         """End soon. Thread: any."""
         self._stopping = True
         self.line.stop()
-        self._bell.ring()
+        self._wakeup.notify()
 
     def run(self) -> None:
         """Fetch until ``stop``, or until no partition is left."""
         try:
             while not self._stopping:
                 # Before the turn: wakeups from here on may be about news that the turn misses.
-                self._bell.clear()
+                self._wakeup.clear()
                 rest = self.line.turn()
                 if not self._rested(rest):
                     return
@@ -57,9 +57,9 @@ class BrokerFetcher:
     def _rested(self, rest: Rest) -> bool:
         """Wait for the next turn; return False to end."""
         if rest.duration_ms is None:
-            return self._bell.wait(_IDLE_MS) or not self._retire()
+            return self._wakeup.wait(_IDLE_MS) or not self._retire()
         until_ms = self._clock.now_ms() + rest.duration_ms
         while not self._stopping and (left_ms := until_ms - self._clock.now_ms()) > 0:
-            if self._bell.wait(left_ms) and rest.can_wake:
+            if self._wakeup.wait(left_ms) and rest.can_wake:
                 break
         return True

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.scope import Bell, ThreadScope
+from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.status.model import GroupKey
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.history import statements as sql
@@ -71,7 +71,7 @@ class Recorder:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._scope = ThreadScope("history", clock=self._clock)
-        self._bell = Bell()
+        self._wakeup = WakeEvent()
         self._lock = threading.Lock()
         self._state: ClusterState | None = None
         self._rebalances: dict[_RebalanceId, Rebalance] = {}
@@ -100,7 +100,7 @@ class Recorder:
                 self._rebalances[rebalance.key, rebalance.began_ms] = rebalance
             while len(self._rebalances) > _REBALANCES_WAITING:
                 del self._rebalances[next(iter(self._rebalances))]
-        self._bell.ring()
+        self._wakeup.notify()
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
         """Write the last state, and end. Idempotent."""
@@ -123,10 +123,10 @@ class Recorder:
 
     def _rest(self, took_ms: int) -> None:
         end_ms = self._clock.now_ms() + _PART_OF_TIME * took_ms
-        self._bell.wait()
+        self._wakeup.wait()
         while not self._stop.is_set() and (left_ms := end_ms - self._clock.now_ms()) > 0:
-            self._bell.wait(left_ms)
-        self._bell.clear()
+            self._wakeup.wait(left_ms)
+        self._wakeup.clear()
 
     def _attempt(self, work: Callable[[sqlite3.Connection], None]) -> None:
         try:
@@ -169,7 +169,7 @@ class Recorder:
                 log.warning("the damaged history can't be set aside: %s", failed)
                 return
             log.warning("the history was damaged: it is now %s, a new one is begun", aside)
-            self._bell.ring()
+            self._wakeup.notify()
 
     def _write(self, connection: sqlite3.Connection) -> None:
         with self._lock:
@@ -208,7 +208,7 @@ class Recorder:
 
     def _request_stop(self) -> None:
         self._stop.set()
-        self._bell.ring()
+        self._wakeup.notify()
 
     def _died(self, error: BaseException) -> None:
         self._problem = f"the history is no longer written: {type(error).__name__}: {error}"

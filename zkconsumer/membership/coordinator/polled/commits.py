@@ -10,7 +10,7 @@ from zkconsumer.membership.coordinator.polled.waiting import CallerWaits
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
 from zkconsumer.membership.protocol import CommitDone, Offsets
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.scope import Bell
+from zkconsumer.scope import WakeEvent
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +52,9 @@ class MemberCommits:
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership``. Thread: any."""
-        session, received = self._session, Bell()
+        session, received = self._session, WakeEvent()
         deadline_ms = self._waits.deadline(timeout_ms)
-        job = ReadJob(session.terms.group_id, partitions, on_end=received.ring)
+        job = ReadJob(session.terms.group_id, partitions, on_end=received.notify)
         if job.ended:
             return {}
         with session.lock:

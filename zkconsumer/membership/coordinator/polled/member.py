@@ -172,4 +172,4 @@ class GroupMember:
         failure.__cause__ = error
         self._waits.death = failure
         self._session.fail(failure)
-        self._session.responses.ring()
+        self._session.responses.notify()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import GroupFailed
-from zkconsumer.scope import Bell
+from zkconsumer.scope import WakeEvent
 
 _MAX_SLEEP_MS = 500
 """Longest sleep of the caller's thread in one piece: signal handlers run in between."""
@@ -19,7 +19,7 @@ class CallerWaits:
         death: set when a thread of the member died, which is a bug; every ``poll`` reports it.
     """
 
-    def __init__(self, clock: Clock, responses: Bell) -> None:
+    def __init__(self, clock: Clock, responses: WakeEvent) -> None:
         self._clock = clock
         self._responses = responses
         self.closing_by_ms: int | None = None
@@ -32,7 +32,7 @@ class CallerWaits:
         return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
 
     def wait(
-        self, done: Callable[[], bool], deadline_ms: int, received: Bell | None = None
+        self, done: Callable[[], bool], deadline_ms: int, received: WakeEvent | None = None
     ) -> None:
         """Wait for a result; return without it where it can't come any more.
 

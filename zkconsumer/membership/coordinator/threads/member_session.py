@@ -32,7 +32,7 @@ from zkconsumer.membership.coordinator.threads.join_orders import JoinOrders
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
-from zkconsumer.scope import Bell, Mailbox
+from zkconsumer.scope import Mailbox, WakeEvent
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class MemberSession:
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0.0)
         self.location = CoordinatorLocation(backoff, clock, join_connection, group_connection)
         self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
-        self.responses = Bell()
+        self.responses = WakeEvent()
         self.calls: deque[HandlerCall] = deque()
         self.handling = 0
         self.counts = CoordinatorGroupCounts()
@@ -255,7 +255,7 @@ class MemberSession:
     def has_left(self) -> None:
         """Record that LeaveGroup was sent, or could not be."""
         self.left = True
-        self.responses.ring()
+        self.responses.notify()
 
     def fail(self, error: ZkConsumerError) -> None:
         """Have the caller's poll raise this error."""
@@ -289,7 +289,7 @@ class MemberSession:
             ended = self.commits.ended(self.clock.now_ms())
             self.ended.extend(ended)
         if ended:
-            self.responses.ring()
+            self.responses.notify()
             self._wake()
 
     @property

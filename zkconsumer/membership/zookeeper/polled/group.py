@@ -22,7 +22,7 @@ from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
 from zkconsumer.model import Broker
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import MemberName, Observer
-from zkconsumer.scope import Bell, ThreadScope
+from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers
 from zkconsumer.zk.store import ZkStore
@@ -62,10 +62,10 @@ class ZookeeperGroup:
             wake: wakes the caller's thread; called from any thread, must only notify.
         """
         config, store, clock = self._config, self._store, self._clock
-        counts, wakeup = ZookeeperGroupCounts(), Bell()
+        counts, wakeup = ZookeeperGroupCounts(), WakeEvent()
 
         def signal() -> None:
-            wakeup.ring()
+            wakeup.notify()
             wake()
 
         context = member_context(

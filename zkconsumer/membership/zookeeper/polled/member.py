@@ -32,7 +32,7 @@ from zkconsumer.membership.zookeeper.threads.messages import (
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.wiring import OffsetSide
-from zkconsumer.scope import Bell, Mailbox, ThreadScope
+from zkconsumer.scope import Mailbox, ThreadScope, WakeEvent
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
@@ -63,7 +63,7 @@ class MemberComponents:
     scope: ThreadScope
     clock: Clock
     signal: Callable[[], None]
-    wakeup: Bell
+    wakeup: WakeEvent
 
 
 class ZookeeperMember:
