@@ -30,6 +30,13 @@ class CallDeadline:
             return 0
         return max(0, self._deadline_ms - self._clock.now_ms())
 
+    @property
+    def why_over(self) -> str:
+        """Why there is no time left, for the message of a call that sent no request."""
+        if self._stop.is_set:
+            return "this client was stopped"
+        return "the time was over before any was asked"
+
     def pause(self) -> bool:
         """Wait until the next try; return False if there must be none."""
         pause_ms = self._backoff.delay_ms(self._pauses, 0)

@@ -211,7 +211,7 @@ class RequestRound(Generic[T]):
             if connection.broker not in self._reasons:
                 self.failed(connection.broker, silent)
         # Sorted, so that the same outage has the same text every time.
-        why = "; ".join(sorted(self._reasons.values()))
+        why = "; ".join(sorted(self._reasons.values())) or self._deadline.why_over
         reported = f"no broker answers about {self._lookup.what}: {why}"
         if self._final is None or self._passing:
             return NoBrokersAvailable(reported)

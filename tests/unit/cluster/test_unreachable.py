@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from tests.support.spoken_cluster import PORT, SpokenCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import LATEST
@@ -65,3 +66,16 @@ def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCapture
             assert listed == {tp: ErrorCode.NETWORK_EXCEPTION}
     [reported] = [one.getMessage() for one in caplog.records]
     assert reported.startswith("broker 1 (b1:9092), as the cluster calls it, can't be reached: ")
+
+
+def test_a_call_that_requested_nothing_says_why() -> None:
+    """After a stop, however late the thread runs; and where the time-out is too short."""
+    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    clock = ManualClock()
+    clock.step_ms = 20  # at every look: the time is over before anything is begun
+    client = cluster.client(clock=clock)
+    with pytest.raises(ConnectFailed, match="the time was over before any was asked"):
+        client.view(["t"], timeout_ms=1)
+    client.stop()
+    with pytest.raises(ConnectFailed, match="this client was stopped"):
+        client.view(["t"], timeout_ms=1_000)
