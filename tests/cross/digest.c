@@ -88,7 +88,7 @@ static void read_set(bytes set) {
     add(result.status);
     add(result.position);
     add((uint64_t)result.next_offset);
-    add(result.room_bytes);
+    add(result.remaining_bytes);
     refusals += result.status == ZK_SET_REFUSED;
     for (size_t at = 0; at < runs.count; at++)
         add_run(runs.items + at);
@@ -107,7 +107,7 @@ static void read_polled(bytes set) {
     add(zk_reader_read(reader));
     add(reader->position);
     add((uint64_t)reader->walk.next_offset);
-    add(reader->walk.room_bytes);
+    add(reader->walk.remaining_bytes);
     add((uint64_t)reader->last_leader_epoch);
     for (size_t at = 0; at < reader->runs.count; at++)
         add_run(reader->runs.items + at);

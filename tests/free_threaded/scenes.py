@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from tests.support.native_chunks import cursor, native_queue, set_of, wakeup
+from tests.support.native_chunks import cursor, native_queue, new_wakeup, set_of
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
@@ -67,16 +67,16 @@ class ReadStream:
 
     def pump(self, over: threading.Event) -> None:
         """Put sets, as the loop in C does, always of the claim that holds."""
-        ring, at, claim = wakeup(), 0, self.claim
+        wakeup, at, claim = new_wakeup(), 0, self.claim
         while not over.is_set():
             if claim is not self.claim:
                 claim, at = self.claim, 0
             data = set_of(range(at, at + RECORDS_IN_SET))
             left: int | None = at
             while left is not None and not over.is_set() and claim.active:
-                left = self.queue.native.put_set(claim, data, left, ring)
+                left = self.queue.native.put_set(claim, data, left, wakeup)
                 if left is not None:
-                    ring.heard(20)
+                    wakeup.wait(20)
             at += RECORDS_IN_SET
 
     def iterate(self, over: threading.Event) -> None:
@@ -144,7 +144,7 @@ def one_hand(seconds: float, threads: int) -> int:
 
         def look(over: threading.Event) -> None:
             while not shared.is_through and not over.is_set():  # noqa: B023
-                shared.look(3)  # noqa: B023
+                shared.peek(3)  # noqa: B023
 
         done = threading.Event()
 

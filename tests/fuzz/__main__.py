@@ -68,10 +68,10 @@ PLANTS = (
     Plant("fetched.c", "    fetched->first += whole;\n", ""),
     Plant("snappy.c", "|| length > (size_t)(end - at) ||", "||"),
     Plant("snappy.c", "offset > (size_t)(out - start)", "offset > (size_t)(out - start) + 4096"),
-    Plant("snappy.c", "length > room || offset == 0", "offset == 0"),
+    Plant("snappy.c", "length > free_bytes || offset == 0", "offset == 0"),
     Plant("lz4.c", "size < MIN_HEADER_BYTES || ", ""),
     Plant("sink.h", "buffer->capacity - ZK_SLACK_BYTES -", "buffer->capacity + 4096 -"),
-    Plant("sink.h", "there < room ? there : room}", "there}"),
+    Plant("sink.h", "there < free_bytes ? there : free_bytes}", "there}"),
     Plant("gzip.c", "(uInt)most;", "(uInt)most + 4096;"),
     Plant("gzip.c", "    free(memory);", "    (void)memory;"),
     Plant("chunk.c", "        zk_buffer_share(runs->items[copy->count].buffer);", ""),
@@ -84,12 +84,12 @@ PLANTS = (
     Plant("response.c", "there < response->set_left ? there : response->set_left", "there"),
     Plant(
         "response.c",
-        "room < response->set_left ? room : response->set_left;\n    if",
+        "free_bytes < response->set_left ? free_bytes : response->set_left;\n    if",
         "(response->set_left);\n    if",
     ),
     Plant("response.c", "there < response->skip_left ? there : response->skip_left", "there"),
     Plant("response.c", "&& end ? count_end(response, end) : start", "&& end ? end : start"),
-    Plant("asking.c", "place < slots->count ? place : place - slots->count", "place"),
+    Plant("fetch_plan.c", "index < slots->count ? index : index - slots->count", "index"),
     Plant(
         "unpack.c", "fetch_offset = next_offset;\n        line", "at = next_offset;\n        line"
     ),

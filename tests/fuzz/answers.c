@@ -17,9 +17,9 @@ static bytes make_answer(world *self, int32_t correlation_id) {
     for (size_t at = 0; at < slots->count; at++) {
         const zk_slot *slot = slots->slots + at;
         const zk_topic *topic = slots->topics + slot->topic;
-        if (slot->is_asked || below(20) == 0)
-            parts[count++] = (part){topic->name, topic->size, slot->partition, slot->asked_offset,
-                                    slot->asked_bytes};
+        if (slot->is_requested || below(20) == 0)
+            parts[count++] = (part){topic->name, topic->size, slot->partition, slot->requested_offset,
+                                    slot->requested_bytes};
     }
     return make_response(self->pump->head.version, correlation_id, parts, count, self->is_sound);
 }
@@ -52,13 +52,13 @@ static zk_parsed feed(zk_response *response, bytes frame) {
 /* False where the run is over, as after a broken connection. */
 static bool exchange_once(world *self, bool early) {
     zk_pump *pump = self->pump;
-    const bool asks = early ? zk_ask_early(&pump->asking, &pump->line, &pump->request, &pump->head)
-                            : zk_ask(&pump->asking, &pump->slots, &pump->request, &pump->head);
+    const bool asks = early ? zk_plan_early_request(&pump->plan, &pump->unpacker, &pump->request, &pump->head)
+                            : zk_plan_request(&pump->plan, &pump->slots, &pump->request, &pump->head);
     if (!asks)
         return !pump->request.has_failed;
     zk_response_begin(&pump->response, &pump->slots, pump->head.version, 7, MAX_ANSWER_BYTES);
     if (early)
-        zk_line_unpack(&pump->line);
+        zk_unpacker_run(&pump->unpacker);
     bytes frame = make_answer(self, 7);
     if (!self->is_sound && below(3) == 0)
         damage_frame(frame);
@@ -72,33 +72,33 @@ static bool exchange_once(world *self, bool early) {
     answers_taken++;
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
-        if (pump->slots.slots[at].is_asked)
-            zk_take_answer(&pump->line, pump->slots.slots + at, pump->head.version);
+        if (pump->slots.slots[at].is_requested)
+            zk_take_response(&pump->unpacker, pump->slots.slots + at, pump->head.version);
     return true;
 }
 
 /* Asks, takes the answer and reads, sometimes without memory: then the run is over as well. */
 static bool work(world *self, bool is_short) {
-    zk_line *line = &self->pump->line;
+    zk_unpacker *unpacker = &self->pump->unpacker;
     if (is_short)
         begin_shortage(chance(), 1 + below(40));
-    bool goes_on = exchange_once(self, below(2) && line->waiting);
+    bool goes_on = exchange_once(self, below(2) && unpacker->waiting);
     if (goes_on && below(4))
-        zk_line_unpack(line);
-    if (is_short && !end_shortage() && line->has_no_memory)
+        zk_unpacker_run(unpacker);
+    if (is_short && !end_shortage() && unpacker->has_no_memory)
         abort();
-    return goes_on && !line->has_no_memory;
+    return goes_on && !unpacker->has_no_memory;
 }
 
 static void one_turn(world *self) {
-    zk_line *line = &self->pump->line;
+    zk_unpacker *unpacker = &self->pump->unpacker;
     if (!work(self, below(6) == 0))
         lend_again(self);
     for (size_t times = below(6); times; times--)
         take_chunk(self, self->queues[below(self->queue_count)]);
     if (below(30) == 0)
         zk_claim_set_active(self->partitions[below(self->partition_count)].claim, false);
-    if (line->odd || below(6) == 0)
+    if (unpacker->reclaims || below(6) == 0)
         lend_again(self);
 }
 

@@ -63,12 +63,12 @@ bytes packed_batch(bytes set) {
     const size_t size = (size_t)zk_be32(set.data + 8) + ZK_ENTRY_HEADER_BYTES;
     if (size > set.size || size < ZK_BATCH_HEAD_BYTES)
         return set;
-    bytes body = room(size - ZK_BATCH_HEAD_BYTES);
+    bytes body = new_bytes(size - ZK_BATCH_HEAD_BYTES);
     memcpy(body.data, set.data + ZK_BATCH_HEAD_BYTES, body.size);
     const int codec = 1 + (int)below(4);
     bytes packed = compressed(codec, body);
     const size_t rest = set.size - size;
-    bytes made = room(ZK_BATCH_HEAD_BYTES + packed.size + rest);
+    bytes made = new_bytes(ZK_BATCH_HEAD_BYTES + packed.size + rest);
     memcpy(made.data, set.data, ZK_BATCH_HEAD_BYTES);
     memcpy(made.data + ZK_BATCH_HEAD_BYTES, packed.data, packed.size);
     memcpy(made.data + ZK_BATCH_HEAD_BYTES + packed.size, set.data + size, rest);

@@ -32,7 +32,7 @@ static shape shape_of(const zk_runs *runs) {
 }
 
 /* Blocks of exactly their size, so that the sanitizer sees one byte too far. */
-static void *block(size_t size) { return room(size).data; }
+static void *block(size_t size) { return new_bytes(size).data; }
 
 static zk_binaries new_binaries(size_t rows, size_t capacity, bool has_nulls) {
     zk_binaries column = {.ends = block((rows + 1) * sizeof(int32_t)),

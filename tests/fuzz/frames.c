@@ -160,7 +160,7 @@ bytes make_response(int version, int32_t correlation_id, const part *parts, size
         most_bytes += PART_BYTES + part->topic_bytes + MAX_SET_BYTES * 2;
     for (size_t at = 0; at < count; at += of_one_topic(parts + at, count - at))
         topics++;
-    bytes made = room(most_bytes);
+    bytes made = new_bytes(most_bytes);
     uint8_t *to = put_head(made.data + 4, version, correlation_id, is_sound);
     to = put_length(to, version, (int64_t)topics);
     for (size_t at = 0; at < count;) {

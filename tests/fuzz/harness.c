@@ -105,7 +105,7 @@ static void read_set(bytes set) {
     zk_runs runs = {0};
     const zk_set_result result = zk_read_set(buffer, 0, &limits, &runs);
     if (result.position > set.size || result.next_offset < limits.fetch_offset ||
-        result.room_bytes > bound)
+        result.remaining_bytes > bound)
         abort();
     refusals += result.status == ZK_SET_REFUSED;
     if (below(4) == 0)
@@ -149,7 +149,7 @@ static void one_round_of_batches(void) {
     bytes set = batches_by_chance();
     if (below(2)) {
         bytes other = below(4) ? batches_by_chance() : copy(a_seed());
-        bytes both = room(set.size + other.size);
+        bytes both = new_bytes(set.size + other.size);
         const size_t front = below(2) ? set.size : other.size;
         memcpy(both.data, front == set.size ? set.data : other.data, front);
         memcpy(both.data + front, front == set.size ? other.data : set.data, both.size - front);
@@ -168,7 +168,7 @@ static bool load(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file || seed_count == MAX_SEEDS || batch_seed_count == MAX_SEEDS)
         return false;
-    bytes made = room(MAX_SET_BYTES);
+    bytes made = new_bytes(MAX_SET_BYTES);
     made.size = fread(made.data, 1, made.size, file);
     fclose(file);
     if (made.size <= 16)

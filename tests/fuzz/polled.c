@@ -161,7 +161,7 @@ void read_batches(bytes set) {
     zk_buffer_drop(buffer);
     const zk_set_status status = zk_reader_read(reader);
     require(status != ZK_SET_NO_MEMORY && reader->position <= set.size);
-    require(reader->walk.next_offset >= fetch_offset && reader->walk.room_bytes <= bound);
+    require(reader->walk.next_offset >= fetch_offset && reader->walk.remaining_bytes <= bound);
     batch_refusals += status == ZK_SET_REFUSED;
     fill_columns(&reader->runs);
     for (size_t at = 0; at < reader->runs.count; at++)

@@ -83,18 +83,18 @@ void queue_runs(zk_runs *runs, int64_t fetch_offset) {
     zk_queue_set_share(queue, share);
     if (below(2))
         zk_runs_settle(runs);
-    zk_bell *bell = below(2) ? zk_bell_new() : NULL;
+    zk_wakeup *wakeup = below(2) ? zk_wakeup_new() : NULL;
     zk_claim *claim = zk_claim_new();
     zk_chunk *chunk = zk_chunk_new(claim, fetch_offset, INT64_MAX, runs);
     size_t count = 0;
     int64_t at = fetch_offset;
-    while (!zk_queue_put(queue, chunk, bell)) {
+    while (!zk_queue_put(queue, chunk, wakeup)) {
         require(zk_queue_chunk_count(queue) > 0);
         count += take(share, &at);
-        zk_queue_ring(queue);
-        require(!bell || zk_bell_wait(bell, 0));
-        if (bell)
-            zk_bell_clear(bell);
+        zk_queue_notify_pumps(queue);
+        require(!wakeup || zk_wakeup_wait(wakeup, 0));
+        if (wakeup)
+            zk_wakeup_clear(wakeup);
         if (below(50) == 0) {
             zk_claim_set_active(claim, false);
             zk_chunk *dropped = NULL;
@@ -109,7 +109,7 @@ void queue_runs(zk_runs *runs, int64_t fetch_offset) {
     }
     require(zk_queue_used_bytes(queue) == 0 && zk_queue_chunk_count(queue) == 0);
     zk_claim_drop(claim);
-    zk_bell_drop(bell);
+    zk_wakeup_drop(wakeup);
     if (below(100) == 0)
         forget_queue();
 }

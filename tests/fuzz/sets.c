@@ -22,7 +22,7 @@ uint64_t chance(void) { /* xorshift64* */
 
 size_t below(size_t bound) { return bound ? (size_t)(chance() >> 11) % bound : 0; }
 
-bytes room(size_t size) {
+bytes new_bytes(size_t size) {
     bytes made = {malloc(size ? size : 1), size};
     if (!made.data)
         abort();
@@ -30,7 +30,7 @@ bytes room(size_t size) {
 }
 
 bytes copy(bytes from) {
-    bytes made = room(from.size);
+    bytes made = new_bytes(from.size);
     if (from.size)
         memcpy(made.data, from.data, from.size);
     return made;
@@ -54,7 +54,7 @@ static bytes spliced(bytes set) { /* a piece of another seed, or of this one, an
     const size_t at = below(set.size + 1);
     if (set.size + length > MAX_SET_BYTES)
         return set;
-    bytes made = room(set.size + length);
+    bytes made = new_bytes(set.size + length);
     memcpy(made.data, set.data, at);
     memcpy(made.data + at, other.data + from, length);
     memcpy(made.data + at + length, set.data + at, set.size - at);
@@ -65,7 +65,7 @@ static bytes spliced(bytes set) { /* a piece of another seed, or of this one, an
 static bytes shortened(bytes set) { /* a piece cut out, often the tail */
     const size_t at = below(set.size);
     const size_t length = below(2) ? set.size - at : below(set.size - at);
-    bytes made = room(set.size - length);
+    bytes made = new_bytes(set.size - length);
     memcpy(made.data, set.data, at);
     memcpy(made.data + at, set.data + at + length, set.size - at - length);
     free(set.data);
@@ -136,13 +136,13 @@ static uint32_t lie(void) { return below(8) ? 0 : (uint32_t)below(300); }
 static bytes as_gzip(bytes inner) { /* one stored block */
     const size_t length = inner.size > 65535 ? 65535 : inner.size;
     static const uint8_t HEAD[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0, 1};
-    bytes made = room(sizeof HEAD + 4 + length + 8);
+    bytes made = new_bytes(sizeof HEAD + 4 + length + 8);
     memcpy(made.data, HEAD, sizeof HEAD);
     if (below(8) == 0)
         made.data[3] = (uint8_t)(1 << below(8)); /* a header that goes on */
     uint8_t *at = made.data + sizeof HEAD;
-    const uint32_t told = (uint32_t)length + lie();
-    put32_little(at, told | ~told << 16);
+    const uint32_t claimed = (uint32_t)length + lie();
+    put32_little(at, claimed | ~claimed << 16);
     memcpy(at + 4, inner.data, length);
     put32_little(at + 4 + length, zk_crc32(0, inner.data, length));
     put32_little(at + 8 + length, (uint32_t)length);
@@ -151,7 +151,7 @@ static bytes as_gzip(bytes inner) { /* one stored block */
 
 static bytes as_snappy(bytes inner) { /* one literal */
     const uint32_t length = (uint32_t)inner.size;
-    bytes made = room(8 + inner.size);
+    bytes made = new_bytes(8 + inner.size);
     for (int byte = 0; byte < 3; byte++)
         made.data[byte] = (uint8_t)(length >> 7 * byte & 0x7F) | (byte < 2 ? 0x80 : 0);
     made.data[3] = 63 << 2;
@@ -161,7 +161,7 @@ static bytes as_snappy(bytes inner) { /* one literal */
 }
 
 static bytes as_lz4(bytes inner) { /* one stored block */
-    bytes made = room(7 + 4 + inner.size + 4);
+    bytes made = new_bytes(7 + 4 + inner.size + 4);
     put32_little(made.data, 0x184D2204u);
     made.data[4] = 0x60;
     made.data[5] = 0x70;
@@ -175,13 +175,13 @@ static bytes as_lz4(bytes inner) { /* one stored block */
 static bytes as_zstd(bytes inner) { /* one raw block, in a window of 2 MiB or of any size */
     static const uint8_t HEAD[] = {0x28, 0xB5, 0x2F, 0xFD, 0, 0x58};
     const size_t length = inner.size > 131072 ? 131072 : inner.size;
-    bytes made = room(sizeof HEAD + 3 + length);
+    bytes made = new_bytes(sizeof HEAD + 3 + length);
     memcpy(made.data, HEAD, sizeof HEAD);
     if (below(8) == 0)
         made.data[5] = (uint8_t)(below(32) << 3);
-    const uint32_t told = (uint32_t)length + lie();
+    const uint32_t claimed = (uint32_t)length + lie();
     for (int byte = 0; byte < 3; byte++)
-        made.data[sizeof HEAD + (size_t)byte] = (uint8_t)((told << 3 | 1) >> 8 * byte);
+        made.data[sizeof HEAD + (size_t)byte] = (uint8_t)((claimed << 3 | 1) >> 8 * byte);
     memcpy(made.data + sizeof HEAD + 3, inner.data, length);
     return made;
 }
@@ -203,7 +203,7 @@ bytes wrapped(bytes inner) {
     const int codec = 1 + (int)below(3), magic = (int)below(2);
     bytes value = compressed(codec, inner);
     const size_t front = 26 + 8 * (size_t)magic;
-    bytes made = room(front + value.size);
+    bytes made = new_bytes(front + value.size);
     memset(made.data, 0, front);
     put32(made.data + 4, (uint32_t)below(1000));
     put32(made.data + 8, (uint32_t)(made.size - ZK_ENTRY_HEADER_BYTES));

@@ -17,7 +17,7 @@ void begin_chance(uint64_t seed);
 uint64_t chance(void);
 size_t below(size_t bound);
 
-bytes room(size_t size);
+bytes new_bytes(size_t size);
 bytes copy(bytes from);
 
 /* One of the sets to begin with; not to be changed or freed. The harness has it. */

@@ -225,7 +225,7 @@ static void *fetch(void *argument) {
         broker broker;
         const int socket = connect_broker(&broker, self->world->is_sound);
         while ((end = run_once(self->world, socket)) == ZK_PUMP_CALLED) {
-            zk_pump_hear(pump);
+            zk_pump_clear_call(pump);
             lend_again(self->world);
         }
         disconnect(&broker, socket);
@@ -256,7 +256,7 @@ void run_over_sockets(void) {
     begin_world(&self);
     self.pump->timeout_ms = TIMEOUT_MS;
     self.pump->max_frame_bytes = self.pump->max_entry_bytes = MAX_ANSWER_BYTES;
-    self.pump->asking.max_wait_ms = 1;
+    self.pump->plan.max_wait_ms = 1;
     fetcher fetcher = {&self, chance(), &is_over};
     pthread_t thread;
     require(pthread_create(&thread, NULL, fetch, &fetcher) == 0);

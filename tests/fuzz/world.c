@@ -45,8 +45,8 @@ static void load(world *self, state *states) {
         zk_slot *slot = zk_slots_add(&pump->slots, one->queue, (int32_t)at, one->claim);
         slot->fetch_offset = states[at].fetch_offset;
         if (states[at].set.bytes) {
-            zk_pump_lend(pump, slot, states[at].set.bytes, states[at].at, states[at].set.offset,
-                         states[at].set.asked_bytes);
+            zk_pump_load_set(pump, slot, states[at].set.bytes, states[at].at, states[at].set.offset,
+                         states[at].set.requested_bytes);
             zk_buffer_drop(states[at].set.bytes);
         }
     }
@@ -58,7 +58,7 @@ void lend_again(world *self) {
     for (size_t at = 0; at < self->partition_count; at++) {
         const zk_slot *slot = self->pump->slots.slots + at;
         states[at] = (state){slot->fetch_offset, slot->set, slot->at};
-        if (slot->set.bytes && !slot->odd)
+        if (slot->set.bytes && !slot->reclaim)
             zk_buffer_share(slot->set.bytes);
         else
             states[at].set.bytes = NULL;
@@ -91,7 +91,7 @@ bool take_chunk(world *self, zk_queue *queue) {
         if (zk_queue_name(queue, head.number))
             zk_queue_remove(queue);
         zk_queue_done(queue);
-        zk_queue_ring(queue);
+        zk_queue_notify_pumps(queue);
     }
     return kind == ZK_HEAD_CHUNK;
 }
@@ -111,12 +111,12 @@ void check_end(world *self) {
 /* --- its beginning and its end ------------------------------------------------------------------- */
 
 static void set_limits(zk_pump *pump) {
-    pump->asking.part_bytes = pump->line.limits.part_bytes = 100 + below(1 << 16);
-    pump->line.limits.max_decompressed_bytes = below(2) ? 1 << 22 : 5000;
-    pump->line.limits.growth_max_bytes = 1 << 16;
-    pump->line.limits.grown_bytes = below(2) ? 0 : 1 << 17;
-    pump->asking.answer_bytes = 1 << (10 + below(10));
-    pump->head.max_bytes = (int32_t)pump->asking.answer_bytes;
+    pump->plan.part_bytes = pump->unpacker.limits.part_bytes = 100 + below(1 << 16);
+    pump->unpacker.limits.max_decompressed_bytes = below(2) ? 1 << 22 : 5000;
+    pump->unpacker.limits.growth_max_bytes = 1 << 16;
+    pump->unpacker.limits.grown_bytes = below(2) ? 0 : 1 << 17;
+    pump->plan.response_bytes = 1 << (10 + below(10));
+    pump->head.max_bytes = (int32_t)pump->plan.response_bytes;
 }
 
 void begin_world(world *self) {

@@ -95,13 +95,13 @@ class Reader:
 class NoSink:
     """The claims' queue is the simulation itself."""
 
-    def offer(self, chunk: Chunk, on_room: object) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: object) -> bool:
         """Never called: the simulation delivers."""
-        raise AssertionError((chunk, on_room))
+        raise AssertionError((chunk, on_capacity))
 
-    def room_bytes(self, on_room: object) -> int:
+    def free_bytes(self, on_capacity: object) -> int:
         """Never called either."""
-        raise AssertionError(on_room)
+        raise AssertionError(on_capacity)
 
     def fail(self, error: ZkConsumerError) -> None:
         """Nor this."""

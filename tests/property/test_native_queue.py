@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chunks import claim_of
-from tests.support.native_chunks import native_queue, wakeup
+from tests.support.native_chunks import native_queue, new_wakeup
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.sizes import records_bytes
@@ -22,7 +22,7 @@ from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
 
 if TYPE_CHECKING:
-    from zkconsumer.native._core import Bell
+    from zkconsumer.native._core import Wakeup
     from zkconsumer.streams.native_queue import NativeChunkQueue
 
 pytestmark = needs_native_engine
@@ -43,22 +43,22 @@ def set_of(rng: Random, records: list[Record]) -> bytes:
 
 @dataclass(eq=False)
 class NativeLoop:
-    """Puts one set after the other, and waits for its bell when it is refused."""
+    """Puts one set after the other, and waits for its wakeup when the queue is full."""
 
     queue: "NativeChunkQueue"
     claim: PartitionClaim
     todo: deque[tuple[bytes, int]]
-    ring: "Bell" = field(default_factory=wakeup)
+    wakeup: "Wakeup" = field(default_factory=new_wakeup)
     waits: bool = False
 
     def put(self) -> None:
         """Try to get the next set in, or what is left of it."""
-        if self.waits and self.ring.heard():
+        if self.waits and self.wakeup.wait():
             self.waits = False
         if self.waits or not self.todo:
             return
         data, at = self.todo.popleft()
-        left = self.queue.native.put_set(self.claim, data, at, self.ring)
+        left = self.queue.native.put_set(self.claim, data, at, self.wakeup)
         if left is not None:
             self.todo.appendleft((data, left))
             self.waits = True

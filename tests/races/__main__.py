@@ -28,7 +28,9 @@ PLANTS = (
     Plant("buffer.c", "memory_order_acq_rel", "memory_order_relaxed"),
     Plant("claim.c", "memory_order_acq_rel", "memory_order_relaxed"),
     Plant("queue_inside.h", "    pthread_mutex_lock(&queue->mutex);\n", ""),
-    Plant("queue.c", "queue->bells[queue->bell_count++]", "queue->bells[queue->bell_count]"),
+    Plant(
+        "queue.c", "queue->wakeups[queue->wakeup_count++]", "queue->wakeups[queue->wakeup_count]"
+    ),
     Plant(
         "buffer.c",
         "found = atomic_exchange(&spares[slot], NULL);\n        if (!found)",

@@ -38,7 +38,7 @@ static zk_chunk *read_chunk(zk_claim *claim, size_t at) {
 
 static void *pump(void *number) {
     _Atomic(zk_claim *) *place = claims + (uintptr_t)number;
-    zk_bell *bell = zk_bell_new();
+    zk_wakeup *wakeup = zk_wakeup_new();
     for (long left = rounds; left; left--) {
         zk_claim *claim = atomic_load(place);
         if (!zk_claim_is_active(claim)) {
@@ -48,14 +48,14 @@ static void *pump(void *number) {
             claim = atomic_load(place);
         }
         zk_chunk *chunk = read_chunk(claim, (size_t)left % set_count);
-        while (zk_queue_room(queue, bell) == 0 || !zk_queue_put(queue, chunk, bell)) {
-            require(zk_bell_wait(bell, PATIENCE_MS));
-            zk_bell_clear(bell);
+        while (zk_queue_free_bytes(queue, wakeup) == 0 || !zk_queue_put(queue, chunk, wakeup)) {
+            require(zk_wakeup_wait(wakeup, PATIENCE_MS));
+            zk_wakeup_clear(wakeup);
         }
         if (left % 64 == 0)
             zk_queue_wake(queue);
     }
-    zk_bell_drop(bell);
+    zk_wakeup_drop(wakeup);
     atomic_fetch_sub(&pumps_left, 1);
     zk_queue_wake(queue);
     return NULL;
@@ -65,7 +65,7 @@ static void discard(void) {
     zk_chunk *dropped = NULL;
     zk_queue_discard(queue, &dropped);
     zk_chunks_free(dropped);
-    zk_queue_ring(queue);
+    zk_queue_notify_pumps(queue);
 }
 
 /* Takes one chunk, if any; returns how many messages it has. */
@@ -73,7 +73,7 @@ static size_t take(bool *is_any) {
     zk_chunk head, *dropped = NULL;
     const zk_head_kind kind = zk_queue_head(queue, &head, &dropped);
     zk_chunks_free(dropped);
-    zk_queue_ring(queue);
+    zk_queue_notify_pumps(queue);
     *is_any = kind == ZK_HEAD_CHUNK;
     if (!*is_any)
         return 0;
@@ -87,7 +87,7 @@ static size_t take(bool *is_any) {
     }
     /* Only a claim that was given up may be gone by now, and here nobody else does that. */
     require(zk_queue_name(queue, head.number) && zk_queue_remove(queue));
-    zk_queue_ring(queue);
+    zk_queue_notify_pumps(queue);
     zk_runs_free(&head.runs);
     static unsigned long taken;
     if (++taken % 50 == 0) {
@@ -97,7 +97,7 @@ static size_t take(bool *is_any) {
     }
     zk_claim_drop(head.claim);
     zk_queue_done(queue);
-    zk_queue_ring(queue);
+    zk_queue_notify_pumps(queue);
     return count;
 }
 

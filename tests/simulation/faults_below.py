@@ -73,9 +73,9 @@ class ChecksNoOwner(FencedCommit):
 class DropsWhatDoesNotFit(ChunkQueue):
     """A chunk that comes to a full queue is lost."""
 
-    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""
-        super().offer(chunk, on_room)
+        super().offer(chunk, on_capacity)
         return True
 
 

@@ -38,7 +38,7 @@ class ConsumesNativelyInHand(StreamCursors[Any, Any]):
     """A native message counts as consumed when it is handed over."""
 
     def _make_native(self) -> ChunkCursor[Any, Any]:
-        self._consumes_in_hand = True
+        self._consumes_delivered = True
         return super()._make_native()
 
 

@@ -145,7 +145,7 @@ class Ledger:
     def _reached(reading: Reading) -> int:
         """How far the callers of a member got, by its delivery mode."""
         member = reading.member
-        if member.commit_open or not member.auto_commit or member.delivery.consumes_in_hand:
+        if member.commit_open or not member.auto_commit or member.delivery.consumes_delivered:
             return reading.handed_to
         return reading.finished_to
 
@@ -188,7 +188,7 @@ class Ledger:
             if reading.member.delivery.commits_ahead:
                 raise Violation(f"{reading.member.name} repeats {tp} offset {offset}")
         self._handed[tp].add(offset)
-        if reading.member.delivery.consumes_in_hand:
+        if reading.member.delivery.consumes_delivered:
             self.finished(reading, offset)
 
     def finished(self, reading: Reading, offset: int) -> None:

@@ -61,7 +61,7 @@ class Position:
     pending: Chunk | None = None
     full: bool = False
 
-    def on_room(self) -> None:
+    def on_capacity(self) -> None:
         """The full queue may take the pending chunk now."""
         self.full = False
 
@@ -121,7 +121,7 @@ class SimFetching:
         chunk = position.pending or self._next_chunk(position, log)
         if chunk is None:
             return "nothing"
-        if not put(chunk, position.on_room):
+        if not put(chunk, position.on_capacity):
             position.pending, position.full = chunk, True
             return "full"
         position.pending = None
@@ -146,12 +146,12 @@ class SimFetching:
         return Chunk(claim, position.offset, last, records, records_bytes(records))
 
 
-def put(chunk: Chunk, on_room: Callable[[], None]) -> bool:
+def put(chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
     """Offer it; to a native queue as a native loop does, where that makes such chunks."""
     sink: Any = chunk.claim.sink
     is_plain = bool(chunk.records) and chunk.next_offset == chunk.records[-1].offset + 1
     if isinstance(sink, ChunkQueue) or not is_plain:
-        taken: bool = sink.offer(chunk, on_room)
+        taken: bool = sink.offer(chunk, on_capacity)
         return taken
     queue = native_of(sink)
     rest = queue.put_set(chunk.claim, build_message_set(chunk.records), chunk.fetch_offset)
@@ -160,7 +160,7 @@ def put(chunk: Chunk, on_room: Callable[[], None]) -> bool:
     chunk.fetch_offset = rest
     chunk.records = [record for record in chunk.records if record.offset >= rest]
     chunk.size_bytes = records_bytes(chunk.records)
-    queue.wait_for_room(on_room)
+    queue.wait_for_capacity(on_capacity)
     return False
 
 

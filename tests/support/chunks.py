@@ -67,19 +67,19 @@ class ListSink:
         """See ``ChunkSink``."""
         self.failures.append(error)
 
-    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""
         if self.room <= 0:
-            self.waiting.append(on_room)
+            self.waiting.append(on_capacity)
             return False
         self.room -= 1
         self.chunks.append(chunk)
         return True
 
-    def room_bytes(self, on_room: Callable[[], None]) -> int:
+    def free_bytes(self, on_capacity: Callable[[], None]) -> int:
         """See ``ChunkSink``."""
         if self.room <= 0:
-            self.waiting.append(on_room)
+            self.waiting.append(on_capacity)
         return sys.maxsize if self.room > 0 else 0
 
     def offsets(self) -> list[int]:

@@ -98,7 +98,7 @@ def read_log(
     *,
     start: int = 0,
     fetch_bytes: int = 200,
-    room_bytes: int = 1 << 20,
+    free_bytes: int = 1 << 20,
     skip: bool = False,
 ) -> tuple[list[tuple[int, bytes | None]], list[Chunk]]:
     """Read messages of magic 0 and 1 from an offset on, until the end or until it stops.
@@ -121,7 +121,7 @@ def read_log(
         data = broker.fetch(position.fetch_offset, size)
         take_response(position, memoryview(data), size, settings)
         while position.packed is not None:
-            chunk = unpack(position, room_bytes, settings)
+            chunk = unpack(position, free_bytes, settings)
             if chunk is not None:
                 found += [(one.offset, one.value) for one in chunk.records]
                 if chunk.poison is not None:

@@ -87,7 +87,7 @@ def main(wanted: Mapping[str, int]) -> None:
     )
     wait_until(
         lambda: (
-            all(queue.room_bytes(lambda: None) == 0 for queue in queues)
+            all(queue.free_bytes(lambda: None) == 0 for queue in queues)
             or sum(map(records_in, queues)) == wanted["records"]
         ),
         timeout_s=_TIMEOUT_S,

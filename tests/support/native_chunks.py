@@ -11,7 +11,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.budget import ByteBudget
 
 if TYPE_CHECKING:
-    from zkconsumer.native._core import Bell, Hand, Lease, Runs
+    from zkconsumer.native._core import Lease, NativeCursor, Runs, Wakeup
     from zkconsumer.streams.native_queue import NativeChunkQueue
 
 
@@ -23,17 +23,19 @@ def native_queue(max_chunks: int = 1_000, share_bytes: int | None = None) -> "Na
     return made
 
 
-def wakeup() -> "Bell":
+def new_wakeup() -> "Wakeup":
     """One that nobody has rung."""
-    made: Bell = import_module("zkconsumer.native._core").Bell()
+    made: Wakeup = import_module("zkconsumer.native._core").Wakeup()
     return made
 
 
-def cursor(*, consumes_in_hand: bool = False, lease: "Lease | None" = None) -> "Hand[bytes, bytes]":
+def cursor(
+    *, consumes_delivered: bool = False, lease: "Lease | None" = None
+) -> "NativeCursor[bytes, bytes]":
     """An empty native hand without decoders."""
     core = import_module("zkconsumer.native._core")
-    made: Hand[bytes, bytes] = core.Hand(
-        consumes_in_hand=consumes_in_hand,
+    made: NativeCursor[bytes, bytes] = core.NativeCursor(
+        consumes_delivered=consumes_delivered,
         lease=core.Lease(SystemClock()) if lease is None else lease,
         key_decoder=None,
         value_decoder=None,
@@ -50,7 +52,7 @@ def put(
     queue: "NativeChunkQueue",
     claim: PartitionClaim,
     offsets: Iterable[int],
-    signal: "Bell | None" = None,
+    signal: "Wakeup | None" = None,
 ) -> int | None:
     """Put a native chunk; None, or the offset from which on there was no room."""
     offsets = list(offsets)

@@ -192,7 +192,7 @@ class StreamModel:
                 assert delivered is not None
                 assert delivered > life.given[-1]
             pending = life.given[life.done :]
-            if self.delivery.consumes_in_hand:
+            if self.delivery.consumes_delivered:
                 assert not life.given or consumed > life.given[-1]
             else:
                 assert consumed <= min(pending, default=consumed)

@@ -139,16 +139,16 @@ class Chunk:
 class ChunkSink(Protocol):
     """Bounded queue of chunks, as its producers see it."""
 
-    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """Queue the chunk, or return False at once if the queue is full.
 
         A chunk that is large for the queue is cut: the front goes in, and after False ``chunk`` is
-        the rest. After False ``on_room`` is called once as soon as there may be room. It
+        the rest. After False ``on_capacity`` is called once as soon as there may be room. It
         may be called from any thread and must only put into a mailbox. Thread: any.
         """
         ...
 
-    def room_bytes(self, on_room: Callable[[], None]) -> int:
+    def free_bytes(self, on_capacity: Callable[[], None]) -> int:
         """Return the free bytes for a chunk; 0 has the effect of ``offer``'s False. Thread: any."""
         ...
 

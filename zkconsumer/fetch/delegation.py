@@ -42,7 +42,7 @@ class Returned(NamedTuple):
         needed_bytes: see ``FetchPosition``.
         grown_bytes: see there.
         turn: number of its last turn; 0: none since it was delegated.
-        is_odd: whether the session has to unpack what is packed.
+        is_unsupported: whether the session has to unpack what is packed.
         error_code: the broker's error for the request at ``fetch_offset``; 0: none.
         packed: received bytes that are not in a queue: the arguments of a ``RecordSet``.
     """
@@ -51,7 +51,7 @@ class Returned(NamedTuple):
     needed_bytes: int
     grown_bytes: int = 0
     turn: int = 0
-    is_odd: bool = False
+    is_unsupported: bool = False
     error_code: int = 0
     packed: tuple[memoryview, int, int, int, int, bool] | None = None
 
@@ -90,19 +90,19 @@ class NativeDelegate:
         if any(has_capacity(sink) for sink in large):
             return None
         kept = {position.claim.sink for position in positions if self._holds_up(position)} | large
-        lent = [
+        delegated = [
             position
             for position in positions
             if position.claim.sink not in kept and _is_plain(position)
         ]
-        if not lent:
+        if not delegated:
             return None
-        others_wait = len(lent) < sum(
+        others_wait = len(delegated) < sum(
             position.ready or position.is_waiting for position in positions
         )
         part_bytes = self.session.part_bytes(has_large=bool(large))
         grown_bytes = self.session.grown_bytes(has_large=bool(large))
-        return Delegation(_by_topic(lent), part_bytes, others_wait, grown_bytes)
+        return Delegation(_by_topic(delegated), part_bytes, others_wait, grown_bytes)
 
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
         """Return the claims whose packed sets the session has to unpack."""
@@ -125,7 +125,7 @@ class NativeDelegate:
             position.packed = None if state.packed is None else RecordSet(*state.packed)
             if state.turn:
                 turns.append((state.turn, position))
-            if state.is_odd:
+            if state.is_unsupported:
                 self.unsupported.add(position.claim)
                 if position.packed is not None and not position.packed.at_byte:
                     self.session.judge_offsets(position)  # they may be what is odd
@@ -146,8 +146,8 @@ class NativeDelegate:
 
     def _holds_up(self, position: FetchPosition) -> bool:
         """Return whether a chunk that can't be delegated waits for its queue."""
-        is_odd = position.packed is not None and position.claim in self.unsupported
-        return position.pending is not None or is_odd
+        is_unsupported = position.packed is not None and position.claim in self.unsupported
+        return position.pending is not None or is_unsupported
 
 
 def _is_plain(position: FetchPosition) -> bool:

@@ -242,12 +242,12 @@ class PythonFetchLoop:
             for claim in self._to_unpack():
                 if claim.sink in full:  # asked once: thousands of partitions may share it
                     continue
-                room_bytes = claim.sink.room_bytes(self.wake)
-                if not room_bytes:
+                free_bytes = claim.sink.free_bytes(self.wake)
+                if not free_bytes:
                     full.add(claim.sink)
                     continue
                 moved = True
-                chunk = self._session.unpack(claim, room_bytes)
+                chunk = self._session.unpack(claim, free_bytes)
                 if chunk is not None:
                     self._unpacked += len(chunk.records)
                     if not self._offer(chunk):
@@ -257,7 +257,7 @@ class PythonFetchLoop:
         return self._session.packed()
 
     def _has_capacity(self, sink: ChunkSink) -> bool:
-        return sink.room_bytes(self.wake) > 0
+        return sink.free_bytes(self.wake) > 0
 
     def _return_late(self) -> None:
         """Give back claims added after the end; the session is the dying thread's until then."""

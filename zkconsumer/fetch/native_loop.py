@@ -47,7 +47,7 @@ class _End(NamedTuple):
     failure: int
     error: int
     detail: str
-    has_heard: bool
+    has_received: bool
 
 
 class _DelegatedRequest:
@@ -69,7 +69,7 @@ class _DelegatedRequest:
         """See ``PendingRequest``."""
         end = self._loop.run_silently(self._line, timeout_ms)
         if end.kind == _core.PUMP_SILENT:
-            return Received.PART if end.has_heard else Received.NOTHING
+            return Received.PART if end.has_received else Received.NOTHING
         self.end = end
         if end.kind == _core.PUMP_BROKEN:
             raise self._loop.failure_of(end)
@@ -139,10 +139,10 @@ class NativeFetchLoop(PythonFetchLoop):
 
     def _turn(self) -> None:
         # In this order: callers put their command into the mailbox first.
-        self._pump.hear()
+        self._pump.clear_call()
         connection = self._line.connection
-        is_lendable = connection is None or connection.has_descriptor
-        if not is_lendable or self._quiet_ms_left() > 0:
+        can_delegate = connection is None or connection.has_descriptor
+        if not can_delegate or self._quiet_ms_left() > 0:
             super()._turn()
             return
         self._is_whole_turn = False
@@ -166,8 +166,8 @@ class NativeFetchLoop(PythonFetchLoop):
             had_hard_bounds = self._session.has_hard_bounds
             connection = self._connected()
             # The broker's versions may change what is to be requested.
-            is_as_lent = self._session.has_hard_bounds == had_hard_bounds
-            if connection.has_descriptor and is_as_lent:
+            is_unchanged = self._session.has_hard_bounds == had_hard_bounds
+            if connection.has_descriptor and is_unchanged:
                 self._pump_over(connection, delegation)
         except ZkConsumerError as error:
             self._close_connection()
@@ -239,16 +239,16 @@ class NativeFetchLoop(PythonFetchLoop):
         self, connection: NegotiatedConnection, line: RawStream, end: "_End"
     ) -> "tuple[_End, _Second | None]":
         """Hedge the pump's request; return how the pump ended, or the second request's response."""
-        requested = decode_request(self._pump.asked()[LENGTH_BYTES:])
+        requested = decode_request(self._pump.last_request()[LENGTH_BYTES:])
         request = cast("FetchRequest", requested.request)
-        lent: PendingRequest = _DelegatedRequest(self, connection, line)
+        delegated: PendingRequest = _DelegatedRequest(self, connection, line)
 
-        def ask_again(second: NegotiatedConnection, longest_ms: int) -> PendingRequest:
+        def send_again(second: NegotiatedConnection, longest_ms: int) -> PendingRequest:
             return sent(second, request, longest_ms)
 
         responder, _ = self._line.respond(
-            lent,
-            ask_again,
+            delegated,
+            send_again,
             what=type(request).__name__,
             quiet_ms=0,
             timeout_ms=max(1, self._settings.request_timeout_ms - self._line.pace.quiet_ms),

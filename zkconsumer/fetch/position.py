@@ -135,12 +135,12 @@ def judge_offsets(position: FetchPosition, settings: FetchSettings) -> None:
     )
 
 
-def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) -> Chunk | None:
+def unpack(position: FetchPosition, free_bytes: int, settings: FetchSettings) -> Chunk | None:
     """Unpack the next piece of what is packed, and advance over it.
 
     Args:
         position: a position with a packed set.
-        room_bytes: about how much memory the records may take. A single entry is unpacked
+        free_bytes: about how much memory the records may take. A single entry is unpacked
             whatever its size.
         settings: limits of growth.
 
@@ -150,7 +150,7 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
     packed, fetch_offset = position.packed, position.fetch_offset
     assert packed is not None
     assert fetch_offset is not None
-    decoded = _decode_piece(packed, fetch_offset, room_bytes, settings)
+    decoded = _decode_piece(packed, fetch_offset, free_bytes, settings)
     reading = after_piece(
         packed,
         decoded,
@@ -189,9 +189,9 @@ def _needs_a_look_behind(
 
 
 def _decode_piece(
-    packed: RecordSet, fetch_offset: int, room_bytes: int, settings: FetchSettings
+    packed: RecordSet, fetch_offset: int, free_bytes: int, settings: FetchSettings
 ) -> FetchedRecords:
-    piece_bytes = max(_MIN_PIECE_BYTES, room_bytes // _EXPANSION)
+    piece_bytes = max(_MIN_PIECE_BYTES, free_bytes // _EXPANSION)
     while True:
         # A copy: what is queued must not keep the whole response in memory.
         piece = bytes(packed.data[packed.at_byte : packed.at_byte + piece_bytes])

@@ -317,7 +317,7 @@ class _RangeReading:
         self._losses.forget_end()
         self._tries.progressed()
         if self._line is not None:
-            self._line.ask_early()
+            self._line.send_early()
         end = min(chunk.end.offset, self._wanted.until_offset)
         yield from parts_of(chunk.records, end, self._context.settings.part_bytes)
 

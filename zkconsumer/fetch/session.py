@@ -149,13 +149,13 @@ class FetchSession:
             if position.packed is not None and position.pending is None and position.claim.active
         ]
 
-    def unpack(self, claim: PartitionClaim, room_bytes: int) -> Chunk | None:
+    def unpack(self, claim: PartitionClaim, free_bytes: int) -> Chunk | None:
         """Unpack the next piece of a partition; see ``position.unpack``."""
         position = self._position_of(claim)
         if position is None or position.packed is None:
             return None
         self.end_turn(claim)
-        return unpack(position, room_bytes, self._settings)
+        return unpack(position, free_bytes, self._settings)
 
     def let_go(self) -> None:
         """Copy what waits to be unpacked, so that the response can be freed."""

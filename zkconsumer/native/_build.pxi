@@ -20,7 +20,7 @@ cdef extern from "build.h" nogil:
         ZK_BUILD_HEADERS
         ZK_BUILD_TIMES
         ZK_BUILD_TOO_LARGE
-    size_t zk_build_room(const zk_run *run)
+    size_t zk_build_max_bytes(const zk_run *run)
     zk_build_status zk_build_add(zk_build *build, const zk_run *run)
     ctypedef struct zk_build_head:
         int64_t producer_id
@@ -38,11 +38,11 @@ cdef extern from "build.h" nogil:
 
 cdef extern from *:
     """
-    enum { ZK_HEAD_ROOM = 61 };
+    enum { ZK_BATCH_HEADER_BYTES = 61 };
     static int zk_shorten(PyObject **bytes, Py_ssize_t size) { return _PyBytes_Resize(bytes, size); }
     """
     enum:
-        ZK_HEAD_ROOM
+        ZK_BATCH_HEADER_BYTES
     int zk_shorten(PyObject **bytes, Py_ssize_t size) except -1
 
 
@@ -60,7 +60,7 @@ def build_records(
     build.used, build.count, build.base_time, build.max_time = front_bytes, 0, -1, -1
     build.capacity = front_bytes
     for item in runs:
-        build.capacity += zk_build_room(&(<Run?>item).run)
+        build.capacity += zk_build_max_bytes(&(<Run?>item).run)
     made = _blank(build.capacity)
     build.data = <uint8_t *><char *>made
     memset(build.data, 0, front_bytes)
@@ -99,13 +99,13 @@ def seal_batch(
     head.base_sequence, head.attributes = base_sequence, <unsigned short>attributes
     head.record_count = <unsigned int>count
     head.base_time, head.max_time = base_time, max_time
-    cdef bytes made = _blank(ZK_HEAD_ROOM + size)
+    cdef bytes made = _blank(ZK_BATCH_HEADER_BYTES + size)
     cdef uint8_t *data = <uint8_t *><char *>made
     cdef const uint8_t *start = &records[0] if size else NULL
     with nogil:
         if size:
-            memcpy(data + ZK_HEAD_ROOM, start, size)
-        zk_build_seal(data, ZK_HEAD_ROOM + size, &head)
+            memcpy(data + ZK_BATCH_HEADER_BYTES, start, size)
+        zk_build_seal(data, ZK_BATCH_HEADER_BYTES + size, &head)
     return made
 
 
@@ -125,11 +125,11 @@ def pass_batch(
     head.record_count = <unsigned int>run.run.count
     head.base_time, head.max_time = run.run.base_time, run.run.append_time
     cdef size_t size = run.run.packed_size
-    cdef bytes made = _blank(ZK_HEAD_ROOM + size)
+    cdef bytes made = _blank(ZK_BATCH_HEADER_BYTES + size)
     cdef uint8_t *data = <uint8_t *><char *>made
     with nogil:
-        memcpy(data + ZK_HEAD_ROOM, run.run.buffer.data + run.run.packed_at, size)
-        zk_build_seal(data, ZK_HEAD_ROOM + size, &head)
+        memcpy(data + ZK_BATCH_HEADER_BYTES, run.run.buffer.data + run.run.packed_at, size)
+        zk_build_seal(data, ZK_BATCH_HEADER_BYTES + size, &head)
     return made
 
 

@@ -147,11 +147,11 @@ cdef _add_record_slots():
     probe.topic, probe.partition = object(), object()
     probe.raw_key, probe.raw_value = object(), object()
     probe.timestamp_type = object()
-    cdef Py_ssize_t topic_at = _place_in(probe, probe.topic, ConsumerRecord.__basicsize__)
-    cdef Py_ssize_t partition_at = _place_in(probe, probe.partition, ConsumerRecord.__basicsize__)
-    cdef Py_ssize_t key_at = _place_in(probe, probe.raw_key, ConsumerRecord.__basicsize__)
-    cdef Py_ssize_t value_at = _place_in(probe, probe.raw_value, ConsumerRecord.__basicsize__)
-    cdef Py_ssize_t type_at = _place_in(probe, probe.timestamp_type, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t topic_at = _offset_in(probe, probe.topic, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t partition_at = _offset_in(probe, probe.partition, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t key_at = _offset_in(probe, probe.raw_key, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t value_at = _offset_in(probe, probe.raw_value, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t type_at = _offset_in(probe, probe.timestamp_type, ConsumerRecord.__basicsize__)
     if min(topic_at, partition_at, key_at, value_at, type_at) < 0:
         raise SystemError("the native core does not know the layout of its own records")
     cdef PyTypeObject *kind = <PyTypeObject *>ConsumerRecord

@@ -196,7 +196,7 @@ class SetReader:
     Attributes:
         position: behind the last entry that was read.
         next_offset: behind the last record; never below the fetch offset.
-        room_bytes: what is left of the bound.
+        remaining_bytes: what is left of the bound.
         last_leader_epoch: of the last batch that was read; -1 if not known.
     """
 
@@ -218,7 +218,7 @@ class SetReader:
     @property
     def next_offset(self) -> int: ...
     @property
-    def room_bytes(self) -> int: ...
+    def remaining_bytes(self) -> int: ...
     @property
     def last_leader_epoch(self) -> int: ...
     def transactions(self) -> tuple[list[tuple[int, int]], list[int]] | None:
@@ -257,13 +257,13 @@ class Progress:
     high_watermark: int
 
 @final
-class Bell:
-    """What a native loop waits for, here for those who do as it does."""
+class Wakeup:
+    """The event on which a native loop waits, for tests that do what the loop does."""
 
-    def ring(self) -> None:
-        """Have it be heard. Thread: any."""
-    def heard(self, timeout_ms: int = 0) -> bool:
-        """Whether it rang since this was asked last; waits so long for it, without the GIL."""
+    def notify(self) -> None:
+        """End the present wait, or the next one. Thread: any."""
+    def wait(self, timeout_ms: int = 0) -> bool:
+        """Wait for a notification, without the GIL, and clear it; return whether there was one."""
 
 @final
 class Runs(Sequence[Record]):
@@ -313,17 +313,17 @@ class Runs(Sequence[Record]):
 
 @final
 class Queue:
-    """The line of ``streams.native_queue``, which says what most of this is for.
+    """The store of ``streams.native_queue``; see there for most methods.
 
     In a forked child it is empty, takes nothing and never waits.
 
     Args:
-        max_chunks: how many chunks of active claims it takes.
-        make_chunk: makes what stands for a native chunk, of its claim, the offset that was asked
-            for, the next offset, the records and what it is charged.
+        max_chunks: maximum number of chunks of active claims.
+        make_chunk: makes the Python object of a native chunk from its claim, the requested offset,
+            the next offset, the records and the bytes that it is charged.
 
     Attributes:
-        waiters: who is to be called when there is room.
+        waiters: called when there is capacity.
     """
 
     waiters: deque[Callable[[], None]]
@@ -332,45 +332,45 @@ class Queue:
     @property
     def half_share_bytes(self) -> int: ...
     def set_share(self, share_bytes: int) -> None:
-        """Bound its bytes; without this they are not."""
-    def has_room(self, size_bytes: int) -> bool: ...
+        """Limit its bytes; they are unlimited before."""
+    def has_capacity(self, size_bytes: int) -> bool: ...
     @property
     def free_bytes(self) -> int:
-        """How large a chunk it takes now; 0: none that is worth it."""
-    def wait_for_room(self, on_room: Callable[[], None]) -> None: ...
-    def make_room(self) -> None:
-        """Call, and ring for, all who wait for room, once."""
+        """The size of the largest chunk that it takes now; 0: it counts as full."""
+    def wait_for_capacity(self, on_capacity: Callable[[], None]) -> None: ...
+    def notify_capacity(self) -> None:
+        """Call all ``waiters`` and notify all pumps that wait for capacity, once."""
     @property
     def chunk_count(self) -> int: ...
     @property
     def used_bytes(self) -> int: ...
     @property
     def waiting_pumps(self) -> int:
-        """How many native loops wait for room here."""
+        """The number of native loops that wait for capacity."""
     def adopt(self, claim: Progress) -> None:
-        """Know the claim of chunks that are going to be put here by native code. Thread: any."""
+        """Register the claim of chunks that native code is going to put. Thread: any."""
     @property
     def claim_count(self) -> int:
-        """How many claims it knows; those that were given up are forgotten in time."""
+        """The number of registered claims; inactive ones are removed in time."""
     def add(self, item: object, claim: Progress | None, size_bytes: int) -> bool:
-        """Put it at the end; False: it is a chunk (it has a claim), and there is no room."""
+        """Append an item; return False for a chunk (it has a claim) that does not fit."""
     def put_set(
         self,
         claim: Progress,
         data: bytes | bytearray | memoryview,
         fetch_offset: int,
-        bell: Bell | None = None,
+        wakeup: Wakeup | None = None,
     ) -> int | None:
-        """Read a record set, and put it as a native loop would, without the GIL.
+        """Read a record set and put it as a native loop does, without the GIL.
 
         Args:
-            claim: under which it was fetched; it is adopted.
+            claim: the claim under which it was fetched; it is adopted.
             data: the set, which is copied.
             fetch_offset: records below it are left out.
-            bell: rings as soon as there may be room, where there was none.
+            wakeup: notified once the queue may have capacity, if it is full.
 
         Returns:
-            None, or from where on the rest was not taken: it may be put again.
+            None, or the offset from which on the records did not fit: they may be put again.
 
         Raises:
             ValueError: the set is not sound.
@@ -382,12 +382,12 @@ class Queue:
     def pause(self, timeout_ms: int | None) -> None: ...
     @property
     def named_head(self) -> object | None:
-        """The head, if ``head`` gave it or Python put it there."""
+        """The head, if ``head`` returned it or Python put it; else None."""
     def remove(self) -> None:
-        """Take out what ``named_head`` is; a chunk is in hand from then on."""
+        """Remove ``named_head``; a chunk is pending from then on."""
     def done_with(self, item: object) -> None: ...
     def named_items(self) -> list[object]:
-        """All that Python put there, and the native chunk that ``head`` gave."""
+        """Return all items that Python put, and the native chunk that ``head`` returned."""
     def discard(self) -> None:
         """Free native chunks of inactive claims, and charge nothing for the others."""
 
@@ -407,36 +407,36 @@ class Lease:
         """See there."""
 
 @final
-class Place:
-    """How far a chunk was handed over; of use to its ``Hand`` only."""
+class ChunkPosition:
+    """How far a chunk was handed over; used by its ``NativeCursor`` only."""
 
 @final
-class Hand(Generic[K, V]):
+class NativeCursor(Generic[K, V]):
     """A ``streams.chunk_cursor.ChunkCursor`` for chunks whose records are ``Runs``.
 
     Args:
-        consumes_in_hand: see ``streams.delivery``.
-        lease: nothing is handed over when it is over.
+        consumes_delivered: see ``streams.delivery``.
+        lease: nothing is handed over after its end.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
     """
 
-    place: Place
+    position: ChunkPosition
 
     def __init__(
         self,
         *,
-        consumes_in_hand: bool,
+        consumes_delivered: bool,
         lease: Lease,
         key_decoder: Callable[[bytes], K] | None,
         value_decoder: Callable[[bytes], V] | None,
     ) -> None: ...
     @property
     def chunk(self) -> Any:
-        """What is in hand: its ``claim`` is a ``Progress`` with a ``topic_partition``.
+        """The current chunk; its ``claim`` is a ``Progress`` with a ``topic_partition``.
 
         Raises:
-            TypeError: (on storing) its records are no ``Runs``; what was in hand still is.
+            TypeError: (on storing) its records are no ``Runs``; the current chunk stays.
         """
     @chunk.setter
     def chunk(self, chunk: Any) -> None: ...
@@ -445,11 +445,11 @@ class Hand(Generic[K, V]):
     def __iter__(self) -> Iterator[Message[K, V]]: ...
     def __next__(self) -> Message[K, V]: ...
     def iterate(self, slow: Callable[[], Message[K, V]]) -> Iterator[Message[K, V]]: ...
-    def look(self, most: int) -> tuple[list[Message[K, V]], Place]: ...
-    def look_runs(self, most: int) -> tuple[list[Run], Place]:
-        """Tell the runs of the next messages, so many at most, and the place behind them.
+    def peek(self, most: int) -> tuple[list[Message[K, V]], ChunkPosition]: ...
+    def peek_runs(self, most: int) -> tuple[list[Run], ChunkPosition]:
+        """Return the runs of the next messages, at most ``most``, and the position after them.
 
-        As ``look``: nothing is handed over by that.
+        As ``peek``: hands nothing over.
         """
 
 BUILT: int
@@ -595,7 +595,7 @@ class Pump:
         growth_max_bytes: int,
         report_ms: int,
     ) -> None:
-        """Set what stays the same; ``report_ms``: how often to come back for the counts, or 0."""
+        """Set the constants; ``report_ms``: interval of returns for the counts, or 0."""
     def load(
         self,
         queues: list[Queue],
@@ -605,19 +605,19 @@ class Pump:
         grown_bytes: int,
         others_wait: bool,
     ) -> None:
-        """Take over partitions.
+        """Delegate partitions to the pump.
 
         Args:
-            queues: where their chunks go; each has adopted the claims of those that come.
-            topics: with each name its slots: place of the queue, partition, claim, fetch offset,
-                needed bytes, grown bytes, and what is packed: None, or bytes, place in them, offset
-                and size that were asked for.
-            part_bytes: how much to ask for.
-            grown_bytes: how much that may become for one that is far behind.
+            queues: the queues of their chunks; each has adopted the claims of its partitions.
+            topics: with each name its slots: index of the queue, partition, claim, fetch offset,
+                needed bytes, grown bytes, and the packed set: None, or bytes, position in them,
+                requested offset and requested bytes.
+            part_bytes: max bytes of a partition in a request.
+            grown_bytes: limit of that for a partition that is far behind.
             others_wait: the broker is not to wait for data.
         """
     def unload(self) -> list[tuple[Any, ...]]:
-        """Give them back, in the order in which they came.
+        """Take the partitions back, in the order of ``load``.
 
         Returns:
             For each what ``fetch.delegation.Returned`` holds.
@@ -633,33 +633,33 @@ class Pump:
         max_entry_bytes: int,
         quiet_ms: int,
     ) -> tuple[int, int, bool, int, int, str, bool]:
-        """Ask in a version of Fetch until it must come back.
+        """Fetch in a version of the request until it must return.
 
-        It does so, too, where no byte came for ``quiet_ms`` (0: never then).
+        Also returns when no byte came for ``quiet_ms`` (0: never).
 
         Returns:
-            A PUMP value; the next correlation id; whether somebody called or something is odd;
-            where it is broken how (an IO value), the errno, and a word of explanation; and whether
-            something of an answer came.
+            A PUMP value; the next correlation id; whether Python must take the partitions back; the
+            failure (an IO value), its errno and its text, if it is broken; and whether part of a
+            response came.
         """
     def quiet_ms(self) -> int:
-        """Return for how long from now on the broker wants to be asked nothing."""
-    def asked(self) -> bytes:
+        """Return how long from now on no request may be sent (the broker's quota)."""
+    def last_request(self) -> bytes:
         """Return the last request, with its length in front."""
     def counts(self) -> tuple[int, int, int, int, int]:
         """Fetches, partitions, bytes, records, milliseconds since this was last called."""
-    def hear(self) -> None:
-        """Take back all calls so far."""
+    def clear_call(self) -> None:
+        """Clear all calls so far."""
     def call(self) -> None:
-        """Have ``run`` come back soon. Thread: any."""
+        """Have ``run`` return soon. Thread: any."""
     def stop(self) -> None:
-        """Have ``run`` come back at once, and ever after. Thread: any."""
+        """Have this and every later ``run`` return at once. Thread: any."""
     def close(self) -> None:
-        """Give its descriptors back, behind the last ``run``; then only ``call`` and ``stop``."""
+        """Close its descriptors, after the last ``run``; only ``call`` and ``stop`` may follow."""
 
 @final
 class Steps:
-    """What ``consumer.steps.PureSteps`` is, in C; who takes a record need not say so."""
+    """``consumer.steps.PureSteps`` in C; taking a record needs no call."""
 
     def __init__(self, records: list[AnyRecord]) -> None: ...
     @property

@@ -160,16 +160,16 @@ def offsets_rise(
     int64_t end,
 ):
     cdef size_t size = data.shape[0]
-    cdef zk_order place
+    cdef zk_order order
     cdef bint rises
-    place.position, place.low, place.is_first = position, low, is_first
+    order.position, order.low, order.is_first = position, low, is_first
     with nogil:
-        rises = zk_offsets_rise(&data[0] if size else NULL, size, end, &place)
-    return None if rises else (place.position, place.low, place.is_first)
+        rises = zk_offsets_rise(&data[0] if size else NULL, size, end, &order)
+    return None if rises else (order.position, order.low, order.is_first)
 
 
 include "_queue.pxi"
-include "_hand.pxi"
+include "_cursor.pxi"
 include "_pump.pxi"
 include "_arrow.pxi"
 include "_build.pxi"

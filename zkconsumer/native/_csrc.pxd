@@ -147,7 +147,7 @@ cdef extern from "batches.h" nogil:
     zk_committed *zk_committed_new(const zk_aborted *aborted, size_t count)
     void zk_committed_free(zk_committed *filter)
     ctypedef struct zk_walker:
-        size_t room_bytes
+        size_t remaining_bytes
         int64_t next_offset
     ctypedef struct zk_reader:
         zk_walker walk
@@ -165,7 +165,7 @@ cdef extern from "batches.h" nogil:
         zk_set_status status
         size_t position
         int64_t next_offset
-        size_t room_bytes
+        size_t remaining_bytes
     zk_set_result zk_read_set(
         zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
     )
@@ -221,15 +221,15 @@ cdef extern from "chunk.h" nogil:
     bint zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front)
 
 
-cdef extern from "bell.h" nogil:
-    ctypedef struct zk_bell:
+cdef extern from "wakeup.h" nogil:
+    ctypedef struct zk_wakeup:
         pass
-    zk_bell *zk_bell_new()
-    zk_bell *zk_bell_share(zk_bell *bell)
-    void zk_bell_drop(zk_bell *bell)
-    void zk_bell_ring(zk_bell *bell)
-    void zk_bell_clear(zk_bell *bell)
-    bint zk_bell_wait(const zk_bell *bell, int timeout_ms)
+    zk_wakeup *zk_wakeup_new()
+    zk_wakeup *zk_wakeup_share(zk_wakeup *wakeup)
+    void zk_wakeup_drop(zk_wakeup *wakeup)
+    void zk_wakeup_notify(zk_wakeup *wakeup)
+    void zk_wakeup_clear(zk_wakeup *wakeup)
+    bint zk_wakeup_wait(const zk_wakeup *wakeup, int timeout_ms)
 
 
 cdef extern from "queue.h" nogil:
@@ -241,7 +241,7 @@ cdef extern from "queue.h" nogil:
         ZK_HEAD_NAMED
         ZK_HEAD_CHUNK
         ZK_HEAD_NO_MEMORY
-    bint zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_bell *pump)
+    bint zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_wakeup *pump)
     zk_queue *zk_queue_new(size_t max_chunks, zk_on_change on_change, void *owner)
     void zk_queue_free(zk_queue *queue)
     void zk_queue_set_share(zk_queue *queue, size_t share_bytes)
@@ -249,7 +249,7 @@ cdef extern from "queue.h" nogil:
     void zk_queue_set_listened(zk_queue *queue, bint is_listened)
     uint64_t zk_queue_next_number(zk_queue *queue)
     bint zk_queue_fits(zk_queue *queue, size_t size_bytes)
-    size_t zk_queue_free_bytes(zk_queue *queue)
+    size_t zk_queue_free_bytes(zk_queue *queue, zk_wakeup *pump)
     bint zk_queue_add(zk_queue *queue, zk_chunk *entry)
     void zk_queue_wake(zk_queue *queue)
     bint zk_queue_was_woken(zk_queue *queue, bint by_entries)
@@ -260,7 +260,7 @@ cdef extern from "queue.h" nogil:
     bint zk_queue_remove(zk_queue *queue)
     void zk_queue_done(zk_queue *queue)
     void zk_queue_discard(zk_queue *queue, zk_chunk **dropped)
-    void zk_queue_ring(zk_queue *queue)
+    void zk_queue_notify_pumps(zk_queue *queue)
     size_t zk_queue_chunk_count(zk_queue *queue)
     size_t zk_queue_used_bytes(zk_queue *queue)
     size_t zk_queue_waiting_pumps(zk_queue *queue)

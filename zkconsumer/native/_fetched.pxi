@@ -78,8 +78,8 @@ cdef class SetReader:
         return self.reader.walk.next_offset
 
     @property
-    def room_bytes(self):
-        return self.reader.walk.room_bytes
+    def remaining_bytes(self):
+        return self.reader.walk.remaining_bytes
 
     @property
     def last_leader_epoch(self):
@@ -143,8 +143,8 @@ cdef class Fetched:
         return made
 
 
-cdef _fill(object made, Py_ssize_t *place, const zk_run *run, Py_ssize_t count, Origin origin):
-    """Make the records of a run into their places in a new list."""
+cdef _fill(object made, Py_ssize_t *index, const zk_run *run, Py_ssize_t count, Origin origin):
+    """Make the records of a run into their indices in a new list."""
     cdef zk_cursor cursor = zk_run_begin(run)
     cdef zk_message found
     cdef int64_t offset = 0
@@ -154,22 +154,22 @@ cdef _fill(object made, Py_ssize_t *place, const zk_run *run, Py_ssize_t count, 
         step = zk_run_next(&cursor, &offset, &found)
         if step != ZK_MESSAGE:
             break
-        if place[0] == count:
+        if index[0] == count:
             _raise_broken()
         record = _consumer_record(run, offset, &found, origin)
         Py_INCREF(record)  # the list takes one over
-        PyList_SET_ITEM(made, place[0], record)
-        place[0] += 1
+        PyList_SET_ITEM(made, index[0], record)
+        index[0] += 1
     if step == ZK_RUN_BROKEN:
         _raise_broken()
 
 
-cdef _add_headers(dict made, Py_ssize_t place, const zk_run *run):
-    """Find the headers of a run's records, by their places."""
+cdef _add_headers(dict made, Py_ssize_t index, const zk_run *run):
+    """Find the headers of a run's records, by their indices."""
     cdef zk_cursor cursor = zk_run_begin(run)
     cdef zk_message found
     cdef int64_t offset = 0
     while zk_run_next(&cursor, &offset, &found) == ZK_MESSAGE:
         if found.header_count:
-            made[place] = tuple(_headers(_packed_headers(&found)))
-        place += 1
+            made[index] = tuple(_headers(_packed_headers(&found)))
+        index += 1

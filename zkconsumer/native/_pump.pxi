@@ -8,13 +8,13 @@ cdef extern from "pump.h" nogil:
     ctypedef struct zk_set:
         zk_buffer *bytes
         int64_t offset
-        size_t asked_bytes
+        size_t requested_bytes
     ctypedef struct zk_slot:
         int64_t fetch_offset
         size_t needed_bytes
         size_t grown_bytes
         uint64_t turn
-        int odd
+        int reclaim
         int16_t error_code
         zk_set set
         size_t at
@@ -30,11 +30,11 @@ cdef extern from "pump.h" nogil:
         size_t growth_max_bytes
         size_t part_bytes
         size_t grown_bytes
-    ctypedef struct zk_line:
+    ctypedef struct zk_unpacker:
         zk_unpack_limits limits
-    ctypedef struct zk_asking:
+    ctypedef struct zk_fetch_plan:
         size_t part_bytes
-        size_t answer_bytes
+        size_t response_bytes
         int32_t max_wait_ms
         bint has_others_waiting
     ctypedef struct zk_request_head:
@@ -44,7 +44,7 @@ cdef extern from "pump.h" nogil:
         int32_t max_bytes
     ctypedef struct zk_exchange:
         int error
-        bint has_heard
+        bint has_received
     ctypedef struct zk_request:
         uint8_t *data
         size_t size
@@ -53,7 +53,7 @@ cdef extern from "pump.h" nogil:
         ZK_IO_TIMED_OUT
         ZK_IO_CLOSED
     enum:
-        ZK_ODD_SET
+        ZK_RECLAIM_SET
         ZK_FETCH_LAST
     ctypedef enum zk_pump_end:
         ZK_PUMP_CALLED
@@ -67,12 +67,12 @@ cdef extern from "pump.h" nogil:
         uint64_t bytes
         uint64_t records
         uint64_t duration_ms
-    void zk_queue_forget_bell(zk_queue *queue, zk_bell *bell)
+    void zk_queue_remove_wakeup(zk_queue *queue, zk_wakeup *wakeup)
     ctypedef struct zk_pump:
-        zk_bell *bell
+        zk_wakeup *wakeup
         zk_slots slots
-        zk_line line
-        zk_asking asking
+        zk_unpacker unpacker
+        zk_fetch_plan plan
         zk_request_head head
         zk_request request
         zk_exchange exchange
@@ -86,14 +86,14 @@ cdef extern from "pump.h" nogil:
     zk_pump *zk_pump_new()
     bint zk_pump_name(zk_pump *pump, const uint8_t *client_id, size_t size)
     void zk_pump_free(zk_pump *pump)
-    void zk_pump_lend(
-        zk_pump *pump, zk_slot *slot, zk_buffer *data, size_t at, int64_t offset, size_t asked
+    void zk_pump_load_set(
+        zk_pump *pump, zk_slot *slot, zk_buffer *data, size_t at, int64_t offset, size_t requested
     )
     void zk_pump_clear(zk_pump *pump)
     zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms)
     void zk_pump_call(zk_pump *pump)
     bint zk_pump_is_called(zk_pump *pump)
-    void zk_pump_hear(zk_pump *pump)
+    void zk_pump_clear_call(zk_pump *pump)
     void zk_pump_stop(zk_pump *pump)
     int64_t zk_pump_quiet_ms(zk_pump *pump)
 
@@ -152,11 +152,11 @@ cdef class Pump:
         int64_t report_ms,
     ):
         self.pump.head.min_bytes = min_bytes
-        self.pump.head.max_bytes = self.pump.asking.answer_bytes = max_bytes
-        self.pump.asking.max_wait_ms = max_wait_ms
+        self.pump.head.max_bytes = self.pump.plan.response_bytes = max_bytes
+        self.pump.plan.max_wait_ms = max_wait_ms
         self.pump.timeout_ms = timeout_ms
-        self.pump.line.limits.max_decompressed_bytes = max_decompressed_bytes
-        self.pump.line.limits.growth_max_bytes = growth_max_bytes
+        self.pump.unpacker.limits.max_decompressed_bytes = max_decompressed_bytes
+        self.pump.unpacker.limits.growth_max_bytes = growth_max_bytes
         self.pump.report_ms = report_ms
 
     def load(
@@ -173,9 +173,9 @@ cdef class Pump:
         cdef size_t count = sum([len(slots) for _, slots in topics])
         if not zk_slots_begin(&self.pump.slots, count, len(topics), len(queues)):
             raise MemoryError
-        self.pump.asking.part_bytes = self.pump.line.limits.part_bytes = part_bytes
-        self.pump.line.limits.grown_bytes = grown_bytes
-        self.pump.asking.has_others_waiting = others_wait
+        self.pump.plan.part_bytes = self.pump.unpacker.limits.part_bytes = part_bytes
+        self.pump.unpacker.limits.grown_bytes = grown_bytes
+        self.pump.plan.has_others_waiting = others_wait
         cdef Queue queue
         for queue in queues:
             zk_slots_add_outlet(&self.pump.slots, queue.queue)
@@ -194,20 +194,20 @@ cdef class Pump:
             slot.fetch_offset = fetch_offset
             slot.needed_bytes = needed_bytes
             # It may have grown where there was more for each.
-            slot.grown_bytes = min(<size_t>grown_bytes, self.pump.line.limits.grown_bytes)
+            slot.grown_bytes = min(<size_t>grown_bytes, self.pump.unpacker.limits.grown_bytes)
             if packed is not None:
-                self._lend(slot, packed)
+                self._load_set(slot, packed)
 
-    cdef _lend(self, zk_slot *slot, tuple packed):
+    cdef _load_set(self, zk_slot *slot, tuple packed):
         cdef object data = packed[0]
         cdef size_t at = packed[1]
         cdef int64_t offset = packed[2]
-        cdef size_t asked_bytes = packed[3]
+        cdef size_t requested_bytes = packed[3]
         cdef object owner = data.obj
         cdef zk_buffer *buffer
         cdef const uint8_t[::1] view
         if isinstance(owner, Packed) and data.nbytes == (<Packed>owner).buffer.used:
-            zk_pump_lend(self.pump, slot, (<Packed>owner).buffer, at, offset, asked_bytes)
+            zk_pump_load_set(self.pump, slot, (<Packed>owner).buffer, at, offset, requested_bytes)
             return
         view = data
         buffer = zk_buffer_new(view.shape[0])
@@ -216,7 +216,7 @@ cdef class Pump:
         if view.shape[0]:
             memcpy(buffer.data, &view[0], view.shape[0])
         buffer.used = view.shape[0]
-        zk_pump_lend(self.pump, slot, buffer, at, offset, asked_bytes)
+        zk_pump_load_set(self.pump, slot, buffer, at, offset, requested_bytes)
         zk_buffer_drop(buffer)
 
     def unload(self):
@@ -230,7 +230,7 @@ cdef class Pump:
                 packed = (
                     memoryview(_packed(slot.set.bytes)),
                     slot.set.offset,
-                    slot.set.asked_bytes,
+                    slot.set.requested_bytes,
                     slot.at,
                     0,
                     True,
@@ -241,7 +241,7 @@ cdef class Pump:
                     slot.needed_bytes,
                     slot.grown_bytes,
                     slot.turn,
-                    slot.odd == ZK_ODD_SET,
+                    slot.reclaim == ZK_RECLAIM_SET,
                     slot.error_code,
                     packed,
                 )
@@ -253,7 +253,7 @@ cdef class Pump:
     cdef _forget_queues(self, zk_pump *pump):
         cdef Queue queue
         for queue in self.queues:
-            zk_queue_forget_bell(queue.queue, pump.bell)
+            zk_queue_remove_wakeup(queue.queue, pump.wakeup)
         self.queues = []
 
     def close(self):
@@ -301,13 +301,13 @@ cdef class Pump:
             <int>self.pump.failure,
             self.pump.exchange.error,
             detail,
-            <bint>self.pump.exchange.has_heard,
+            <bint>self.pump.exchange.has_received,
         )
 
     def quiet_ms(self):
         return zk_pump_quiet_ms(self.pump)
 
-    def asked(self):
+    def last_request(self):
         return self.pump.request.data[: self.pump.request.size]
 
     def counts(self):
@@ -322,8 +322,8 @@ cdef class Pump:
         )
 
     @cython.critical_section
-    def hear(self):
-        zk_pump_hear(self.pump)
+    def clear_call(self):
+        zk_pump_clear_call(self.pump)
 
     @cython.critical_section
     def call(self):

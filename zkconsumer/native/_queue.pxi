@@ -5,7 +5,7 @@ from collections import deque as _deque
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 
 cdef enum:
-    _NAP_MS = 500  # as `scope.naps`: so often a wait looks for signals that came before it
+    _NAP_MS = 500  # as `scope.naps`: interval at which a wait checks for signals that came before it
 
 
 cdef int64_t _now_ms() noexcept:
@@ -15,26 +15,26 @@ cdef int64_t _now_ms() noexcept:
 
 
 @cython.final
-cdef class Bell:
-    cdef zk_bell *bell
+cdef class Wakeup:
+    cdef zk_wakeup *wakeup
 
     def __cinit__(self):
-        self.bell = zk_bell_new()
-        if self.bell == NULL:
-            raise MemoryError("no memory or no descriptors for a bell")
+        self.wakeup = zk_wakeup_new()
+        if self.wakeup == NULL:
+            raise MemoryError("no memory or no descriptors for a wakeup")
 
     def __dealloc__(self):
-        zk_bell_drop(self.bell)
+        zk_wakeup_drop(self.wakeup)
 
-    def ring(self):
-        zk_bell_ring(self.bell)
+    def notify(self):
+        zk_wakeup_notify(self.wakeup)
 
-    def heard(self, int timeout_ms=0):
-        cdef bint is_rung
+    def wait(self, int timeout_ms=0):
+        cdef bint is_notified
         with nogil:
-            is_rung = zk_bell_wait(self.bell, timeout_ms)
-            zk_bell_clear(self.bell)
-        return is_rung
+            is_notified = zk_wakeup_wait(self.wakeup, timeout_ms)
+            zk_wakeup_clear(self.wakeup)
+        return is_notified
 
 
 @cython.final
@@ -102,40 +102,40 @@ cdef class Runs:
         return front, rest
 
     def records(self, Origin origin not None):
-        cdef Py_ssize_t count = len(self), place = 0
+        cdef Py_ssize_t count = len(self), index = 0
         cdef object made = PyList_New(count)
         cdef size_t at
         for at in range(self.runs.count):
-            _fill(made, &place, self.runs.items + at, count, origin)
-        if place != count:
+            _fill(made, &index, self.runs.items + at, count, origin)
+        if index != count:
             _raise_broken()
         return made
 
     def headers(self):
         cdef dict made = {}
-        cdef Py_ssize_t place = 0
+        cdef Py_ssize_t index = 0
         cdef size_t at
         for at in range(self.runs.count):
             if self.runs.items[at].with_headers:
-                _add_headers(made, place, self.runs.items + at)
-            place += self.runs.items[at].count
+                _add_headers(made, index, self.runs.items + at)
+            index += self.runs.items[at].count
         return made
 
     def leader_epochs(self):
         cdef list made = []
-        cdef Py_ssize_t place = 0
+        cdef Py_ssize_t index = 0
         cdef size_t at
         for at in range(self.runs.count):
             if not at or self.runs.items[at].leader_epoch != self.runs.items[at - 1].leader_epoch:
-                made.append((place, self.runs.items[at].leader_epoch))
-            place += self.runs.items[at].count
+                made.append((index, self.runs.items[at].leader_epoch))
+            index += self.runs.items[at].count
         return tuple(made)
 
 
-cdef void _tell(void *queue) noexcept with gil:
-    cdef Queue told = <Queue>queue
-    with cython.critical_section(told):
-        on_change = told.on_change
+cdef void _notify(void *queue) noexcept with gil:
+    cdef Queue changed = <Queue>queue
+    with cython.critical_section(changed):
+        on_change = changed.on_change
     if on_change is not None:
         on_change()
 
@@ -147,12 +147,12 @@ cdef class Queue:
     cdef dict items
     cdef dict claims
     cdef Py_ssize_t purge_at
-    cdef object in_hand
+    cdef object pending
     cdef object on_change
     cdef readonly object waiters
 
     def __cinit__(self, size_t max_chunks, make_chunk):
-        self.queue = zk_queue_new(max_chunks, _tell, <void *>self)
+        self.queue = zk_queue_new(max_chunks, _notify, <void *>self)
         if self.queue == NULL:
             raise MemoryError("no memory or no descriptors for a queue")
         self.make_chunk = make_chunk
@@ -164,7 +164,7 @@ cdef class Queue:
     def __dealloc__(self):
         zk_queue_free(self.queue)
 
-    # --- room ---
+    # --- capacity ---
 
     @property
     def half_share_bytes(self):
@@ -173,20 +173,20 @@ cdef class Queue:
     def set_share(self, size_t share_bytes):
         zk_queue_set_share(self.queue, share_bytes)
 
-    def has_room(self, size_t size_bytes):
+    def has_capacity(self, size_t size_bytes):
         return zk_queue_fits(self.queue, size_bytes)
 
     @property
     def free_bytes(self):
-        return zk_queue_free_bytes(self.queue)
+        return zk_queue_free_bytes(self.queue, NULL)
 
-    def wait_for_room(self, on_room):
-        # A producer may try at every turn while the stream stands still: one call for all.
-        if on_room not in list(self.waiters):
-            self.waiters.append(on_room)
+    def wait_for_capacity(self, on_capacity):
+        # A producer may try at every turn while the stream is idle: register it once.
+        if on_capacity not in list(self.waiters):
+            self.waiters.append(on_capacity)
 
-    def make_room(self):
-        zk_queue_ring(self.queue)
+    def notify_capacity(self):
+        zk_queue_notify_pumps(self.queue)
         while True:
             try:
                 waiter = self.waiters.popleft()
@@ -212,8 +212,8 @@ cdef class Queue:
     def adopt(self, Progress claim not None):
         if len(self.claims) >= self.purge_at:
             self.claims = {
-                key: one for key, one in self.claims.items()
-                if zk_claim_is_active((<Progress>one).claim)
+                key: known for key, known in self.claims.items()
+                if zk_claim_is_active((<Progress>known).claim)
             }
             self.purge_at = max(64, 2 * len(self.claims))
         self.claims[<size_t>claim.claim] = claim
@@ -241,9 +241,9 @@ cdef class Queue:
         del self.items[key]
         return False
 
-    def put_set(self, Progress claim not None, data, int64_t fetch_offset, Bell bell=None):
+    def put_set(self, Progress claim not None, data, int64_t fetch_offset, Wakeup wakeup=None):
         cdef zk_chunk *chunk = _chunk_of_set(claim, data, fetch_offset)
-        cdef zk_bell *pump = NULL if bell is None else bell.bell
+        cdef zk_wakeup *pump = NULL if wakeup is None else wakeup.wakeup
         cdef bint is_taken
         self.adopt(claim)
         with nogil:
@@ -278,7 +278,7 @@ cdef class Queue:
             pass
 
     cdef bint _nap(self, bint for_another, int64_t deadline_ms) except -1:
-        """Wait a little; False: the time is over."""
+        """Wait up to _NAP_MS; return False once the deadline has passed."""
         cdef int64_t left_ms = _NAP_MS if deadline_ms < 0 else deadline_ms - _now_ms()
         if left_ms <= 0:
             return False
@@ -307,7 +307,7 @@ cdef class Queue:
             if dropped != NULL:
                 zk_chunks_free(dropped)
                 dropped = NULL
-                self.make_room()
+                self.notify_capacity()
             if kind == ZK_HEAD_NAMED:
                 return self.items[head.number]
             if kind == ZK_HEAD_NONE:
@@ -337,15 +337,15 @@ cdef class Queue:
         if not number:
             raise IndexError("nothing to remove")
         if zk_queue_remove(self.queue):
-            self.in_hand = self.items[number]
+            self.pending = self.items[number]
         del self.items[number]
-        self.make_room()
+        self.notify_capacity()
 
     def done_with(self, item):
-        if self.in_hand is item:
+        if self.pending is item:
             zk_queue_done(self.queue)
-            self.in_hand = None
-            self.make_room()
+            self.pending = None
+            self.notify_capacity()
 
     def named_items(self):
         return list(self.items.values())
@@ -354,7 +354,7 @@ cdef class Queue:
         cdef zk_chunk *dropped = NULL
         zk_queue_discard(self.queue, &dropped)
         zk_chunks_free(dropped)
-        self.make_room()
+        self.notify_capacity()
 
 
 cdef zk_chunk *_chunk_of_set(Progress claim, data, int64_t fetch_offset) except NULL:

@@ -33,7 +33,7 @@ cdef extern from *:
     int zk_add_slot(PyTypeObject *type, const char *name, Py_ssize_t offset) except -1
 
 
-cdef Py_ssize_t _place_in(object message, object held, Py_ssize_t size):
+cdef Py_ssize_t _offset_in(object message, object held, Py_ssize_t size):
     """Where in its memory an object holds another one; -1 if nowhere."""
     cdef char *start = <char *><PyObject *>message
     cdef Py_ssize_t at = 0
@@ -48,8 +48,8 @@ cdef _add_slots():
     """Have `key`, `value` and their raw twins read directly where there is nothing to decode."""
     cdef Message probe = Message.__new__(Message)
     probe.raw_key, probe.raw_value = object(), object()
-    cdef Py_ssize_t key_at = _place_in(probe, probe.raw_key, Message.__basicsize__)
-    cdef Py_ssize_t value_at = _place_in(probe, probe.raw_value, Message.__basicsize__)
+    cdef Py_ssize_t key_at = _offset_in(probe, probe.raw_key, Message.__basicsize__)
+    cdef Py_ssize_t value_at = _offset_in(probe, probe.raw_value, Message.__basicsize__)
     if key_at < 0 or value_at < 0:
         raise SystemError("the native core does not know the layout of its own messages")
     cdef PyTypeObject *kind = <PyTypeObject *>Message

@@ -105,11 +105,11 @@ def _read_batch(data: bytes, entry: Entry, header: BatchHeader, gathered: Gather
     if header.codec and header.record_count and gathered.has_enough:
         gathered.is_full = True
         return False
-    room_is_whole = gathered.room_bytes == gathered.bound_bytes
+    is_untouched = gathered.remaining_bytes == gathered.bound_bytes
     try:
         body, start, stop = _body(data, entry, header, gathered)
     except OverBound as error:
-        if not room_is_whole:
+        if not is_untouched:
             # The batches before it used up the capacity: the next fetch starts at this one.
             gathered.is_full = True
             return False
@@ -175,9 +175,9 @@ def _body(
         Codec(header.codec),
         memoryview(data)[start : entry.stop],
         magic=MAGIC,
-        max_bytes=gathered.room_bytes,
+        max_bytes=gathered.remaining_bytes,
     )
-    gathered.room_bytes -= len(body)
+    gathered.remaining_bytes -= len(body)
     return body, 0, len(body)
 
 

@@ -58,7 +58,7 @@ class Gathered:
         rows: the records so far, in log order.
         memory_bytes: the memory of the rows, as of ``memory.records_bytes``.
         next_offset: the offset after the last complete entry; never decreases.
-        room_bytes: how much may still be decompressed.
+        remaining_bytes: how much may still be decompressed.
         bound_bytes: how much could be decompressed at the start.
         enough_bytes: once this much is decompressed, no further set is begun.
         is_full: the set ends early; the rest needs the capacity of another fetch.
@@ -71,7 +71,7 @@ class Gathered:
         "is_full",
         "memory_bytes",
         "next_offset",
-        "room_bytes",
+        "remaining_bytes",
         "rows",
     )
 
@@ -82,7 +82,7 @@ class Gathered:
         self.rows: list[Row] = []
         self.memory_bytes = 0
         self.next_offset = fetch_offset
-        self.room_bytes = max_decompressed_bytes
+        self.remaining_bytes = max_decompressed_bytes
         self.bound_bytes = max_decompressed_bytes
         self.enough_bytes = max_decompressed_bytes if enough_bytes is None else enough_bytes
         self.is_full = False
@@ -90,7 +90,7 @@ class Gathered:
     @property
     def has_enough(self) -> bool:
         """Whether the next compressed set should be left to another call."""
-        used_bytes = self.bound_bytes - self.room_bytes
+        used_bytes = self.bound_bytes - self.remaining_bytes
         return 0 < used_bytes >= self.enough_bytes
 
     def advance(self, offset: int) -> None:

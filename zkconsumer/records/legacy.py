@@ -161,13 +161,13 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
     if depth == 0 and gathered.has_enough:
         gathered.is_full = True
         return False
-    room_is_whole = gathered.room_bytes == gathered.bound_bytes
+    is_untouched = gathered.remaining_bytes == gathered.bound_bytes
     count, next_offset = len(gathered.rows), gathered.next_offset
     memory_bytes = gathered.memory_bytes
     try:
         _read_wrapped(value, Codec(codec), entry, gathered, depth)
     except CorruptRecord as error:
-        if isinstance(error, OverBound) and depth == 0 and not room_is_whole:
+        if isinstance(error, OverBound) and depth == 0 and not is_untouched:
             # The wrappers before it used up the capacity: the next fetch starts at this one.
             del gathered.rows[count:]
             gathered.memory_bytes = memory_bytes
@@ -199,8 +199,8 @@ def _read_wrapped(
     value: bytes, codec: Codec, wrapper: Entry, gathered: Gathered, depth: int
 ) -> None:
     """Read the messages inside a wrapper; errors of the whole wrapper have no position."""
-    data = decompress(codec, value, magic=wrapper.magic, max_bytes=gathered.room_bytes)
-    gathered.room_bytes -= len(data)
+    data = decompress(codec, value, magic=wrapper.magic, max_bytes=gathered.remaining_bytes)
+    gathered.remaining_bytes -= len(data)
     base_offset = _base_offset(data, wrapper) if wrapper.magic else 0
     _check_start(data, base_offset, gathered)
     stop = read_messages(data, 0, gathered, base_offset=base_offset, depth=depth + 1)

@@ -63,7 +63,7 @@ def gathered_by(
     bound_bytes = _bounded(max_decompressed_bytes)
     gathered = GatheredBatches(fetch_offset, bound_bytes, enough_bytes, _filter(reader))
     gathered.next_offset = reader.next_offset
-    gathered.room_bytes = reader.room_bytes
+    gathered.remaining_bytes = reader.remaining_bytes
     gathered.last_leader_epoch = reader.last_leader_epoch
     return gathered
 

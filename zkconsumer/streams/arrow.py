@@ -105,10 +105,10 @@ class ArrowBatches(Generic[K, V]):
             need = self._reader.turn()
             cursor = self._reader.ready_cursor() if need is Need.NOTHING else None
             if cursor is not None:
-                batch, place, behind = _batch_of(cursor, self._most, self.schema)
+                batch, position, next_offset = _batch_of(cursor, self._most, self.schema)
                 # After the last call: the batch and its offsets are handed over together or not at
                 # all.
-                if self._reader.transfer_part(cursor, place, behind):
+                if self._reader.transfer_part(cursor, position, next_offset):
                     return batch
             elif isinstance(need, BlockingTask):
                 self._waiting.run(need)
@@ -166,20 +166,24 @@ def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array
 def _batch_of(
     cursor: ChunkCursor[K, V], most: int, schema: pa.Schema
 ) -> tuple[pa.RecordBatch, Any, int]:
-    """Return a cursor's next messages, the place after them, and the next offset."""
+    """Return a cursor's next messages, the position after them, and the next offset."""
     assert cursor.chunk is not None
     tp = cursor.chunk.claim.topic_partition
     # Any: one of two classes, which are distinguished only here.
     either: Any = cursor
     if isinstance(either, PythonChunkCursor):
-        rows, place = either.look_rows(most)
+        rows, position = either.peek_rows(most)
         while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:
-            rows, place = either.look_rows(len(rows) // 2)
-        return _batch(columns_of_rows(rows, schema.names), tp, schema), place, rows[-1][0] + 1
-    runs, place = either.look_runs(most)
+            rows, position = either.peek_rows(len(rows) // 2)
+        return _batch(columns_of_rows(rows, schema.names), tp, schema), position, rows[-1][0] + 1
+    runs, position = either.peek_runs(most)
     while (count := sum(map(len, runs))) > 1 and run_bytes(runs) > MOST_BYTES:
-        runs, place = either.look_runs(count // 2)
-    return _batch(columns_of_runs(runs, schema.names), tp, schema), place, runs[-1].last_offset + 1
+        runs, position = either.peek_runs(count // 2)
+    return (
+        _batch(columns_of_runs(runs, schema.names), tp, schema),
+        position,
+        runs[-1].last_offset + 1,
+    )
 
 
 def _batch(columns: RecordColumns, tp: TopicPartition, schema: pa.Schema) -> pa.RecordBatch:

@@ -28,14 +28,14 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchPiece(Generic[K, V]):
-    """The part of a batch that comes from one chunk, and the place after it.
+    """The part of a batch that comes from one chunk, and the position after it.
 
     All pieces but the last reach to the end of their chunk.
     """
 
     chunk: Chunk
     messages: list[MessageAndMetadata[K, V]]
-    place: Any
+    position: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,12 +45,12 @@ class _HandedOver:
     Attributes:
         progresses: the partitions whose offsets it moved.
         chunk: its last chunk, which is the current one from then on.
-        place: the place in that chunk up to which it was handed over.
+        position: the position in that chunk up to which it was handed over.
     """
 
     progresses: Sequence[Progress]
     chunk: Chunk
-    place: Any
+    position: Any
 
 
 class BatchReader(ChunkReader[K, V]):
@@ -78,9 +78,9 @@ class BatchReader(ChunkReader[K, V]):
                 before.chunk = None
             # Only plain stores from here on: the current chunk becomes the batch's last.
             cursor.chunk = handed_over_batch.chunk
-            # A claim that was given up may have emptied its chunk: then the place is void.
+            # A claim that was given up may have emptied its chunk: then the position is void.
             if handed_over_batch.chunk.claim.active:
-                cursor.place = handed_over_batch.place
+                cursor.position = handed_over_batch.position
             self._cursor = cursor
             self._handed_over_batch = None
         chunk = self._cursor.chunk
@@ -93,8 +93,8 @@ class BatchReader(ChunkReader[K, V]):
         is_ready = chunk is not None and chunk.claim.active and not self._cursor.is_through
         return self._cursor if is_ready else None
 
-    def transfer_part(self, cursor: ChunkCursor[K, V], place: Any, behind: int) -> bool:
-        """Hand a cursor's messages over, up to this place and offset; return False if forbidden.
+    def transfer_part(self, cursor: ChunkCursor[K, V], position: Any, next_offset: int) -> bool:
+        """Hand a cursor's messages over, up to this position and offset; return False if forbidden.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -103,10 +103,10 @@ class BatchReader(ChunkReader[K, V]):
         if chunk is None or self._gate.is_shut() or not chunk.claim.active:
             return False
         # Only plain stores from here on, as in the cursor.
-        cursor.place = place
-        chunk.claim.delivered_offset = behind
-        if self._consumes_in_hand:
-            chunk.claim.consumed_offset = behind
+        cursor.position = position
+        chunk.claim.delivered_offset = next_offset
+        if self._consumes_delivered:
+            chunk.claim.consumed_offset = next_offset
         return True
 
     def first_piece(self, most: int) -> BatchPiece[K, V] | Need | BlockingTask:
@@ -115,8 +115,8 @@ class BatchReader(ChunkReader[K, V]):
         cursor = self.ready_cursor()
         if need is not Need.NOTHING or cursor is None or cursor.chunk is None:
             return need
-        found, place = cursor.look(most)
-        return BatchPiece(cursor.chunk, found, place)
+        messages, position = cursor.peek(most)
+        return BatchPiece(cursor.chunk, messages, position)
 
     def add_pieces(self, pieces: list[BatchPiece[K, V]], most: int, max_bytes: int) -> Need:
         """Add queued chunks to a batch; return NOTHING if it is to be handed over as it is.
@@ -135,9 +135,9 @@ class BatchReader(ChunkReader[K, V]):
                 return Need.ITEM
             if not isinstance(item, Chunk):
                 break
-            found, place = self._cursors.another(item).look(most - count)
-            pieces.append(BatchPiece(item, found, place))
-            count += len(found)
+            messages, position = self._cursors.another(item).peek(most - count)
+            pieces.append(BatchPiece(item, messages, position))
+            count += len(messages)
             size_bytes += item.size_bytes
         return Need.NOTHING
 
@@ -169,14 +169,14 @@ class BatchReader(ChunkReader[K, V]):
         self._count_out(pieces[1:-1])
         last, handed_over_batch = pieces[-1], None
         if len(pieces) > 1:
-            handed_over_batch = _HandedOver(tuple(ends), last.chunk, last.place)
+            handed_over_batch = _HandedOver(tuple(ends), last.chunk, last.position)
         ahead = dict.fromkeys(list(self._ahead)[len(pieces) - 1 :])
         stores = map(setattr, ends, repeat("delivered_offset"), ends.values())
         more_stores = map(setattr, ends, repeat("consumed_offset"), ends.values())
         # Python calls nothing from here on, so no signal handler runs: the batch and its offsets
         # are handed over together.
-        _ = [*stores, *more_stores] if self._consumes_in_hand else [*stores]
-        self._cursor.place = pieces[0].place
+        _ = [*stores, *more_stores] if self._consumes_delivered else [*stores]
+        self._cursor.position = pieces[0].position
         self._ahead = ahead
         self._handed_over_batch = handed_over_batch
         return messages

@@ -36,11 +36,11 @@ class ChunkCursor(Protocol[K, V]):
     Attributes:
         chunk: the current chunk, if any. Storing one begins it at its first message; storing None
             forgets it. Neither touches the claim.
-        place: how far the chunk was handed over, in either engine's form; storing what ``look``
+        position: how far the chunk was handed over, in either engine's form; storing what ``peek``
             returned moves it on. The claim's progress is then up to the storing code.
     """
 
-    place: Any
+    position: Any
 
     @property
     def chunk(self) -> Chunk | None:
@@ -59,8 +59,8 @@ class ChunkCursor(Protocol[K, V]):
         """Whether nothing of the chunk is left to hand over; True without a chunk."""
         ...
 
-    def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Any]:
-        """Return the next messages, at most ``most``, and the place after them.
+    def peek(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Any]:
+        """Return the next messages, at most ``most``, and the position after them.
 
         Hands nothing over, moves nothing, and checks neither claim nor lease.
         """
@@ -81,7 +81,7 @@ class PythonChunkCursor(Generic[K, V]):
     """The cursor for chunks whose records are Python objects; see ``ChunkCursor``.
 
     Args:
-        consumes_in_hand: see ``Delivery``.
+        consumes_delivered: see ``Delivery``.
         lease: nothing is handed over after its end.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
@@ -89,26 +89,26 @@ class PythonChunkCursor(Generic[K, V]):
 
     __slots__ = (
         "_chunk",
-        "_consumes_in_hand",
+        "_consumes_delivered",
         "_key_decoder",
         "_lease",
         "_origin",
         "_value_decoder",
-        "place",
+        "position",
     )
 
     def __init__(
         self,
         *,
-        consumes_in_hand: bool,
+        consumes_delivered: bool,
         lease: Lease,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
-        self.place: Iterator[Row] = iter(())
+        self.position: Iterator[Row] = iter(())
         self._chunk: Chunk | None = None
         self._origin: Origin[K, V]
-        self._consumes_in_hand = consumes_in_hand
+        self._consumes_delivered = consumes_delivered
         self._lease = lease
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
@@ -123,13 +123,13 @@ class PythonChunkCursor(Generic[K, V]):
         if chunk is not None:
             tp = chunk.claim.topic_partition
             self._origin = Origin(tp, self._key_decoder, self._value_decoder)
-        self.place = iter(() if chunk is None else plain(chunk.records))
+        self.position = iter(() if chunk is None else plain(chunk.records))
         self._chunk = chunk
 
     @property
     def is_through(self) -> bool:
         """See ``ChunkCursor``."""
-        return length_hint(self.place) == 0
+        return length_hint(self.position) == 0
 
     def __iter__(self) -> Self:
         return self
@@ -139,14 +139,14 @@ class PythonChunkCursor(Generic[K, V]):
             return message
         raise StopIteration
 
-    def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
+    def peek(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
         """See ``ChunkCursor``."""
-        rows, after = self.look_rows(most)
+        rows, after = self.peek_rows(most)
         return [message_of(row, self._origin) for row in rows], after
 
-    def look_rows(self, most: int) -> tuple[list[Row], Iterator[Row]]:
+    def peek_rows(self, most: int) -> tuple[list[Row], Iterator[Row]]:
         """Return the next rows without making messages."""
-        after = copy(self.place)
+        after = copy(self.position)
         return list(islice(after, most)), after
 
     def iterate(
@@ -165,11 +165,11 @@ class PythonChunkCursor(Generic[K, V]):
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """Yield what is left of the current chunk, then one message of ``slow`` if it has any.
 
-        All iterators over the chunk share its place, which is an iterator itself.
+        All iterators over the chunk share its position, which is an iterator itself.
         """
-        chunk, place = self._chunk, self.place
+        chunk, position = self._chunk, self.position
         if chunk is not None:
-            origin, consumes_in_hand = self._origin, self._consumes_in_hand
+            origin, consumes_delivered = self._origin, self._consumes_delivered
             # Any: its fields change meanwhile, which the type checker would rule out.
             progress: Any = chunk.claim.progress
             lease, now_s = self._lease, self._lease.now_s
@@ -177,16 +177,16 @@ class PythonChunkCursor(Generic[K, V]):
             progress.consumed_offset = progress.delivered_offset
             message = blank(kind)
             if now_s() < lease.until_s and progress.active:
-                for record in place:
+                for record in position:
                     # Nothing is called from here on, so no signal handler runs: if it raised, the
                     # message would count as handed over, and the caller would not have it.
                     message._record = record  # noqa: SLF001 - ``message_of`` in place, see there
                     message._origin = origin  # noqa: SLF001
                     progress.delivered_offset = next_offset = record[0] + 1
-                    if consumes_in_hand:
+                    if consumes_delivered:
                         progress.consumed_offset = next_offset
                     yield message
-                    if self.place is not place:
+                    if self.position is not position:
                         break
                     progress.consumed_offset = progress.delivered_offset
                     message = blank(kind)

@@ -45,7 +45,7 @@ class PythonStore:
         """See there."""
         return sys.maxsize if self._share_bytes is None else max(1, self._share_bytes // 2)
 
-    def has_room(self, size_bytes: int) -> bool:
+    def has_capacity(self, size_bytes: int) -> bool:
         """See there."""
         if self.chunk_count >= self._max_chunks:
             return False
@@ -58,17 +58,17 @@ class PythonStore:
     def free_bytes(self) -> int:
         """See there."""
         half_bytes = self.half_share_bytes
-        if not self.has_room(max(1, half_bytes // 4)):
+        if not self.has_capacity(max(1, half_bytes // 4)):
             return 0
         if self._share_bytes is None:
             return half_bytes
         return max(1, min(half_bytes, self._share_bytes - self.used_bytes))
 
-    def wait_for_room(self, on_room: Callable[[], None]) -> None:
+    def wait_for_capacity(self, on_capacity: Callable[[], None]) -> None:
         """See there."""
         # A producer may try at every turn while the stream is idle: register it once.
-        if on_room not in list(self.waiters):
-            self.waiters.append(on_room)
+        if on_capacity not in list(self.waiters):
+            self.waiters.append(on_capacity)
 
     @property
     def chunk_count(self) -> int:
@@ -89,7 +89,7 @@ class PythonStore:
             self._append(item)  # without a lock: the caller may be a signal handler
             return True
         with self._producers:
-            if not self.has_room(size_bytes):
+            if not self.has_capacity(size_bytes):
                 return False
             self._append(item)
         return True

@@ -34,7 +34,7 @@ class Delivery(StrEnum):
     SCALA = "scala"
 
     @property
-    def consumes_in_hand(self) -> bool:
+    def consumes_delivered(self) -> bool:
         """Whether the message that the caller has counts as consumed."""
         return self is not Delivery.AT_LEAST_ONCE
 

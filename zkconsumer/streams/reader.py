@@ -82,13 +82,13 @@ class ChunkReader(Generic[K, V]):
         self._poison = parts.poison
         self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
         self._cursors = StreamCursors(
-            consumes_in_hand=parts.delivery.consumes_in_hand,
+            consumes_delivered=parts.delivery.consumes_delivered,
             lease=parts.gate.lease,
             key_decoder=parts.key_decoder,
             value_decoder=parts.value_decoder,
         )
         self._cursor = self._cursors.first
-        self._consumes_in_hand = parts.delivery.consumes_in_hand
+        self._consumes_delivered = parts.delivery.consumes_delivered
         # Tasks done for the current chunk, or for the head of the queue.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None

@@ -35,12 +35,12 @@ class StreamCursors(Generic[K, V]):
     def __init__(
         self,
         *,
-        consumes_in_hand: bool,
+        consumes_delivered: bool,
         lease: Lease,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
-        self._consumes_in_hand = consumes_in_hand
+        self._consumes_delivered = consumes_delivered
         self._lease = lease
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
@@ -63,15 +63,15 @@ class StreamCursors(Generic[K, V]):
 
     def _make_python(self) -> PythonChunkCursor[K, V]:
         return PythonChunkCursor(
-            consumes_in_hand=self._consumes_in_hand,
+            consumes_delivered=self._consumes_delivered,
             lease=self._lease,
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,
         )
 
     def _make_native(self) -> ChunkCursor[K, V]:
-        cursor = _core.Hand(
-            consumes_in_hand=self._consumes_in_hand,
+        cursor = _core.NativeCursor(
+            consumes_delivered=self._consumes_delivered,
             lease=self._lease,
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,

@@ -77,24 +77,24 @@ class StreamQueue:
         if budget is not None:
             budget.enter(self, self._take_share)
 
-    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""
         half_bytes = self._store.half_share_bytes
         while can_cut(chunk, half_bytes):
-            if not self._capacity_for(max(half_bytes, least_bytes(chunk)), on_room):
+            if not self._capacity_for(max(half_bytes, least_bytes(chunk)), on_capacity):
                 return False
             # If another producer takes the bytes first, the chunk is restored.
             whole = (chunk.fetch_offset, chunk.records, chunk.size_bytes)
-            if not self._offer_whole(cut_head(chunk, half_bytes), on_room):
+            if not self._offer_whole(cut_head(chunk, half_bytes), on_capacity):
                 chunk.fetch_offset, chunk.records, chunk.size_bytes = whole
                 return False
-        return self._offer_whole(chunk, on_room)
+        return self._offer_whole(chunk, on_capacity)
 
-    def room_bytes(self, on_room: Callable[[], None]) -> int:
+    def free_bytes(self, on_capacity: Callable[[], None]) -> int:
         """See ``ChunkSink``: the free bytes, up to half the share; less than an eighth is 0."""
         free_bytes = self._store.free_bytes
         if not free_bytes:
-            self._store.wait_for_room(on_room)
+            self._store.wait_for_capacity(on_capacity)
             # The stream may have freed bytes before it could see the new waiter.
             free_bytes = self._store.free_bytes
         return free_bytes
@@ -184,20 +184,20 @@ class StreamQueue:
             share_bytes = self._budget.share_bytes
             self._store.set_share(min(share_bytes, sys.maxsize))
 
-    def _offer_whole(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    def _offer_whole(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         if not self._store.add(chunk, chunk.claim, chunk.size_bytes):
-            self._store.wait_for_room(on_room)
+            self._store.wait_for_capacity(on_capacity)
             if not self._store.add(chunk, chunk.claim, chunk.size_bytes):
                 return False
         self._notify()
         return True
 
-    def _capacity_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
-        """Return whether so many bytes fit; if not, register ``on_room``."""
-        if self._store.has_room(size_bytes):
+    def _capacity_for(self, size_bytes: int, on_capacity: Callable[[], None]) -> bool:
+        """Return whether so many bytes fit; if not, register ``on_capacity``."""
+        if self._store.has_capacity(size_bytes):
             return True
-        self._store.wait_for_room(on_room)
-        return self._store.has_room(size_bytes)
+        self._store.wait_for_capacity(on_capacity)
+        return self._store.has_capacity(size_bytes)
 
     def _notify(self) -> None:
         on_change = self._on_change

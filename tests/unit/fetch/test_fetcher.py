@@ -260,9 +260,9 @@ def test_stopping_wakes_a_loop_that_waits_for_room() -> None:
 class BrokenSink(ListSink):
     """A sink with a bug."""
 
-    def offer(self, chunk: Chunk, on_room: object) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: object) -> bool:
         """Fail as nothing should."""
-        raise ZeroDivisionError((chunk, on_room))
+        raise ZeroDivisionError((chunk, on_capacity))
 
 
 def test_a_loop_that_dies_gives_its_partitions_back_first() -> None:

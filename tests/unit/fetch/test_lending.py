@@ -1,4 +1,4 @@
-"""What is lent to a native loop, what is kept, and how it comes back."""
+"""What is delegated to a native loop, what is kept, and how it comes back."""
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_answers import fetched, lost_in
@@ -29,7 +29,7 @@ def lender(session: FetchSession) -> NativeDelegate:
     return NativeDelegate(session, lambda _sink: True)
 
 
-def lent(delegation: Delegation | None) -> list[TopicPartition]:
+def delegated(delegation: Delegation | None) -> list[TopicPartition]:
     """The partitions of a loan."""
     assert delegation is not None
     return [one.claim.topic_partition for one in delegation.positions]
@@ -51,7 +51,7 @@ def test_what_is_plain_is_lent_with_its_part() -> None:
     """All of it, and nothing waits."""
     session, _ = three()
     delegation = lender(session).delegate(has_capacity)
-    assert lent(delegation) == [T0, T1, OTHER]
+    assert delegated(delegation) == [T0, T1, OTHER]
     assert delegation is not None
     assert (delegation.part_bytes, delegation.others_wait) == (SETTINGS.fetch_bytes, False)
 
@@ -68,7 +68,7 @@ def test_a_claim_that_was_given_up_is_not_lent() -> None:
     session, claims = three()
     claims[0].active = False
     session.positions()[1].fetch_offset = None
-    assert lent(lender(session).delegate(has_capacity)) == [OTHER]
+    assert delegated(lender(session).delegate(has_capacity)) == [OTHER]
 
 
 def test_a_chunk_that_waits_keeps_its_whole_queue() -> None:
@@ -76,7 +76,7 @@ def test_a_chunk_that_waits_keeps_its_whole_queue() -> None:
     session, claims = three()
     session.hold(Chunk(claims[0], 0, 1, records(0), 1))
     delegation = lender(session).delegate(has_capacity)
-    assert lent(delegation) == [OTHER]
+    assert delegated(delegation) == [OTHER]
     assert delegation is not None
     assert delegation.others_wait
 
@@ -88,7 +88,7 @@ def test_an_entry_that_needs_more_is_asked_for_first() -> None:
     one = lender(session)
     assert one.delegate(has_capacity) is None
     delegation = one.delegate(has_none)
-    assert lent(delegation) == [OTHER]
+    assert delegated(delegation) == [OTHER]
     assert delegation is not None
     assert delegation.others_wait
 
@@ -130,13 +130,13 @@ def test_what_is_odd_is_unpacked_by_the_session_and_not_lent_before() -> None:
     delegation = one.delegate(has_capacity)
     assert delegation is not None
     packed = (DATA, 0, 1_000, 0, 0, True)
-    states = [back(packed=packed, is_odd=True), back(), back(packed=packed)]
+    states = [back(packed=packed, is_unsupported=True), back(), back(packed=packed)]
     one.take_back(delegation, states)
     assert one.keeps(session.packed()) == [claims[0]]
-    assert lent(one.delegate(has_capacity)) == [OTHER]
+    assert delegated(one.delegate(has_capacity)) == [OTHER]
     session.unpack(claims[0], 1_000_000)
     one.forget_unpacked()
-    assert lent(one.delegate(has_capacity)) == [T1, T0, OTHER]
+    assert delegated(one.delegate(has_capacity)) == [T1, T0, OTHER]
 
 
 def test_an_error_code_is_heard_as_if_the_session_had_asked() -> None:
@@ -159,5 +159,5 @@ def test_the_session_answers_for_what_it_asked_itself_in_between() -> None:
     request = request_of(session)
     session.receive_fetch(request, fetched(T0, bytes(DATA)))
     assert lender(session).keeps(session.packed()) == []
-    assert lent(lender(session).delegate(has_capacity)) == [T0, T1, OTHER]
+    assert delegated(lender(session).delegate(has_capacity)) == [T0, T1, OTHER]
     assert claims[0].high_watermark == 100

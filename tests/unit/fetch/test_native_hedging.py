@@ -17,12 +17,12 @@ if IS_BUILT:
 pytestmark = needs_native
 
 
-def ended(kind: int, *, is_for_us: bool = True, has_heard: bool = False) -> "_End":
+def ended(kind: int, *, is_for_us: bool = True, has_received: bool = False) -> "_End":
     """How the pump came back."""
-    return _End(kind, 1, is_for_us, 0, 0, "", has_heard)
+    return _End(kind, 1, is_for_us, 0, 0, "", has_received)
 
 
-def lent(end: "_End") -> "_DelegatedRequest":
+def delegated(end: "_End") -> "_DelegatedRequest":
     """A request under way, over which the pump comes back so."""
     loop = SimpleNamespace(
         run_silently=lambda _line, _timeout_ms: end, failure_of=lambda _end: ConnectionLost("gone")
@@ -33,23 +33,23 @@ def lent(end: "_End") -> "_DelegatedRequest":
 def test_an_answer_ends_a_request_well() -> None:
     """And how it came is kept for who settles it."""
     end = ended(_core.PUMP_CALLED)
-    one = lent(end)
+    one = delegated(end)
     assert (one.receive(100), one.end) == (Received.ALL, end)
 
 
 def test_a_connection_that_breaks_fails_it() -> None:
     """With what is known of that."""
     end = ended(_core.PUMP_BROKEN)
-    one = lent(end)
+    one = delegated(end)
     with pytest.raises(ConnectionLost, match="gone"):
         one.receive(100)
     assert one.end == end
 
 
-@pytest.mark.parametrize(("has_heard", "received"), [(True, "PART"), (False, "NOTHING")])
-def test_silence_ends_nothing(has_heard: bool, received: str) -> None:
+@pytest.mark.parametrize(("has_received", "received"), [(True, "PART"), (False, "NOTHING")])
+def test_silence_ends_nothing(has_received: bool, received: str) -> None:
     """Part of an answer is a sign of life."""
-    one = lent(ended(_core.PUMP_SILENT, has_heard=has_heard))
+    one = delegated(ended(_core.PUMP_SILENT, has_received=has_received))
     assert (one.receive(100), one.end) == (Received[received], None)
 
 

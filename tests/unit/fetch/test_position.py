@@ -31,14 +31,14 @@ def take(
     settings: FetchSettings = SETTINGS,
     *,
     requested_bytes: int = 0,
-    room_bytes: int = ROOM,
+    free_bytes: int = ROOM,
 ) -> Chunk | None:
     """Advance over an answer with these bytes, as far as one piece goes."""
     requested_bytes = requested_bytes or max(settings.fetch_bytes, position.needed_bytes)
     if position.claim.high_watermark < 0:
         position.claim.high_watermark = 1_000
     take_response(position, memoryview(data), requested_bytes, settings)
-    return unpack(position, room_bytes, settings) if position.packed else None
+    return unpack(position, free_bytes, settings) if position.packed else None
 
 
 def error_of(chunk: Chunk) -> ZkConsumerError:

@@ -15,7 +15,7 @@ SETTINGS = FetchSettings()
 
 
 def pieces(
-    data: bytes, room_bytes: int, *, fetch_offset: int = 0, keep: bool = False
+    data: bytes, free_bytes: int, *, fetch_offset: int = 0, keep: bool = False
 ) -> list[Chunk]:
     """All chunks that come of an answer, one call each."""
     position = FetchPosition(claim_of(), fetch_offset)
@@ -28,7 +28,7 @@ def pieces(
         if keep:
             position.packed = position.packed.kept()
         assert not position.ready
-        chunk = unpack(position, room_bytes, SETTINGS)
+        chunk = unpack(position, free_bytes, SETTINGS)
         if chunk is not None:
             assert chunk.next_offset == position.fetch_offset
             chunks.append(chunk)
@@ -44,10 +44,10 @@ def offsets(chunks: list[Chunk]) -> list[int]:
 def test_plain_messages_come_in_pieces_of_about_the_room(keep: bool) -> None:
     """End to end, none larger than the room, and not one message at a time either."""
     found = [Record(offset, None, b"x" * 20) for offset in range(5_000)]
-    room_bytes = 100_000
-    chunks = pieces(build_message_set(found), room_bytes, keep=keep)
+    free_bytes = 100_000
+    chunks = pieces(build_message_set(found), free_bytes, keep=keep)
     assert offsets(chunks) == list(range(5_000))
-    assert all(chunk.size_bytes <= room_bytes for chunk in chunks)
+    assert all(chunk.size_bytes <= free_bytes for chunk in chunks)
     assert 10 < len(chunks) < 60
     ends = [0, *(chunk.next_offset for chunk in chunks)]
     assert [chunk.fetch_offset for chunk in chunks] == ends[:-1]

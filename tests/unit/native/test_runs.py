@@ -149,7 +149,7 @@ def test_a_damaged_set_leaves_the_run_before_it_alone() -> None:
     assert [run.records() for run in runs] == [records(0, 1)]
     assert (runs[0].last_offset, runs[0].value_bytes) == (1, 42)
     assert (reader.position, reader.next_offset) == (len(sound), 2)
-    assert reader.room_bytes == 1000 - len(build_message_set(records(0, 1)))
+    assert reader.remaining_bytes == 1000 - len(build_message_set(records(0, 1)))
 
 
 def test_one_large_compressed_set_is_cut() -> None:

@@ -133,9 +133,9 @@ def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> N
     batches = stream.arrow_batches(max_records=2, timeout_ms=0)
     assert offsets_of(next(batches)) == [0, 1]
     assert claim.delivered_offset == 2
-    assert claim.consumed_offset == (2 if delivery.consumes_in_hand else 0)
+    assert claim.consumed_offset == (2 if delivery.consumes_delivered else 0)
     assert next(stream).offset == 2
-    assert claim.consumed_offset == (3 if delivery.consumes_in_hand else 2)
+    assert claim.consumed_offset == (3 if delivery.consumes_delivered else 2)
     assert offsets_of(next(batches)) == [3]
     assert next(batches).num_rows == 0
     assert claim.consumed_offset == 9

@@ -46,10 +46,10 @@ def test_a_batch_is_consumed_when_its_reader_asks_for_the_next(delivery: Deliver
     reader = from_stream(stream)
     assert offsets_of(reader.read_next_batch()) == [0, 1]
     assert claim.delivered_offset == 2
-    assert claim.consumed_offset == (2 if delivery.consumes_in_hand else 0)
+    assert claim.consumed_offset == (2 if delivery.consumes_delivered else 0)
     reader.close()
     assert offsets_of(from_stream(stream).read_next_batch()) == [2, 3]
-    assert claim.consumed_offset == (4 if delivery.consumes_in_hand else 2)
+    assert claim.consumed_offset == (4 if delivery.consumes_delivered else 2)
 
 
 def test_errors_are_told_by_the_reader_which_goes_on() -> None:

@@ -175,13 +175,13 @@ def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> N
         return
     assert got == [(0, 0), (0, 1), (1, 7), (1, 8), (0, 3)]
     assert (one.delivered_offset, two.delivered_offset) == (4, 9)
-    expected = (4, 9) if delivery.consumes_in_hand else (0, 7)
+    expected = (4, 9) if delivery.consumes_delivered else (0, 7)
     consumed = one.consumed_offset, two.consumed_offset
     assert consumed == expected
     assert (delivered_offset(one), delivered_offset(two)) == (4, 9)
     assert places(next(batches)) == [(0, 4)]
     assert two.consumed_offset == 9
-    assert one.consumed_offset == (5 if delivery.consumes_in_hand else 4)
+    assert one.consumed_offset == (5 if delivery.consumes_delivered else 4)
     assert next(batches) == []
     assert (one.consumed_offset, one.delivered_offset) == (5, 5)
 

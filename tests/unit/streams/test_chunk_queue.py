@@ -21,7 +21,7 @@ from zkconsumer.streams.stream_queue import Closed, Failed
 pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 
 
-class Bell:
+class Wakeup:
     """Counts how often there was said to be room."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ def test_a_waiting_stream_gets_what_comes() -> None:
 
 def test_a_full_queue_refuses_and_says_once_when_there_is_room() -> None:
     """An offer beyond the bound is refused; the next take calls back, later ones do not."""
-    queue, claim, wakeup = new_queue(1), claim_of(), Bell()
+    queue, claim, wakeup = new_queue(1), claim_of(), Wakeup()
     queue.offer(chunk_of(claim, [0]), ignore)
     assert not queue.offer(chunk_of(claim, [1]), wakeup.signal)
     assert wakeup.rung == 0
@@ -75,7 +75,7 @@ def test_a_full_queue_refuses_and_says_once_when_there_is_room() -> None:
 
 def test_offering_again_and_again_to_a_full_queue_leaves_one_call() -> None:
     """A producer that tries at every turn is called once when there is room, not once a try."""
-    queue, claim, wakeup = new_queue(1), claim_of(), Bell()
+    queue, claim, wakeup = new_queue(1), claim_of(), Wakeup()
     queue.offer(chunk_of(claim, [0]), ignore)
     refused = chunk_of(claim, [1])
     assert not any(queue.offer(refused, wakeup.signal) for _ in range(1_000))
@@ -86,7 +86,7 @@ def test_offering_again_and_again_to_a_full_queue_leaves_one_call() -> None:
 def test_every_refused_producer_hears_of_room() -> None:
     """Two fetchers of one full queue: both are called, one gets in, the other waits again."""
     queue, claim, other = new_queue(1), claim_of(), claim_of(T1)
-    one, two = Bell(), Bell()
+    one, two = Wakeup(), Wakeup()
     queue.offer(chunk_of(claim, [0]), ignore)
     assert not queue.offer(chunk_of(claim, [1]), one.signal)
     assert not queue.offer(chunk_of(other, [5]), two.signal)
@@ -117,7 +117,7 @@ class RacingStore(PythonStore):
 def test_room_made_while_an_offer_is_refused_is_not_missed() -> None:
     """The stream takes the last chunk in the very moment: the producer hears it, or gets in."""
     for looks_before in range(3):
-        store, claim, wakeup = RacingStore(1), claim_of(), Bell()
+        store, claim, wakeup = RacingStore(1), claim_of(), Wakeup()
         queue = StreamQueue(store, None)
         queue.offer(chunk_of(claim, [0]), ignore)
         store.between = [ignore] * looks_before + [partial(queue.take, 0)]
@@ -139,7 +139,7 @@ def test_chunks_of_given_up_claims_do_not_count() -> None:
 
 def test_discarding_frees_the_records_and_calls_who_waits() -> None:
     """After a partition was given up, its queued records are let go and producers hear of room."""
-    queue, old, other, wakeup = new_queue(2), claim_of(), claim_of(T1), Bell()
+    queue, old, other, wakeup = new_queue(2), claim_of(), claim_of(T1), Wakeup()
     dropped, kept = chunk_of(old, [0, 1]), chunk_of(other, [7])
     queue.offer(dropped, ignore)
     queue.offer(kept, ignore)

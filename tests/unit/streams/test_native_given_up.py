@@ -28,7 +28,7 @@ def test_a_claim_may_be_forgotten_while_a_dead_chunk_in_front_is_dropped() -> No
         for _ in range(1_000):
             queue.adopt(claim_of())
 
-    queue.native.wait_for_room(give_up)
+    queue.native.wait_for_capacity(give_up)
     item = queue.head(0)
     assert called
     assert item is None or (isinstance(item, Chunk) and item.claim is alive)

@@ -9,10 +9,10 @@ from tests.support.chunks import T1, chunk_of, claim_of, ignore
 from tests.support.native_chunks import (
     native_queue,
     native_records,
+    new_wakeup,
     offsets_in,
     put,
     set_of,
-    wakeup,
 )
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import records
@@ -127,36 +127,36 @@ def test_a_chunk_is_charged_the_memory_that_it_pins() -> None:
 
 
 def test_full_of_chunks_is_full_for_native_code_too() -> None:
-    """The bell rings once, when the stream has taken one; then not again."""
-    queue, claim, ring = native_queue(2), claim_of(), wakeup()
-    assert put(queue, claim, [0], ring) is None
+    """The pump is notified once, when the stream has taken a chunk."""
+    queue, claim, wakeup = native_queue(2), claim_of(), new_wakeup()
+    assert put(queue, claim, [0], wakeup) is None
     assert queue.offer(chunk_of(claim, [1]), ignore)
-    assert put(queue, claim, [2], ring) == 2
-    assert put(queue, claim, [2], ring) == 2
-    assert not ring.heard()
+    assert put(queue, claim, [2], wakeup) == 2
+    assert put(queue, claim, [2], wakeup) == 2
+    assert not wakeup.wait()
     queue.take(0)
-    assert ring.heard()
-    assert put(queue, claim, [2], ring) is None
+    assert wakeup.wait()
+    assert put(queue, claim, [2], wakeup) is None
     queue.take(0)
-    assert not ring.heard()
+    assert not wakeup.wait()
 
 
 def test_native_bytes_keep_python_out_and_the_other_way_round() -> None:
     """Both are counted together, what the stream has in hand included."""
-    queue, claim, ring = native_queue(share_bytes=SHARE), claim_of(), wakeup()
+    queue, claim, wakeup = native_queue(share_bytes=SHARE), claim_of(), new_wakeup()
     rung: list[int] = []
     assert put(queue, claim, range(300)) is None
     assert put(queue, claim, range(300, 600)) is None
-    assert put(queue, claim, range(600, 900), ring) is not None
+    assert put(queue, claim, range(600, 900), wakeup) is not None
     assert not queue.offer(chunk_of(claim, range(900, 950)), lambda: rung.append(1))
     chunk = queue.head(0)
     assert isinstance(chunk, Chunk)
     queue.remove()
-    assert ring.heard()
+    assert wakeup.wait()
     assert rung == [1]
-    assert put(queue, claim, range(600, 900), ring) is not None
+    assert put(queue, claim, range(600, 900), wakeup) is not None
     queue.done_with(chunk)
-    assert ring.heard()
+    assert wakeup.wait()
     assert queue.offer(chunk_of(claim, range(900, 950)), ignore)
 
 
@@ -185,16 +185,16 @@ def test_a_large_native_chunk_goes_in_by_parts_of_half_a_share() -> None:
 
 def test_a_message_larger_than_the_share_gets_in_when_it_is_alone() -> None:
     """It must come out, too: neither left behind nor cut."""
-    queue, claim, ring = native_queue(share_bytes=2_000), claim_of(), wakeup()
+    queue, claim, wakeup = native_queue(share_bytes=2_000), claim_of(), new_wakeup()
     large = build_message_set(
         [Record(0, None, b"a"), Record(1, None, bytes(9_000)), Record(2, None, b"b")]
     )
     got: list[list[int]] = []
     at = 0
-    while (left := queue.native.put_set(claim, large, at, ring)) is not None:
+    while (left := queue.native.put_set(claim, large, at, wakeup)) is not None:
         at = left
         got.append(offsets_in(queue.take(0)))
-        assert ring.heard()
+        assert wakeup.wait()
     got.append(offsets_in(queue.take(0)))
     assert got == [[0], [1], [2]]
 
@@ -279,7 +279,7 @@ def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() ->
         for _ in range(200):
             queue.adopt(claim_of())
 
-    queue.native.wait_for_room(give_up)
+    queue.native.wait_for_capacity(give_up)
     chunk = queue.take(0)
     assert isinstance(chunk, Chunk)
     assert chunk.claim is claim
@@ -287,17 +287,17 @@ def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() ->
 
 
 def test_discarding_frees_what_nobody_will_read() -> None:
-    """Native chunks at once; the one that the stream has seen is emptied; all bells ring."""
-    queue, old, kept, ring = native_queue(3), claim_of(), claim_of(T1), wakeup()
+    """Native chunks are freed at once, the one seen by the stream is emptied, pumps are notified."""
+    queue, old, kept, wakeup = native_queue(3), claim_of(), claim_of(T1), new_wakeup()
     put(queue, old, [0])
     put(queue, kept, [5])
     put(queue, old, [1])
     seen = queue.head(0)
     assert isinstance(seen, Chunk)
-    assert put(queue, kept, [6], ring) == 6
+    assert put(queue, kept, [6], wakeup) == 6
     old.active = False
     queue.discard_inactive()
-    assert ring.heard()
+    assert wakeup.wait()
     assert queue.used_bytes() == charge_of(5)
     assert (queue.take(0), list(seen.records)) == (seen, [])
     assert offsets_in(queue.take(0)) == [5]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
 from tests.support.forks import in_forked_child
-from tests.support.native_chunks import native_queue, offsets_in, put, set_of, wakeup
+from tests.support.native_chunks import native_queue, new_wakeup, offsets_in, put, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -41,16 +41,16 @@ def hasty() -> Iterator[None]:
 def native_producer(
     queue: "NativeChunkQueue", claim: PartitionClaim, count: int, step: int
 ) -> Callable[[], None]:
-    """A native loop's behaviour: put, and where there is no room wait for the bell."""
+    """A native loop's behaviour: put, and wait for the wakeup when the queue is full."""
 
     def run() -> None:
-        ring = wakeup()
+        wakeup = new_wakeup()
         for begin in range(0, count, step):
             data = set_of(range(begin, min(begin + step, count)))
             at = begin
-            while (left := queue.native.put_set(claim, data, at, ring)) is not None:
+            while (left := queue.native.put_set(claim, data, at, wakeup)) is not None:
                 at = left
-                assert ring.heard(20_000), "nobody rang"
+                assert wakeup.wait(20_000), "not notified"
 
     return run
 
@@ -203,7 +203,7 @@ def test_a_child_lets_go_of_a_queue_without_touching_it() -> None:
     assert offsets_in(kept[0].take(0)) == list(range(100))
 
 
-def test_a_child_that_is_forked_inside_of_a_wait_is_told_and_leaves_the_bell_alone() -> None:
+def test_a_child_that_is_forked_inside_of_a_wait_is_told_and_leaves_the_wakeup_alone() -> None:
     """By a signal handler; its parent's wait goes on, and ends with the next chunk."""
     queue, claim = native_queue(), claim_of()
     stream = KafkaStream[bytes, bytes](queue, clock=SystemClock())
@@ -323,7 +323,7 @@ def test_room_that_is_made_between_two_looks_is_not_missed() -> None:
             self._native = native
 
         def __getattr__(self, name: str) -> object:
-            if name == "wait_for_room":
+            if name == "wait_for_capacity":
                 queue.take(0)
             return getattr(self._native, name)
 

@@ -192,23 +192,23 @@ def test_room_is_told_before_anything_is_made_for_it() -> None:
     """What is free, up to half a share; next to nothing is none, and a call when that changes."""
     queue, claim = queue_of(16 * ONE), claim_of()
     rung: list[int] = []
-    assert queue.room_bytes(ignore) == 8 * ONE
+    assert queue.free_bytes(ignore) == 8 * ONE
     queue.offer(chunk_of(claim, range(8)), ignore)
-    assert queue.room_bytes(ignore) == 8 * ONE
+    assert queue.free_bytes(ignore) == 8 * ONE
     queue.offer(chunk_of(claim, range(5)), ignore)
-    assert queue.room_bytes(ignore) == 3 * ONE
+    assert queue.free_bytes(ignore) == 3 * ONE
     queue.offer(chunk_of(claim, range(2)), ignore)
-    assert queue.room_bytes(lambda: rung.append(1)) == 0
+    assert queue.free_bytes(lambda: rung.append(1)) == 0
     queue.take(0)
     assert rung
-    assert queue.room_bytes(ignore) == 8 * ONE
+    assert queue.free_bytes(ignore) == 8 * ONE
 
 
 def test_a_queue_full_of_chunks_has_no_room_whatever_the_bytes() -> None:
     """Both bounds hold."""
     queue, claim = queue_of(1_000 * ONE, max_chunks=1), claim_of()
     assert queue.offer(chunk_of(claim, [0]), ignore)
-    assert queue.room_bytes(ignore) == 0
+    assert queue.free_bytes(ignore) == 0
     assert not queue.offer(chunk_of(claim, [1]), ignore)
 
 

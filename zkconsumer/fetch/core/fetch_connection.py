@@ -150,7 +150,7 @@ class FetchConnection:
         if self._exchange.close():
             self._claims.lost()
 
-    def ask_early(self) -> None:
+    def send_early(self) -> None:
         """Send the next request if none is in flight; its response is the next turn's."""
         connection = self._exchange.connection
         if self._early is not None or connection is None or not connection.is_idle:

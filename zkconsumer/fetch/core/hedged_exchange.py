@@ -13,7 +13,7 @@ from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 log = logging.getLogger(__name__)
 A = TypeVar("A", bound=PendingRequest)
 
-AskAgain = Callable[[NegotiatedConnection, int], A]
+SendAgain = Callable[[NegotiatedConnection, int], A]
 """Sends a request again over the given connection, with a time limit in ms."""
 
 
@@ -66,13 +66,13 @@ class HedgedExchange:
         return connection
 
     def respond(
-        self, first: A, ask_again: AskAgain[A], *, what: str, quiet_ms: int, timeout_ms: int
+        self, first: A, send_again: SendAgain[A], *, what: str, quiet_ms: int, timeout_ms: int
     ) -> tuple[A, bool]:
         """Wait for a response, and send the request again if the broker is silent.
 
         Args:
             first: the request in flight on ``connection``.
-            ask_again: sends the same over a second connection.
+            send_again: sends the same over a second connection.
             what: name of the request, for the log.
             quiet_ms: how long to wait for the first alone.
             timeout_ms: time limit for both together.
@@ -91,7 +91,7 @@ class HedgedExchange:
             log.info("%s: silent at a %s: asked again over a second connection", self._broker, what)
             second = self._second = self._dial(self._broker, timeout_ms=longest_ms)
             self._see_stop(second)
-            return ask_again(second, longest_ms)
+            return send_again(second, longest_ms)
 
         responder = first_response(
             first,

@@ -17,7 +17,7 @@ zk_reader *zk_reader_new(zk_buffer *set, const zk_set_limits *limits, zk_committ
     reader->last_leader_epoch = ZK_NO_LEADER_EPOCH;
     reader->walk = (zk_walker){.limits = &reader->limits,
                                .runs = &reader->runs,
-                               .room_bytes = limits->bound_bytes,
+                               .remaining_bytes = limits->bound_bytes,
                                .next_offset = limits->fetch_offset};
     return reader;
 }
@@ -118,8 +118,8 @@ static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t
     zk_buffer *buffer = zk_walker_buffer(walk, 0, left);
     if (!buffer)
         return ZK_SET_NO_MEMORY;
-    const size_t before = buffer->used, runs = walk->runs->count, room = SIZE_MAX / 8 - before;
-    zk_sink sink = {buffer, before + (walk->room_bytes < room ? walk->room_bytes : room)};
+    const size_t before = buffer->used, runs = walk->runs->count, most = SIZE_MAX / 8 - before;
+    zk_sink sink = {buffer, before + (walk->remaining_bytes < most ? walk->remaining_bytes : most)};
     const zk_decoded decoded = zk_decompress(zk_batch_codec(batch), reader->set->data + start, size,
                                              ZK_BATCH_MAGIC, &sink);
     zk_set_status status = decoded == ZK_REFUSED ? ZK_SET_REFUSED : ZK_SET_NO_MEMORY;
@@ -127,7 +127,7 @@ static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t
         const size_t made = buffer->used - before;
         status = take(reader, batch, buffer, before, made);
         if (status == ZK_SET_ENDS)
-            walk->room_bytes -= made;
+            walk->remaining_bytes -= made;
         if (walk->runs->count > runs && zk_batch_codec(batch) == reader->kept_codec &&
             size >= least_kept(reader->kept_codec))
             keep(reader, batch, buffer, start, size);
@@ -204,9 +204,9 @@ zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *
     zk_reader reader = {.limits = *limits, .set = set, .position = position};
     reader.walk = (zk_walker){.limits = &reader.limits,
                               .runs = runs,
-                              .room_bytes = limits->bound_bytes,
+                              .remaining_bytes = limits->bound_bytes,
                               .next_offset = limits->fetch_offset};
     zk_set_status status = position <= set->used ? zk_reader_read(&reader) : ZK_SET_ENDS;
     return (zk_set_result){status, reader.position, reader.walk.next_offset,
-                           reader.walk.room_bytes};
+                           reader.walk.remaining_bytes};
 }

@@ -10,7 +10,7 @@
 #include "walk_inside.h"
 
 typedef struct {
-    zk_walker walk; /* `walk.next_offset`, `walk.room_bytes`: how far it came */
+    zk_walker walk; /* `walk.next_offset`, `walk.remaining_bytes`: how far it came */
     zk_set_limits limits;
     zk_runs runs; /* where `walk.runs` points */
     zk_buffer *set;
@@ -34,7 +34,7 @@ typedef struct {
     zk_set_status status;
     size_t position;      /* behind the last entry that was read */
     int64_t next_offset;  /* behind the last record; never below the fetch offset */
-    size_t room_bytes;    /* what is left of the bound */
+    size_t remaining_bytes;    /* what is left of the bound */
 } zk_set_result;
 
 /* Reads a set from a position on at once, without a filter, and adds what it finds to `runs`. */

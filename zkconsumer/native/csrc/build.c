@@ -49,7 +49,7 @@ static inline size_t header_bytes(const zk_message *message) {
     return message->header_count > 0 ? (size_t)(message->headers_end - message->headers) : 0;
 }
 
-size_t zk_build_room(const zk_run *run) { return run->size + run->count * MOST_BESIDE; }
+size_t zk_build_max_bytes(const zk_run *run) { return run->size + run->count * MOST_BESIDE; }
 
 /* The time of a record as its producer would have set it. */
 static int64_t time_of(const zk_build *build, const zk_run *run, const zk_message *message) {

@@ -12,7 +12,7 @@ typedef struct {
     int64_t now_ms;    /* the time of records that have none */
 } zk_build_terms;
 
-/* A set that is being made. `data` has room for what zk_build_room says of all its runs. */
+/* A set that is being made. `data` has room for what zk_build_max_bytes says of all its runs. */
 typedef struct {
     zk_build_terms terms;
     uint8_t *data;
@@ -32,7 +32,7 @@ typedef enum {
 } zk_build_status;
 
 /* How many bytes the records of a run take at most, whatever is made of them. */
-size_t zk_build_room(const zk_run *run);
+size_t zk_build_max_bytes(const zk_run *run);
 
 /* Adds the records of a run. */
 zk_build_status zk_build_add(zk_build *build, const zk_run *run);

@@ -11,12 +11,12 @@ size_t zk_runs_charge(const zk_runs *runs) {
     size_t total = sizeof(zk_chunk) + runs->count * sizeof(zk_run);
     for (size_t at = 0; at < runs->count; at++) {
         const zk_buffer *buffer = runs->items[at].buffer;
-        int place = 0;
-        while (place < KNOWN_BUFFERS - 1 && known[place] != buffer)
-            place++;
-        if (known[place] != buffer)
+        int index = 0;
+        while (index < KNOWN_BUFFERS - 1 && known[index] != buffer)
+            index++;
+        if (known[index] != buffer)
             total += zk_buffer_held(buffer);
-        memmove(known + 1, known, (size_t)place * sizeof *known);
+        memmove(known + 1, known, (size_t)index * sizeof *known);
         known[0] = buffer;
     }
     return total;
@@ -141,8 +141,8 @@ static bool split_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
     front->items = malloc(sizeof *front->items);
     if (!front->items)
         return false;
-    const size_t room = max_bytes > overhead ? max_bytes - overhead : 0;
-    if (!zk_run_split(first, room, first->count - 1, front->items)) {
+    const size_t payload_bytes = max_bytes > overhead ? max_bytes - overhead : 0;
+    if (!zk_run_split(first, payload_bytes, first->count - 1, front->items)) {
         free(front->items);
         *front = (zk_runs){0};
         return false;

@@ -32,14 +32,14 @@ static zk_io wait_for(zk_exchange *exchange, short events) {
     }
     struct pollfd both[2] = {
         {.fd = exchange->socket, .events = events},
-        {.fd = zk_bell_descriptor(exchange->bell), .events = POLLIN},
+        {.fd = zk_wakeup_descriptor(exchange->wakeup), .events = POLLIN},
     };
     const int ready = poll(both, 2, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
     if (ready < 0 && errno != EINTR) {
         exchange->error = errno;
         return ZK_IO_FAILED;
     }
-    return ready > 0 && both[1].revents ? ZK_IO_RUNG : ZK_IO_DONE;
+    return ready > 0 && both[1].revents ? ZK_IO_WOKEN : ZK_IO_DONE;
 }
 
 static bool must_wait(int error) {
@@ -72,8 +72,8 @@ zk_io zk_send(zk_exchange *exchange, zk_request *request) {
 }
 
 static ssize_t receive(int socket, const zk_space *space) {
-    struct iovec places[2] = {{space->data[0], space->size[0]}, {space->data[1], space->size[1]}};
-    struct msghdr message = {.msg_iov = places, .msg_iovlen = space->size[1] ? 2 : 1};
+    struct iovec vectors[2] = {{space->data[0], space->size[0]}, {space->data[1], space->size[1]}};
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = space->size[1] ? 2 : 1};
     return recvmsg(socket, &message, MSG_DONTWAIT);
 }
 
@@ -87,7 +87,7 @@ zk_io zk_receive(zk_exchange *exchange, zk_response *response) {
         const ssize_t count = receive(exchange->socket, &space);
         if (count > 0) {
             exchange->moved_ms = zk_now_ms();
-            exchange->has_heard = true;
+            exchange->has_received = true;
             const zk_parsed parsed = zk_response_take(response, (size_t)count);
             if (parsed == ZK_PARSED_PART)
                 continue;

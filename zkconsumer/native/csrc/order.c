@@ -15,8 +15,8 @@ static bool last_offset(const uint8_t *entry, int32_t size, int64_t *last) {
     return delta >= 0 && !__builtin_add_overflow(*last, (int64_t)delta, last);
 }
 
-bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *place) {
-    zk_order before = *place, here = *place;
+bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *order) {
+    zk_order before = *order, here = *order;
     while (here.position <= size && size - here.position >= ZK_ENTRY_HEADER_BYTES) {
         const uint8_t *entry = data + here.position;
         const int64_t first = zk_int64(entry);
@@ -31,13 +31,13 @@ bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *pl
         /* The first one may begin in front of what was asked for, but not end there. */
         const int64_t lowest = here.is_first ? last : first;
         if (lowest < here.low && !(here.is_first && !is_whole)) {
-            *place = before;
+            *order = before;
             return false;
         }
         if (!is_whole)
             return true;
         if (last >= end) {
-            *place = here;
+            *order = here;
             return false;
         }
         before = here;

@@ -20,6 +20,6 @@ typedef struct {
  * False: one is not, and the place is that of the entry before it, which may be what is wrong; or its
  * own, where none was before it or where it is not below `end`. What is cut off, or what no reader
  * would take for an entry, ends the walk, and well. */
-bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *place);
+bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *order);
 
 #endif

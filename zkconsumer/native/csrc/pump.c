@@ -5,26 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A wait for room ends at least so often, as in `fetch.fetcher`. */
+/* The longest wait for capacity, as in `fetch.fetcher`. */
 enum { LOOK_AROUND_MS = 1000 };
 
-/* Around the record sets of an answer, and for each partition besides. */
+/* Overhead of a response around its record sets, and per partition. */
 enum { FRAME_BYTES = 1 << 20, PARTITION_BYTES = 1024 };
 
 zk_pump *zk_pump_new(void) {
     zk_pump *pump = calloc(1, sizeof *pump);
-    zk_bell *bell = zk_bell_new();
-    if (!pump || !bell) {
+    zk_wakeup *wakeup = zk_wakeup_new();
+    if (!pump || !wakeup) {
         free(pump);
-        zk_bell_drop(bell);
+        zk_wakeup_drop(wakeup);
         return NULL;
     }
     atomic_init(&pump->stopping, false);
     atomic_init(&pump->is_called, false);
     pump->process = getpid();
-    pump->bell = pump->line.bell = pump->exchange.bell = bell;
-    pump->line.stopping = pump->exchange.stopping = &pump->stopping;
-    pump->line.slots = &pump->slots;
+    pump->wakeup = pump->unpacker.wakeup = pump->exchange.wakeup = wakeup;
+    pump->unpacker.stopping = pump->exchange.stopping = &pump->stopping;
+    pump->unpacker.slots = &pump->slots;
     return pump;
 }
 
@@ -42,11 +42,11 @@ bool zk_pump_name(zk_pump *pump, const uint8_t *client_id, size_t size) {
 
 void zk_pump_clear(zk_pump *pump) {
     zk_slots_clear(&pump->slots);
-    zk_line *line = &pump->line;
-    line->first = line->last = NULL;
-    line->waiting = line->odd = 0;
-    line->turns = 0;
-    line->has_no_memory = false;
+    zk_unpacker *unpacker = &pump->unpacker;
+    unpacker->first = unpacker->last = NULL;
+    unpacker->waiting = unpacker->reclaims = 0;
+    unpacker->turns = 0;
+    unpacker->has_no_memory = false;
     pump->is_in_flight = pump->is_early = pump->is_idle = false;
 }
 
@@ -56,32 +56,32 @@ void zk_pump_free(zk_pump *pump) {
         return;
     zk_pump_clear(pump);
     zk_request_free(&pump->request);
-    zk_bell_drop(pump->bell);
+    zk_wakeup_drop(pump->wakeup);
     free(pump->client_id);
     free(pump);
 }
 
-void zk_pump_lend(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int64_t offset,
-                  size_t asked_bytes) {
-    slot->set = (zk_set){zk_buffer_share(bytes), offset, asked_bytes};
+void zk_pump_load_set(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int64_t offset,
+                  size_t requested_bytes) {
+    slot->set = (zk_set){zk_buffer_share(bytes), offset, requested_bytes};
     slot->at = at <= bytes->used ? at : bytes->used;
-    zk_line_enter(&pump->line, slot);
+    zk_unpacker_add(&pump->unpacker, slot);
 }
 
 void zk_pump_call(zk_pump *pump) {
     atomic_store(&pump->is_called, true);
-    zk_bell_ring(pump->bell);
+    zk_wakeup_notify(pump->wakeup);
 }
 
-void zk_pump_hear(zk_pump *pump) { atomic_store(&pump->is_called, false); }
+void zk_pump_clear_call(zk_pump *pump) { atomic_store(&pump->is_called, false); }
 
 void zk_pump_stop(zk_pump *pump) {
     atomic_store(&pump->stopping, true);
-    zk_bell_ring(pump->bell);
+    zk_wakeup_notify(pump->wakeup);
 }
 
 bool zk_pump_is_called(const zk_pump *pump) {
-    return pump->line.odd || atomic_load(&pump->is_called);
+    return pump->unpacker.reclaims || atomic_load(&pump->is_called);
 }
 
 static bool must_return(const zk_pump *pump) {
@@ -91,48 +91,48 @@ static bool must_return(const zk_pump *pump) {
            zk_now_ms() - pump->reported_ms >= pump->report_ms;
 }
 
-/* How large the answer may be. Source: `wire.response_bounds`. */
+/* The limit of the response. Source: `wire.response_bounds`. */
 static size_t frame_bound(const zk_pump *pump) {
-    size_t asked_bytes = pump->request.asked_bytes;
-    if (pump->request.version >= ZK_FETCH_BOUNDED && asked_bytes > pump->asking.answer_bytes)
-        asked_bytes = pump->asking.answer_bytes;
-    const size_t bound = asked_bytes + pump->max_entry_bytes + FRAME_BYTES +
-                         PARTITION_BYTES * pump->request.asked_count;
+    size_t requested_bytes = pump->request.requested_bytes;
+    if (pump->request.version >= ZK_FETCH_BOUNDED && requested_bytes > pump->plan.response_bytes)
+        requested_bytes = pump->plan.response_bytes;
+    const size_t bound = requested_bytes + pump->max_entry_bytes + FRAME_BYTES +
+                         PARTITION_BYTES * pump->request.requested_count;
     return bound < pump->max_frame_bytes ? bound : pump->max_frame_bytes;
 }
 
-/* The request is made: it is to be sent. */
+/* Begins the exchange of the request that was built. */
 static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->is_in_flight = true;
     pump->is_early = is_early;
-    pump->asked_ms = zk_now_ms();
-    pump->exchange.deadline_ms = pump->asked_ms + pump->timeout_ms;
-    pump->exchange.moved_ms = pump->asked_ms;
+    pump->sent_ms = zk_now_ms();
+    pump->exchange.deadline_ms = pump->sent_ms + pump->timeout_ms;
+    pump->exchange.moved_ms = pump->sent_ms;
     zk_response_begin(&pump->response, &pump->slots, pump->request.version,
                       pump->head.correlation_id, frame_bound(pump));
     pump->head.correlation_id = (pump->head.correlation_id + 1) & INT32_MAX;
 }
 
-/* An answer has ended well. */
-static void take_answer(zk_pump *pump) {
+/* Takes a complete response. */
+static void take_response(zk_pump *pump) {
     const zk_response *response = &pump->response;
     pump->is_in_flight = false;
     pump->counts.fetches++;
     pump->counts.partitions += response->set_count;
     pump->counts.bytes += response->set_bytes;
-    pump->counts.duration_ms += (uint64_t)(zk_now_ms() - pump->asked_ms);
+    pump->counts.duration_ms += (uint64_t)(zk_now_ms() - pump->sent_ms);
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
-        if (pump->slots.slots[at].is_asked)
-            zk_take_answer(&pump->line, pump->slots.slots + at, response->version);
-    /* After an early one it is first to be asked about all. */
+        if (pump->slots.slots[at].is_requested)
+            zk_take_response(&pump->unpacker, pump->slots.slots + at, response->version);
+    /* After an early request, one for all partitions comes first. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
     if (response->throttle_ms && response->version >= ZK_FETCH_UNTHROTTLED)
         pump->quiet_until_ms = zk_now_ms() + response->throttle_ms;
-    else if (response->set_bytes && pump->line.waiting && !must_return(pump) &&
-        zk_ask_early(&pump->asking, &pump->line, &pump->request, &pump->head)) {
+    else if (response->set_bytes && pump->unpacker.waiting && !must_return(pump) &&
+        zk_plan_early_request(&pump->plan, &pump->unpacker, &pump->request, &pump->head)) {
         begin_exchange(pump, true);
-        /* Now, not after decoding. What fails here fails again when the answer is waited for. */
+        /* Now, not after decoding. A failure here recurs when the response is awaited. */
         zk_send(&pump->exchange, &pump->request);
     }
 }
@@ -149,24 +149,24 @@ int64_t zk_pump_quiet_ms(const zk_pump *pump) {
     return left_ms > 0 ? left_ms : 0;
 }
 
-/* Asks, or waits where there is nothing to ask or to hear. */
-static bool ask_or_wait(zk_pump *pump) {
-    if (pump->is_idle && pump->asking.max_wait_ms) {
-        /* The wait that the broker was spared, where room in a queue ends it. */
+/* Sends a request, or waits if there is none to send. */
+static bool request_or_wait(zk_pump *pump) {
+    if (pump->is_idle && pump->plan.max_wait_ms) {
+        /* The wait that the broker did not do, which free capacity ends. */
         pump->is_idle = false;
-        zk_bell_wait(pump->bell, pump->asking.max_wait_ms);
+        zk_wakeup_wait(pump->wakeup, pump->plan.max_wait_ms);
         return true;
     }
     pump->is_idle = false;
     const int64_t quiet_ms = zk_pump_quiet_ms(pump);
     if (quiet_ms) {
-        zk_bell_wait(pump->bell, quiet_ms < LOOK_AROUND_MS ? (int)quiet_ms : LOOK_AROUND_MS);
+        zk_wakeup_wait(pump->wakeup, quiet_ms < LOOK_AROUND_MS ? (int)quiet_ms : LOOK_AROUND_MS);
         return true;
     }
-    if (zk_ask(&pump->asking, &pump->slots, &pump->request, &pump->head))
+    if (zk_plan_request(&pump->plan, &pump->slots, &pump->request, &pump->head))
         begin_exchange(pump, false);
     else if (!pump->request.has_failed)
-        zk_bell_wait(pump->bell, LOOK_AROUND_MS);
+        zk_wakeup_wait(pump->wakeup, LOOK_AROUND_MS);
     return !pump->request.has_failed;
 }
 
@@ -185,26 +185,26 @@ static zk_pump_end broken(zk_pump *pump, zk_io failure) {
 zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms) {
     pump->exchange.socket = socket;
     pump->exchange.quiet_ms = quiet_ms;
-    pump->exchange.has_heard = false;
+    pump->exchange.has_received = false;
     pump->reported_ms = pump->exchange.moved_ms = zk_now_ms();
     for (;;) {
-        zk_bell_clear(pump->bell);
-        zk_line_unpack(&pump->line);
-        pump->counts.records += pump->line.records;
-        pump->line.records = 0;
+        zk_wakeup_clear(pump->wakeup);
+        zk_unpacker_run(&pump->unpacker);
+        pump->counts.records += pump->unpacker.records;
+        pump->unpacker.records = 0;
         if (atomic_load(&pump->stopping))
             return ZK_PUMP_STOPPED;
-        if (pump->line.has_no_memory)
+        if (pump->unpacker.has_no_memory)
             return ZK_PUMP_NO_MEMORY;
         if (pump->is_in_flight) {
             const zk_io done = exchange(pump);
             if (done == ZK_IO_DONE)
-                take_answer(pump);
-            else if (done != ZK_IO_RUNG)
+                take_response(pump);
+            else if (done != ZK_IO_WOKEN)
                 return broken(pump, done);
         } else if (must_return(pump)) {
             return ZK_PUMP_CALLED;
-        } else if (!ask_or_wait(pump)) {
+        } else if (!request_or_wait(pump)) {
             return ZK_PUMP_NO_MEMORY;
         }
     }

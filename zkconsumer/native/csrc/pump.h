@@ -1,42 +1,40 @@
-/* The steady state of one broker connection without Python: ask, receive, check, decompress, queue.
+/* The steady state of one broker connection without Python: request, receive, check, decompress, queue.
  *
- * `fetch.fetcher.PythonFetchLoop` defines what a fetch loop does, and still does all of it that is odd.
- * The pump runs as long as partitions are plain: owned, their offset known, nothing of them in Python's
- * hands. For anything else it returns with complete state, and Python goes on.
+ * `fetch.fetcher.PythonFetchLoop` defines what a fetch loop does, and does everything that the pump does
+ * not support. The pump runs while its partitions are supported: owned, with a known offset, and with
+ * nothing pending in Python. For anything else it returns with complete state, and Python continues.
  *
- * How slots map to `FetchPosition`. Between two loads a plain position is lent to a slot: fetch_offset,
- * needed_bytes and what is packed, as (bytes, at, offset and bytes asked for). Coming back, these are
- * read out of the slot. What was read of a set but is in no queue is forgotten: `at` and `fetch_offset`
- * say where to read again (see slots.h). So is a set that came early behind another one.
+ * How slots map to `FetchPosition`. Between two loads a position is delegated to a slot: fetch_offset,
+ * needed_bytes and its packed set, as (bytes, at, offset and bytes requested). `unload` reads these from
+ * the slot. What was read of a set but is in no queue is dropped: `at` and `fetch_offset` tell where to
+ * read again (see slots.h). So is an early set that follows another one.
  *
- * What makes zk_pump_run return:
- *   ZK_PUMP_CALLED   somebody called (zk_pump_call), a slot is odd, or it is time to report. Nothing is in
- *                    flight: no request is sent any more, and the answer to the last one is taken first.
+ * When zk_pump_run returns:
+ *   ZK_PUMP_CALLED   somebody called (zk_pump_call), a slot must be reclaimed, or the counts are due.
+ *                    Nothing is in flight: no more requests are sent, and the last response is taken.
  *   ZK_PUMP_STOPPED  zk_pump_stop: at once, whatever is in flight. The connection must be closed.
  *   ZK_PUMP_BROKEN   the exchange failed, `failure` and `detail` say how. The connection must be closed.
- *   ZK_PUMP_SILENT   an answer is awaited, and nothing of it came for quiet_ms. All is as it was: the next
- *                    run goes on waiting for it.
+ *   ZK_PUMP_SILENT   a response is awaited, and nothing of it came for quiet_ms. The state is kept: the
+ *                    next run continues to wait for it.
  *   ZK_PUMP_NO_MEMORY
  *
- * Why nothing is lost or comes twice. Of a slot, `fetch_offset` moves in the one place where a queue
- * takes a chunk (or the front of one), to where that ended. Every answer counts only for a slot that
- * stands at the offset that was asked for, with nothing in front of it; an early one is kept until its
- * slot gets there, or dropped where it does not. So wherever a run ends, what is in queues ends where
- * the slots begin.
- *   - A connection that breaks: an answer counts when its frame has ended well; of half a frame nothing
- *     does.
- *   - A claim that is given up: its set is dropped at the next turn; a chunk that was put meanwhile is
+ * Why nothing is lost or duplicated. The `fetch_offset` of a slot moves in one place only: where a queue
+ * takes a chunk (or the front of one), to the end of that. A response counts only for a slot that is at
+ * the requested offset, with nothing in front of it; an early one is kept until its slot gets there, or
+ * dropped if it never does. So wherever a run ends, the queued records end where the slots begin.
+ *   - A broken connection: a response counts once its frame is complete; nothing of a partial one does.
+ *   - A claim that is given up: its set is dropped in the next turn; a chunk that was put meanwhile is
  *     dropped by queue or stream. A new claim is a new slot, in a new load: nothing in flight is left.
- *   - A full queue: its slots keep their sets and are not asked. The others go on.
- *   - A stop: seen between two pieces, and in every wait.
- *   - A quota: the broker is asked nothing for as long as it says (from version 8 on; older ones keep
- *     their answer back). What is there is unpacked meanwhile, and calls and stops are heard.
+ *   - A full queue: its slots keep their sets and are not requested. The others continue.
+ *   - A stop: checked between two pieces, and in every wait.
+ *   - A quota: no request is sent for as long as the broker says (from version 8 on; older brokers delay
+ *     their response). Sets that are there are unpacked meanwhile, and calls and stops take effect.
  *
- * Memory: the queues' budget, and one response: a slot is asked only while it has nothing, or early,
+ * Memory: the queues' budget, and one response: a slot is requested only while it has nothing, or early,
  * and then what waits and what may come fit into its queue. One compressed entry is unpacked whole.
  *
- * Wake-ups: whoever calls, stops, or makes room changes what it has to tell, then rings; a turn of the
- * loop clears the bell first and looks afterwards.
+ * Wake-ups: to call, stop or free capacity means to change the state first, then to notify; each turn of
+ * the loop clears the wakeup first and reads the state afterwards.
  *
  * A fork copies no thread: in a child nobody runs the pump, and freeing it there does nothing.
  *
@@ -46,8 +44,8 @@
 
 #include <sys/types.h>
 
-#include "asking.h"
 #include "exchange.h"
+#include "fetch_plan.h"
 
 typedef enum {
     ZK_PUMP_CALLED,
@@ -57,37 +55,37 @@ typedef enum {
     ZK_PUMP_SILENT,
 } zk_pump_end;
 
-/* What happened since it was last taken. */
+/* Counts since they were last read. */
 typedef struct {
     uint64_t fetches;
-    uint64_t partitions; /* of all answers together */
+    uint64_t partitions; /* of all responses together */
     uint64_t bytes;      /* of their record sets */
-    uint64_t records;    /* that came into queues */
-    uint64_t duration_ms; /* from sending to having the answer, all together */
+    uint64_t records;    /* put into queues */
+    uint64_t duration_ms; /* from sending to the complete response, summed up */
 } zk_pump_counts;
 
 typedef struct {
     zk_slots slots;
-    zk_line line;
-    zk_asking asking;
+    zk_unpacker unpacker;
+    zk_fetch_plan plan;
     zk_request request;
     zk_request_head head;
     uint8_t *client_id;
     zk_response response;
     zk_exchange exchange;
     zk_pump_counts counts;
-    zk_bell *bell;
+    zk_wakeup *wakeup;
     atomic_bool stopping, is_called;
     pid_t process; /* that it belongs to */
     bool is_in_flight;
-    bool is_early; /* the last request was: some that had nothing waiting were not asked */
-    bool is_idle;  /* the last answer brought nothing, though the broker was not to wait */
-    int64_t quiet_until_ms; /* the broker wants to be asked nothing before (its quota) */
-    int64_t asked_ms;
-    int64_t report_ms, reported_ms; /* how often to return for the counts; 0: never for them */
-    int64_t timeout_ms;             /* for one exchange, the broker's wait included */
-    size_t max_frame_bytes; /* no larger answer is taken, whatever was asked */
-    size_t max_entry_bytes; /* how much one may bring beyond what was asked */
+    bool is_early; /* the last request was: it left out partitions that had nothing waiting */
+    bool is_idle;  /* the last response was empty, and the broker was not to wait */
+    int64_t quiet_until_ms; /* no request before this (the broker's quota) */
+    int64_t sent_ms;
+    int64_t report_ms, reported_ms; /* interval of returns for the counts; 0: none */
+    int64_t timeout_ms;             /* of one exchange, the broker's wait included */
+    size_t max_frame_bytes; /* limit of a response, whatever was requested */
+    size_t max_entry_bytes; /* how far one entry may exceed what was requested */
     zk_io failure;
     const char *detail;
 } zk_pump;
@@ -99,27 +97,27 @@ void zk_pump_free(zk_pump *pump);
 /* Sets the client id, of at most INT16_MAX bytes; false without memory. */
 bool zk_pump_name(zk_pump *pump, const uint8_t *client_id, size_t size);
 
-/* Lends a slot what is packed of it: shares the bytes. */
-void zk_pump_lend(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int64_t offset,
-                  size_t asked_bytes);
+/* Gives a slot its packed set; shares the bytes. */
+void zk_pump_load_set(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int64_t offset,
+                  size_t requested_bytes);
 
 /* Drops all slots. */
 void zk_pump_clear(zk_pump *pump);
 
-/* Works over a connected socket that nobody closes or uses meanwhile. The correlation ids go on from
- * `head.correlation_id`. A silence counts from the beginning of the run, or from the last bytes in it;
- * one of `quiet_ms` ends it, unless that is 0. */
+/* Runs over a connected socket that nobody else closes or uses. Correlation ids continue from
+ * `head.correlation_id`. A silence of `quiet_ms` since the begin of the run, or the last bytes in it, ends
+ * it; 0: none does. */
 zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms);
 
-/* Has a run return soon, this one or the next, until zk_pump_hear takes all calls back: the caller does
- * so before it looks at what it was called for. */
+/* Has a run return soon, this one or the next, until zk_pump_clear_call: the caller clears the call before
+ * it reads what it was called for. */
 void zk_pump_call(zk_pump *pump);
-void zk_pump_hear(zk_pump *pump);
+void zk_pump_clear_call(zk_pump *pump);
 
-/* Whether the loan is for Python to look at: somebody called, or a slot is odd. */
+/* Whether Python must reclaim the slots: somebody called, or a slot is unsupported. */
 bool zk_pump_is_called(const zk_pump *pump);
 
-/* For how long from now on the broker is to be asked nothing. */
+/* How long from now on no request may be sent. */
 int64_t zk_pump_quiet_ms(const zk_pump *pump);
 
 /* Has all runs return at once, for ever. */

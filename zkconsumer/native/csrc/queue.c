@@ -26,10 +26,10 @@ void zk_queue_free(zk_queue *queue) {
     if (!queue || getpid() != queue->process)
         return;
     zk_chunks_free(queue->first);
-    for (size_t at = 0; at < queue->bell_count; at++)
-        zk_bell_drop(queue->bells[at]);
-    free(queue->bells);
-    zk_bell_drop(queue->stream);
+    for (size_t at = 0; at < queue->wakeup_count; at++)
+        zk_wakeup_drop(queue->wakeups[at]);
+    free(queue->wakeups);
+    zk_wakeup_drop(queue->stream);
     pthread_mutex_destroy(&queue->mutex);
     free(queue);
 }
@@ -42,7 +42,7 @@ void zk_chunks_free(zk_chunk *chunks) {
     }
 }
 
-/* --- room; with the mutex ------------------------------------------------------------------------ */
+/* --- capacity; with the mutex -------------------------------------------------------------------- */
 
 static bool is_bounded(const zk_queue *queue) { return queue->share_bytes != SIZE_MAX; }
 
@@ -54,28 +54,28 @@ static size_t half_share(const zk_queue *queue) {
 
 size_t zk_queue_count_active(const zk_queue *queue) {
     size_t count = 0;
-    for (const zk_chunk *one = queue->first; one; one = one->next)
-        count += one->claim && zk_claim_is_active(one->claim);
+    for (const zk_chunk *entry = queue->first; entry; entry = entry->next)
+        count += entry->claim && zk_claim_is_active(entry->claim);
     return count;
 }
 
 static size_t used_bytes(const zk_queue *queue) {
-    return zk_queue_charge(queue) + queue->promised_bytes;
+    return zk_queue_charge(queue) + queue->reserved_bytes;
 }
 
-bool zk_queue_has_room(const zk_queue *queue, size_t size_bytes) {
-    /* Given up claims are told apart only where they might make the difference. */
-    if (queue->chunk_count + queue->promised_chunks >= queue->max_chunks &&
-        zk_queue_count_active(queue) + queue->promised_chunks >= queue->max_chunks)
+bool zk_queue_has_capacity(const zk_queue *queue, size_t size_bytes) {
+    /* Chunks of inactive claims are counted only where they might make the difference. */
+    if (queue->chunk_count + queue->reserved_chunks >= queue->max_chunks &&
+        zk_queue_count_active(queue) + queue->reserved_chunks >= queue->max_chunks)
         return false;
     const size_t used = used_bytes(queue);
     return !is_bounded(queue) || !used ||
            (size_bytes <= queue->share_bytes && used <= queue->share_bytes - size_bytes);
 }
 
-static size_t free_bytes(const zk_queue *queue) {
+static size_t free_share(const zk_queue *queue) {
     const size_t half = half_share(queue), used = used_bytes(queue);
-    if (!zk_queue_has_room(queue, half / 4 ? half / 4 : 1))
+    if (!zk_queue_has_capacity(queue, half / 4 ? half / 4 : 1))
         return 0;
     if (!is_bounded(queue))
         return half;
@@ -83,24 +83,24 @@ static size_t free_bytes(const zk_queue *queue) {
     return left < half ? left : half;
 }
 
-/* Without memory it rings at once: a bell too many does no harm. */
-static void wait_for_room(zk_queue *queue, zk_bell *bell) {
-    if (!bell)
+/* Without memory it notifies at once: a spurious wake-up does no harm. */
+static void wait_for_capacity(zk_queue *queue, zk_wakeup *wakeup) {
+    if (!wakeup)
         return;
-    for (size_t at = 0; at < queue->bell_count; at++)
-        if (queue->bells[at] == bell)
+    for (size_t at = 0; at < queue->wakeup_count; at++)
+        if (queue->wakeups[at] == wakeup)
             return;
-    if (queue->bell_count == queue->bell_capacity) {
-        const size_t capacity = queue->bell_capacity ? queue->bell_capacity * 2 : 4;
-        zk_bell **bells = realloc(queue->bells, capacity * sizeof *bells);
-        if (!bells) {
-            zk_bell_ring(bell);
+    if (queue->wakeup_count == queue->wakeup_capacity) {
+        const size_t capacity = queue->wakeup_capacity ? queue->wakeup_capacity * 2 : 4;
+        zk_wakeup **wakeups = realloc(queue->wakeups, capacity * sizeof *wakeups);
+        if (!wakeups) {
+            zk_wakeup_notify(wakeup);
             return;
         }
-        queue->bells = bells;
-        queue->bell_capacity = capacity;
+        queue->wakeups = wakeups;
+        queue->wakeup_capacity = capacity;
     }
-    queue->bells[queue->bell_count++] = zk_bell_share(bell);
+    queue->wakeups[queue->wakeup_count++] = zk_wakeup_share(wakeup);
 }
 
 /* --- entries; with the mutex --------------------------------------------------------------------- */
@@ -116,12 +116,12 @@ void zk_queue_link(zk_queue *queue, zk_chunk *entry) {
     }
 }
 
-/* Takes out the entry that `place` leads to. */
-zk_chunk *zk_queue_unlink(zk_queue *queue, zk_chunk **place) {
-    zk_chunk *entry = *place;
-    *place = entry->next;
+/* Takes out the entry that `link` leads to. */
+zk_chunk *zk_queue_unlink(zk_queue *queue, zk_chunk **link) {
+    zk_chunk *entry = *link;
+    *link = entry->next;
     if (queue->end == &entry->next)
-        queue->end = place;
+        queue->end = link;
     if (entry->claim) {
         queue->chunk_count--;
         queue->queued_bytes -= entry->size_bytes;
@@ -131,24 +131,24 @@ zk_chunk *zk_queue_unlink(zk_queue *queue, zk_chunk **place) {
 }
 
 void zk_queue_leave_and_wake(zk_queue *queue) {
-    zk_bell *const bell = queue->stream;
+    zk_wakeup *const wakeup = queue->stream;
     queue->stream = NULL;
     zk_queue_leave(queue);
-    if (bell)
-        zk_bell_ring(bell);
-    zk_bell_drop(bell);
+    if (wakeup)
+        zk_wakeup_notify(wakeup);
+    zk_wakeup_drop(wakeup);
 }
 
 /* --- for the pump -------------------------------------------------------------------------------- */
 
-size_t zk_queue_room(zk_queue *queue, zk_bell *pump) {
+size_t zk_queue_free_bytes(zk_queue *queue, zk_wakeup *pump) {
     if (!zk_queue_enter(queue))
         return 0;
-    const size_t found = free_bytes(queue);
-    if (!found)
-        wait_for_room(queue, pump);
+    const size_t bytes = free_share(queue);
+    if (!bytes)
+        wait_for_capacity(queue, pump);
     zk_queue_leave(queue);
-    return found;
+    return bytes;
 }
 
 size_t zk_queue_half_share(zk_queue *queue) {
@@ -158,8 +158,6 @@ size_t zk_queue_half_share(zk_queue *queue) {
     zk_queue_leave(queue);
     return half;
 }
-
-size_t zk_queue_free_bytes(zk_queue *queue) { return zk_queue_room(queue, NULL); }
 
 /* With the mutex, which it leaves. */
 static void put(zk_queue *queue, zk_chunk *chunk) {
@@ -172,27 +170,27 @@ static void put(zk_queue *queue, zk_chunk *chunk) {
         queue->on_change(queue->owner);
 }
 
-/* Room for the next front of a chunk, which then is there until the front is in. */
-static bool promise(zk_queue *queue, size_t size_bytes, zk_bell *pump) {
+/* Reserves capacity for the next front of a chunk until put_reserved. */
+static bool reserve_capacity(zk_queue *queue, size_t size_bytes, zk_wakeup *pump) {
     if (!zk_queue_enter(queue))
         return false;
-    const bool is_room = zk_queue_has_room(queue, size_bytes);
-    if (is_room) {
-        queue->promised_chunks++;
-        queue->promised_bytes += size_bytes;
+    const bool has_capacity = zk_queue_has_capacity(queue, size_bytes);
+    if (has_capacity) {
+        queue->reserved_chunks++;
+        queue->reserved_bytes += size_bytes;
     } else {
-        wait_for_room(queue, pump);
+        wait_for_capacity(queue, pump);
     }
     zk_queue_leave(queue);
-    return is_room;
+    return has_capacity;
 }
 
-/* Puts the front in that room was promised to; null: there is none after all. */
-static void keep_promise(zk_queue *queue, size_t size_bytes, zk_chunk *front) {
+/* Puts the front that capacity was reserved for; null: only ends the reservation. */
+static void put_reserved(zk_queue *queue, size_t size_bytes, zk_chunk *front) {
     if (!zk_queue_enter(queue))
         return;
-    queue->promised_chunks--;
-    queue->promised_bytes -= size_bytes;
+    queue->reserved_chunks--;
+    queue->reserved_bytes -= size_bytes;
     if (!front) {
         zk_queue_leave(queue);
         return;
@@ -200,7 +198,7 @@ static void keep_promise(zk_queue *queue, size_t size_bytes, zk_chunk *front) {
     put(queue, front);
 }
 
-bool zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_bell *pump) {
+bool zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_wakeup *pump) {
     if (!zk_claim_is_active(chunk->claim)) {
         zk_chunk_free(chunk);
         return true;
@@ -209,17 +207,17 @@ bool zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_bell *pump) {
     while (chunk->size_bytes > half && zk_runs_can_cut(&chunk->runs)) {
         const size_t least = zk_runs_least_charge(&chunk->runs);
         const size_t part = half > least ? half : least;
-        if (!promise(queue, part, pump))
+        if (!reserve_capacity(queue, part, pump))
             return false;
         zk_chunk *front = zk_chunk_cut_front(chunk, half);
-        keep_promise(queue, part, front);
+        put_reserved(queue, part, front);
         if (!front)
             break; /* no memory for cutting it: then it goes as it is */
     }
     if (!zk_queue_enter(queue))
         return false;
-    if (!zk_queue_has_room(queue, chunk->size_bytes)) {
-        wait_for_room(queue, pump);
+    if (!zk_queue_has_capacity(queue, chunk->size_bytes)) {
+        wait_for_capacity(queue, pump);
         zk_queue_leave(queue);
         return false;
     }

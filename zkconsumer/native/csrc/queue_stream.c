@@ -4,14 +4,14 @@
 #include <poll.h>
 #include <stdlib.h>
 
-enum { WITHOUT_BELL_MS = 10 };
+enum { WITHOUT_WAKEUP_MS = 10 };
 
 static bool is_dead(const zk_chunk *entry) {
     return entry->claim && !entry->is_named && !zk_claim_is_active(entry->claim);
 }
 
-static void drop_entry(zk_queue *queue, zk_chunk **place, zk_chunk **dropped) {
-    zk_chunk *entry = zk_queue_unlink(queue, place);
+static void drop_entry(zk_queue *queue, zk_chunk **link, zk_chunk **dropped) {
+    zk_chunk *entry = zk_queue_unlink(queue, link);
     entry->next = *dropped;
     *dropped = entry;
 }
@@ -41,15 +41,15 @@ uint64_t zk_queue_next_number(zk_queue *queue) {
 bool zk_queue_fits(zk_queue *queue, size_t size_bytes) {
     if (!zk_queue_enter(queue))
         return false;
-    const bool is_room = zk_queue_has_room(queue, size_bytes);
+    const bool has_capacity = zk_queue_has_capacity(queue, size_bytes);
     zk_queue_leave(queue);
-    return is_room;
+    return has_capacity;
 }
 
 bool zk_queue_add(zk_queue *queue, zk_chunk *entry) {
     if (!zk_queue_enter(queue))
         return false;
-    if (entry->claim && !zk_queue_has_room(queue, entry->size_bytes)) {
+    if (entry->claim && !zk_queue_has_capacity(queue, entry->size_bytes)) {
         zk_queue_leave(queue);
         return false;
     }
@@ -77,14 +77,14 @@ bool zk_queue_was_woken(zk_queue *queue, bool by_entries) {
     return is_woken;
 }
 
-/* Has the next change ring this bell, or returns false where the stream need not wait. */
-static bool await(zk_queue *queue, bool for_another, zk_bell *bell) {
+/* Has the next change notify this wakeup; false: the stream need not wait. */
+static bool await(zk_queue *queue, bool for_another, zk_wakeup *wakeup) {
     if (!zk_queue_enter(queue))
         return false;
     const bool is_there = for_another ? queue->is_stirred : queue->first != NULL;
     const bool waits = !is_there && !queue->is_woken;
-    if (waits && bell)
-        queue->stream = zk_bell_share(bell);
+    if (waits && wakeup)
+        queue->stream = zk_wakeup_share(wakeup);
     zk_queue_leave(queue);
     return waits;
 }
@@ -92,20 +92,20 @@ static bool await(zk_queue *queue, bool for_another, zk_bell *bell) {
 void zk_queue_wait(zk_queue *queue, bool for_another, int timeout_ms) {
     if (!await(queue, for_another, NULL))
         return;
-    zk_bell *const bell = zk_bell_new();
-    if (!bell) { /* no descriptors: look around for a while instead */
-        poll(NULL, 0, timeout_ms < WITHOUT_BELL_MS ? timeout_ms : WITHOUT_BELL_MS);
+    zk_wakeup *const wakeup = zk_wakeup_new();
+    if (!wakeup) { /* no descriptors: poll the queue instead */
+        poll(NULL, 0, timeout_ms < WITHOUT_WAKEUP_MS ? timeout_ms : WITHOUT_WAKEUP_MS);
         return;
     }
-    if (await(queue, for_another, bell))
-        zk_bell_wait(bell, timeout_ms);
+    if (await(queue, for_another, wakeup))
+        zk_wakeup_wait(wakeup, timeout_ms);
     /* Not in a child that was forked meanwhile: the mutex is its parent's. */
     if (zk_queue_enter(queue)) {
-        zk_bell_drop(queue->stream);
+        zk_wakeup_drop(queue->stream);
         queue->stream = NULL;
         zk_queue_leave(queue);
     }
-    zk_bell_drop(bell);
+    zk_wakeup_drop(wakeup);
 }
 
 zk_head_kind zk_queue_head(zk_queue *queue, zk_chunk *head, zk_chunk **dropped) {
@@ -158,7 +158,7 @@ bool zk_queue_remove(zk_queue *queue) {
     zk_chunk *entry = queue->first ? zk_queue_unlink(queue, &queue->first) : NULL;
     const bool is_chunk = entry && entry->claim;
     if (is_chunk)
-        queue->in_hand_bytes = entry->size_bytes;
+        queue->pending_bytes = entry->size_bytes;
     zk_queue_leave(queue);
     zk_chunk_free(entry);
     return is_chunk;
@@ -167,55 +167,55 @@ bool zk_queue_remove(zk_queue *queue) {
 void zk_queue_done(zk_queue *queue) {
     if (!zk_queue_enter(queue))
         return;
-    queue->in_hand_bytes = 0;
+    queue->pending_bytes = 0;
     zk_queue_leave(queue);
 }
 
 void zk_queue_discard(zk_queue *queue, zk_chunk **dropped) {
     if (!zk_queue_enter(queue))
         return;
-    for (zk_chunk **place = &queue->first; *place;) {
-        zk_chunk *entry = *place;
+    for (zk_chunk **link = &queue->first; *link;) {
+        zk_chunk *entry = *link;
         if (is_dead(entry)) {
-            drop_entry(queue, place, dropped);
+            drop_entry(queue, link, dropped);
             continue;
         }
         if (entry->claim && !zk_claim_is_active(entry->claim)) {
             queue->queued_bytes -= entry->size_bytes;
             entry->size_bytes = 0;
         }
-        place = &entry->next;
+        link = &entry->next;
     }
     zk_queue_leave(queue);
 }
 
-void zk_queue_ring(zk_queue *queue) {
+void zk_queue_notify_pumps(zk_queue *queue) {
     if (!zk_queue_enter(queue))
         return;
-    zk_bell **const bells = queue->bells;
-    const size_t count = queue->bell_count;
-    queue->bells = NULL;
-    queue->bell_count = queue->bell_capacity = 0;
+    zk_wakeup **const wakeups = queue->wakeups;
+    const size_t count = queue->wakeup_count;
+    queue->wakeups = NULL;
+    queue->wakeup_count = queue->wakeup_capacity = 0;
     zk_queue_leave(queue);
     for (size_t at = 0; at < count; at++) {
-        zk_bell_ring(bells[at]);
-        zk_bell_drop(bells[at]);
+        zk_wakeup_notify(wakeups[at]);
+        zk_wakeup_drop(wakeups[at]);
     }
-    free(bells);
+    free(wakeups);
 }
 
-void zk_queue_forget_bell(zk_queue *queue, zk_bell *bell) {
+void zk_queue_remove_wakeup(zk_queue *queue, zk_wakeup *wakeup) {
     if (!zk_queue_enter(queue))
         return;
-    zk_bell *forgotten = NULL;
-    for (size_t at = 0; at < queue->bell_count && !forgotten; at++) {
-        if (queue->bells[at] == bell) {
-            forgotten = bell;
-            queue->bells[at] = queue->bells[--queue->bell_count];
+    zk_wakeup *removed = NULL;
+    for (size_t at = 0; at < queue->wakeup_count && !removed; at++) {
+        if (queue->wakeups[at] == wakeup) {
+            removed = wakeup;
+            queue->wakeups[at] = queue->wakeups[--queue->wakeup_count];
         }
     }
     zk_queue_leave(queue);
-    zk_bell_drop(forgotten);
+    zk_wakeup_drop(removed);
 }
 
 size_t zk_queue_chunk_count(zk_queue *queue) {
@@ -229,7 +229,7 @@ size_t zk_queue_chunk_count(zk_queue *queue) {
 size_t zk_queue_waiting_pumps(zk_queue *queue) {
     if (!zk_queue_enter(queue))
         return 0;
-    const size_t count = queue->bell_count;
+    const size_t count = queue->wakeup_count;
     zk_queue_leave(queue);
     return count;
 }

@@ -5,7 +5,7 @@
 
 enum { FETCH = 1, CONSUMER = -1, NO_SESSION = 0, SESSIONLESS_EPOCH = -1, NOT_KNOWN = -1 };
 
-static bool make_room(zk_request *request, size_t size) {
+static bool reserve(zk_request *request, size_t size) {
     if (request->has_failed)
         return false;
     if (request->size + size <= request->capacity)
@@ -27,14 +27,14 @@ static void set_number(uint8_t *at, uint64_t value, size_t size) {
 }
 
 static void add_number(zk_request *request, uint64_t value, size_t size) {
-    if (!make_room(request, size))
+    if (!reserve(request, size))
         return;
     set_number(request->data + request->size, value, size);
     request->size += size;
 }
 
 static void add_bytes(zk_request *request, const uint8_t *bytes, size_t size) {
-    if (size && make_room(request, size)) {
+    if (size && reserve(request, size)) {
         memcpy(request->data + request->size, bytes, size);
         request->size += size;
     }
@@ -68,18 +68,18 @@ static void add_sized(zk_request *request, const uint8_t *text, size_t size) {
     add_bytes(request, text, size);
 }
 
-/* Leaves room for a number that is not known yet. */
-static size_t leave_room(zk_request *request, size_t size) {
+/* Adds a placeholder for a number that is not known yet. */
+static size_t add_placeholder(zk_request *request, size_t size) {
     const size_t at = request->size;
     add_number(request, 0, size);
     return at;
 }
 
-static size_t leave_count(zk_request *request) {
-    return leave_room(request, has(request, ZK_FETCH_FLEXIBLE) ? 1 : 4);
+static size_t add_count_placeholder(zk_request *request) {
+    return add_placeholder(request, has(request, ZK_FETCH_FLEXIBLE) ? 1 : 4);
 }
 
-/* Fills in a count; what is behind a compact one makes room for it. */
+/* Fills in a count; a compact one moves what follows it. */
 static void set_count(zk_request *request, size_t at, size_t count) {
     if (request->has_failed)
         return;
@@ -91,7 +91,7 @@ static void set_count(zk_request *request, size_t at, size_t count) {
     size_t more = 0;
     for (size_t rest = (count + 1) >> 7; rest; rest >>= 7)
         more++;
-    if (!make_room(request, more))
+    if (!reserve(request, more))
         return;
     memmove(request->data + behind + more, request->data + behind, end - behind);
     request->size = at;
@@ -102,14 +102,14 @@ static void set_count(zk_request *request, size_t at, size_t count) {
 void zk_request_begin(zk_request *request, const zk_request_head *head) {
     *request = (zk_request){
         .data = request->data, .capacity = request->capacity, .version = head->version};
-    leave_room(request, 4); /* the length */
+    add_placeholder(request, 4); /* the length */
     add_number(request, FETCH, 2);
     add_number(request, (uint64_t)head->version, 2);
     add_number(request, (uint32_t)head->correlation_id, 4);
     add_text(request, head->client_id, head->client_id_bytes);
     add_no_tags(request);
     add_number(request, (uint32_t)CONSUMER, 4);
-    request->wait_at = leave_room(request, 4);
+    request->wait_at = add_placeholder(request, 4);
     add_number(request, (uint32_t)head->min_bytes, 4);
     if (has(request, ZK_FETCH_BOUNDED))
         add_number(request, (uint32_t)head->max_bytes, 4);
@@ -119,7 +119,7 @@ void zk_request_begin(zk_request *request, const zk_request_head *head) {
         add_number(request, NO_SESSION, 4);
         add_number(request, (uint32_t)SESSIONLESS_EPOCH, 4);
     }
-    request->topics_at = leave_count(request);
+    request->topics_at = add_count_placeholder(request);
 }
 
 static void end_topic(zk_request *request) {
@@ -132,13 +132,13 @@ static void end_topic(zk_request *request) {
 static void begin_topic(zk_request *request, const zk_slots *slots, uint32_t topic) {
     end_topic(request);
     add_sized(request, slots->topics[topic].name, slots->topics[topic].size);
-    request->partitions_at = leave_count(request);
+    request->partitions_at = add_count_placeholder(request);
     request->partitions = 0;
     request->topic = topic;
     request->topics++;
 }
 
-void zk_request_ask(zk_request *request, const zk_slots *slots, zk_slot *slot, int64_t offset,
+void zk_request_add(zk_request *request, const zk_slots *slots, zk_slot *slot, int64_t offset,
                     size_t max_bytes) {
     if (!request->topics || request->topic != slot->topic)
         begin_topic(request, slots, slot->topic);
@@ -153,18 +153,18 @@ void zk_request_ask(zk_request *request, const zk_slots *slots, zk_slot *slot, i
     add_number(request, max_bytes, 4);
     add_no_tags(request);
     request->partitions++;
-    request->asked_count++;
-    request->asked_bytes += max_bytes;
-    slot->is_asked = true;
-    slot->is_answered = false;
-    slot->asked_offset = offset;
-    slot->asked_bytes = max_bytes;
+    request->requested_count++;
+    request->requested_bytes += max_bytes;
+    slot->is_requested = true;
+    slot->has_response = false;
+    slot->requested_offset = offset;
+    slot->requested_bytes = max_bytes;
 }
 
 bool zk_request_end(zk_request *request, const zk_request_head *head) {
     end_topic(request);
     if (has(request, ZK_FETCH_SESSIONS))
-        set_count(request, leave_count(request), 0); /* topics to forget */
+        set_count(request, add_count_placeholder(request), 0); /* topics to forget */
     if (has(request, ZK_FETCH_REPLICAS))
         add_sized(request, NULL, 0); /* no rack */
     add_no_tags(request);

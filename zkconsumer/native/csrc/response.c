@@ -13,7 +13,7 @@ enum {
     ERROR_AND_SESSION_BYTES = 6,
     PARTITION_BYTES = 14, /* its number, error, high watermark */
     TRANSACTION_BYTES = 16,
-    FIRST_SET_BYTES = 1 << 20, /* of a set that is larger than what was asked */
+    FIRST_SET_BYTES = 1 << 20, /* of a set that is larger than requested */
 };
 
 static int32_t be16(const uint8_t *at) { return (int16_t)(at[0] << 8 | at[1]); }
@@ -26,7 +26,7 @@ void zk_response_begin(zk_response *response, zk_slots *slots, int version, int3
     response->correlation_id = correlation_id;
     response->version = version;
     response->throttle_ms = 0;
-    response->place = ZK_AT_LENGTH;
+    response->state = ZK_AT_LENGTH;
     response->frame_left = LENGTH_BYTES;
     response->topics_left = response->partitions_left = 0;
     response->slot = NULL;
@@ -39,8 +39,8 @@ static zk_parsed nonsense(zk_response *response, const char *fault) {
     return ZK_PARSED_NONSENSE;
 }
 
-static zk_parsed go_on(zk_response *response, zk_place place) {
-    response->place = place;
+static zk_parsed go_on(zk_response *response, zk_parse_state state) {
+    response->state = state;
     return ZK_PARSED_PART;
 }
 
@@ -48,22 +48,21 @@ static bool is_flexible(const zk_response *response) {
     return response->version >= ZK_FETCH_FLEXIBLE;
 }
 
-/* Goes on behind the tagged fields, where there are any. */
-static zk_parsed pass_tags(zk_response *response, zk_place place) {
-    response->behind_tags = place;
-    return go_on(response, is_flexible(response) ? ZK_AT_TAGS : place);
+/* Continues after the tagged fields, if the version has them. */
+static zk_parsed pass_tags(zk_response *response, zk_parse_state state) {
+    response->after_tags = state;
+    return go_on(response, is_flexible(response) ? ZK_AT_TAGS : state);
 }
 
-static zk_parsed skip(zk_response *response, size_t size, zk_place place) {
+static zk_parsed skip(zk_response *response, size_t size, zk_parse_state state) {
     response->skip_left = size;
-    response->behind_skipped = place;
+    response->after_skipped = state;
     return go_on(response, ZK_AT_SKIPPED);
 }
 
 static size_t staged(const zk_response *response) { return response->to - response->from; }
 
-/* How many bytes a varint has that lies so far behind the stage's begin: one more than there are, as
- * long as it does not end. */
+/* The size of the varint `at` bytes into the stage; while it is incomplete: one more than there are. */
 static size_t varint_bytes(const zk_response *response, size_t at) {
     const uint8_t *const start = response->stage + response->from + at;
     const size_t there = staged(response) > at ? staged(response) - at : 0;
@@ -73,7 +72,7 @@ static size_t varint_bytes(const zk_response *response, size_t at) {
     return size + 1;
 }
 
-/* Where a count that lies there ends: a length, as versions have it. */
+/* The end of the count at this position: a compact or a fixed length, by version. */
 static size_t count_end(const zk_response *response, size_t at) {
     return at + (is_flexible(response) ? varint_bytes(response, at) : COUNT_BYTES);
 }
@@ -92,7 +91,7 @@ static bool read_length(const zk_response *response, const uint8_t *at, const ui
     return true;
 }
 
-/* Where a topic's name lies, from the stage's begin on; false: its length must come first. */
+/* Finds a topic's name in the stage; false: its length has not come yet. */
 static bool find_name(const zk_response *response, size_t *start, size_t *end) {
     const uint8_t *const at = response->stage + response->from;
     int64_t size;
@@ -121,10 +120,10 @@ static size_t replica_bytes(const zk_response *response) {
     return response->version >= ZK_FETCH_REPLICAS ? 4 : 0;
 }
 
-/* What the next step needs in one piece. */
+/* How many contiguous bytes the next step needs. */
 static size_t needed(const zk_response *response) {
     size_t start, end;
-    switch (response->place) {
+    switch (response->state) {
     case ZK_AT_LENGTH:
         return LENGTH_BYTES;
     case ZK_AT_ID:
@@ -153,7 +152,7 @@ static size_t needed(const zk_response *response) {
     }
 }
 
-/* Takes so many bytes of the stage, and of the frame. */
+/* Takes `count` bytes of the stage, and of the frame. */
 static const uint8_t *taken(zk_response *response, size_t count) {
     const uint8_t *at = response->stage + response->from;
     response->from += count;
@@ -181,7 +180,7 @@ static zk_parsed take_head(zk_response *response, size_t size) {
         const int32_t throttle_ms = zk_int32(at);
         response->throttle_ms = throttle_ms < 0 ? 0 : throttle_ms;
     }
-    /* Nobody asked for a session. Whoever asks without a pump hears what it is about. */
+    /* No session was requested. The Python loop, which repeats the request, reports the error. */
     if (response->version >= ZK_FETCH_SESSIONS && be16(at + 4))
         return nonsense(response, "its error code");
     return go_on(response, ZK_AT_TOPICS);
@@ -214,7 +213,7 @@ static zk_parsed take_partition(zk_response *response, size_t size) {
     const uint8_t *at = taken(response, size);
     response->partitions_left--;
     zk_slot *slot = zk_slots_find(response->slots, response->topic, zk_int32(at));
-    if (slot && (!slot->is_asked || slot->is_answered))
+    if (slot && (!slot->is_requested || slot->has_response))
         slot = NULL;
     response->slot = slot;
     if (slot) {
@@ -254,12 +253,12 @@ static zk_parsed take_size(zk_response *response, size_t size) {
     response->set_bytes += response->set_left;
     zk_slot *slot = response->slot;
     if (slot && (!response->set_left || slot->arriving_error || !zk_claim_is_active(slot->claim))) {
-        slot->is_answered = true;
+        slot->has_response = true;
         slot = response->slot = NULL;
     }
     if (slot) {
-        /* What was asked for is expected; more than that only once it comes. */
-        const size_t likely = slot->asked_bytes > FIRST_SET_BYTES ? slot->asked_bytes : FIRST_SET_BYTES;
+        /* Allocates what was requested; more only once it comes. */
+        const size_t likely = slot->requested_bytes > FIRST_SET_BYTES ? slot->requested_bytes : FIRST_SET_BYTES;
         slot->arriving = zk_buffer_new(response->set_left < likely ? response->set_left : likely);
         if (!slot->arriving)
             return ZK_PARSED_NO_MEMORY;
@@ -278,7 +277,7 @@ static zk_parsed take_tags(zk_response *response, size_t size) {
 
 static zk_parsed take_tag(zk_response *response, size_t size) {
     if (!size)
-        return go_on(response, response->behind_tags);
+        return go_on(response, response->after_tags);
     const uint8_t *at = taken(response, size), *const end = at + size;
     uint64_t tag, tag_bytes;
     at = zk_varint_slow(at, end, 32, &tag);
@@ -295,7 +294,7 @@ static zk_parsed take_skipped(zk_response *response) {
     const size_t count = there < response->skip_left ? there : response->skip_left;
     taken(response, count);
     response->skip_left -= count;
-    return response->skip_left ? ZK_PARSED_PART : go_on(response, response->behind_skipped);
+    return response->skip_left ? ZK_PARSED_PART : go_on(response, response->after_skipped);
 }
 
 static zk_parsed end_partition(zk_response *response) {
@@ -310,18 +309,18 @@ static zk_parsed end_topic(zk_response *response) {
     return pass_tags(response, ZK_AT_END);
 }
 
-/* So many bytes of the set are where they belong. */
+/* Counts `count` bytes of the set as stored. */
 static zk_parsed count_set(zk_response *response, size_t count) {
     response->set_left -= count;
     if (response->set_left)
         return ZK_PARSED_PART;
     if (response->slot)
-        response->slot->is_answered = true;
+        response->slot->has_response = true;
     response->slot = NULL;
     return pass_tags(response, ZK_AT_PARTITION_END);
 }
 
-/* Moves what the stage holds of a set to its buffer. */
+/* Moves the staged bytes of a set to its buffer. */
 static zk_parsed take_staged_set(zk_response *response) {
     const size_t there = staged(response);
     const size_t count = there < response->set_left ? there : response->set_left;
@@ -337,7 +336,7 @@ static zk_parsed take_staged_set(zk_response *response) {
 }
 
 static zk_parsed step(zk_response *response, size_t size) {
-    switch (response->place) {
+    switch (response->state) {
     case ZK_AT_LENGTH:
         return take_length(response);
     case ZK_AT_ID:
@@ -371,15 +370,15 @@ static zk_parsed step(zk_response *response, size_t size) {
     }
 }
 
-/* Whether it stands among bytes that may come in any pieces, and the stage has none of them. */
+/* Whether the next bytes may come in any pieces, and none of them is staged. */
 static bool must_come(const zk_response *response) {
-    const bool is_set = response->place == ZK_AT_SET && response->set_left;
-    const bool is_skipped = response->place == ZK_AT_SKIPPED && response->skip_left;
+    const bool is_set = response->state == ZK_AT_SET && response->set_left;
+    const bool is_skipped = response->state == ZK_AT_SKIPPED && response->skip_left;
     return (is_set || is_skipped) && !staged(response);
 }
 
 static zk_parsed take_staged(zk_response *response) {
-    while (response->place != ZK_AT_END) {
+    while (response->state != ZK_AT_END) {
         if (must_come(response))
             return ZK_PARSED_PART;
         const size_t size = needed(response);
@@ -396,7 +395,7 @@ static zk_parsed take_staged(zk_response *response) {
     return ZK_PARSED_ALL;
 }
 
-/* Room in the stage for the bytes that must lie in one piece, and some more. */
+/* Makes space in the stage for the bytes that must be contiguous, and some more. */
 static void stage_space(zk_response *response, uint8_t **data, size_t *size) {
     if (response->from) {
         memmove(response->stage, response->stage + response->from, staged(response));
@@ -405,39 +404,39 @@ static void stage_space(zk_response *response, uint8_t **data, size_t *size) {
     }
     const size_t piece = needed(response);
     const size_t missing = piece > response->to ? piece - response->to : 0;
-    const size_t room = ZK_STAGE_BYTES - response->to;
+    const size_t free_bytes = ZK_STAGE_BYTES - response->to;
     size_t wanted = missing > ZK_READ_AHEAD_BYTES ? missing : ZK_READ_AHEAD_BYTES;
     *data = response->stage + response->to;
-    *size = wanted < room ? wanted : room;
+    *size = wanted < free_bytes ? wanted : free_bytes;
 }
 
 bool zk_response_space(zk_response *response, zk_space *space) {
     *space = (zk_space){0};
-    if (response->place != ZK_AT_SET || !response->slot) {
+    if (response->state != ZK_AT_SET || !response->slot) {
         stage_space(response, space->data, space->size);
         return true;
     }
-    /* The stage is empty here: what it held of the set was moved. */
+    /* The stage is empty here: its part of the set was moved. */
     zk_buffer *buffer = response->slot->arriving;
-    size_t room = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
-    if (room == 0) {
+    size_t free_bytes = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
+    if (free_bytes == 0) {
         const size_t more = buffer->used < response->set_left ? buffer->used : response->set_left;
         if (!zk_buffer_reserve(buffer, more ? more : 1))
             return false;
-        room = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
+        free_bytes = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
     }
     space->data[0] = buffer->data + buffer->used;
-    space->size[0] = room < response->set_left ? room : response->set_left;
+    space->size[0] = free_bytes < response->set_left ? free_bytes : response->set_left;
     if (space->size[0] == response->set_left)
         stage_space(response, space->data + 1, space->size + 1);
     return true;
 }
 
 zk_parsed zk_response_take(zk_response *response, size_t count) {
-    if (response->place == ZK_AT_SET && response->slot) {
+    if (response->state == ZK_AT_SET && response->slot) {
         zk_buffer *buffer = response->slot->arriving;
-        const size_t room = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
-        size_t direct = room < response->set_left ? room : response->set_left;
+        const size_t free_bytes = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
+        size_t direct = free_bytes < response->set_left ? free_bytes : response->set_left;
         if (direct > count)
             direct = count;
         buffer->used += direct;
@@ -454,7 +453,7 @@ zk_parsed zk_response_take(zk_response *response, size_t count) {
 size_t zk_response_missing(const zk_response *response) {
     const size_t there = staged(response);
     const size_t frame = response->frame_left > there ? response->frame_left - there : 1;
-    if (response->place == ZK_AT_LENGTH)
+    if (response->state == ZK_AT_LENGTH)
         return LENGTH_BYTES > there ? LENGTH_BYTES - there : 1;
     return frame;
 }

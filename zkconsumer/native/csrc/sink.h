@@ -22,18 +22,18 @@ typedef struct {
     size_t size;
 } zk_piece;
 
-static inline size_t zk_sink_room(const zk_sink *sink) { return sink->limit - sink->buffer->used; }
+static inline size_t zk_sink_free_bytes(const zk_sink *sink) { return sink->limit - sink->buffer->used; }
 
 /* Makes space behind what the buffer holds: about `wanted` bytes, never more than there may be, and
  * none where the bound is reached. Where the buffer is full it doubles: so memory is taken for what
  * came. False without memory. */
 static inline bool zk_sink_space(zk_sink *sink, size_t wanted, zk_piece *piece) {
     zk_buffer *buffer = sink->buffer;
-    const size_t room = zk_sink_room(sink);
-    if (!zk_buffer_reserve(buffer, wanted < room ? wanted : room))
+    const size_t free_bytes = zk_sink_free_bytes(sink);
+    if (!zk_buffer_reserve(buffer, wanted < free_bytes ? wanted : free_bytes))
         return false;
     const size_t there = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
-    *piece = (zk_piece){buffer->data + buffer->used, there < room ? there : room};
+    *piece = (zk_piece){buffer->data + buffer->used, there < free_bytes ? there : free_bytes};
     return true;
 }
 

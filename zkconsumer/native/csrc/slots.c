@@ -22,7 +22,7 @@ static uint32_t slot_hash(uint32_t topic, int32_t partition) {
     return mix(topic * 0x9e3779b9U + (uint32_t)partition);
 }
 
-/* A table of at least twice as many places as it will have entries. */
+/* A hash table at most half full with `count` entries. */
 static uint32_t *new_table(size_t count, size_t *mask) {
     size_t size = 4;
     while (size < count * 2)
@@ -56,10 +56,10 @@ bool zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size) {
         return false;
     memcpy(topic->name, name, size);
     topic->size = (uint32_t)size;
-    uint32_t place = name_hash(name, size);
-    while (slots->by_name[place & slots->name_mask])
-        place++;
-    slots->by_name[place & slots->name_mask] = (uint32_t)++slots->topic_count;
+    uint32_t index = name_hash(name, size);
+    while (slots->by_name[index & slots->name_mask])
+        index++;
+    slots->by_name[index & slots->name_mask] = (uint32_t)++slots->topic_count;
     return true;
 }
 
@@ -80,34 +80,34 @@ zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_clai
                       .topic = topic,
                       .partition = partition};
     slot->outlet->slots++;
-    uint32_t place = slot_hash(topic, partition);
-    while (slots->by_partition[place & slots->partition_mask])
-        place++;
-    slots->by_partition[place & slots->partition_mask] = (uint32_t)++slots->count;
+    uint32_t index = slot_hash(topic, partition);
+    while (slots->by_partition[index & slots->partition_mask])
+        index++;
+    slots->by_partition[index & slots->partition_mask] = (uint32_t)++slots->count;
     return slot;
 }
 
 int64_t zk_slots_topic(const zk_slots *slots, const uint8_t *name, size_t size) {
     if (!slots->topic_count)
         return -1;
-    for (uint32_t place = name_hash(name, size);; place++) {
-        const uint32_t found = slots->by_name[place & slots->name_mask];
-        if (!found)
+    for (uint32_t index = name_hash(name, size);; index++) {
+        const uint32_t number = slots->by_name[index & slots->name_mask];
+        if (!number)
             return -1;
-        const zk_topic *topic = slots->topics + found - 1;
+        const zk_topic *topic = slots->topics + number - 1;
         if (topic->size == size && memcmp(topic->name, name, size) == 0)
-            return found - 1;
+            return number - 1;
     }
 }
 
 zk_slot *zk_slots_find(const zk_slots *slots, int64_t topic, int32_t partition) {
     if (topic < 0 || !slots->count)
         return NULL;
-    for (uint32_t place = slot_hash((uint32_t)topic, partition);; place++) {
-        const uint32_t found = slots->by_partition[place & slots->partition_mask];
-        if (!found)
+    for (uint32_t index = slot_hash((uint32_t)topic, partition);; index++) {
+        const uint32_t number = slots->by_partition[index & slots->partition_mask];
+        if (!number)
             return NULL;
-        zk_slot *slot = slots->slots + found - 1;
+        zk_slot *slot = slots->slots + number - 1;
         if (slot->topic == topic && slot->partition == partition)
             return slot;
     }
@@ -133,7 +133,7 @@ void zk_slot_drop_set(zk_slot *slot) {
 void zk_slot_drop_arriving(zk_slot *slot) {
     zk_buffer_drop(slot->arriving);
     slot->arriving = NULL;
-    slot->is_asked = slot->is_answered = false;
+    slot->is_requested = slot->has_response = false;
 }
 
 void zk_slots_clear(zk_slots *slots) {

@@ -1,10 +1,10 @@
-/* The partitions that a pump reads, its slots: where each stands, and how to find one by name.
+/* The slots of a pump: the partitions that it reads, their state, and their lookup by name.
  *
- * A slot is what `fetch.position.FetchPosition` is as long as nothing odd happens to a partition. Its
- * set is what came and is not in a queue yet. `fetch_offset` moves with every chunk that a queue takes,
- * and with nothing else; `at` moves only when all that was read from there is in the queue. So at any
- * moment (`fetch_offset`, the set from `at` on) is all that another reader needs to go on: what was
- * read and not taken is dropped, and read again, and what is below `fetch_offset` is passed over.
+ * A slot is a `fetch.position.FetchPosition` while its partition is supported. Its set is what came and
+ * is not in a queue yet. `fetch_offset` moves with every chunk that a queue takes, and with nothing
+ * else; `at` moves only when all that was read from there is in the queue. So (`fetch_offset`, the set
+ * from `at` on) is at any moment all that another reader needs to continue: what was read and not taken
+ * is dropped and read again, and records below `fetch_offset` are skipped.
  *
  * Plain data, touched by the one thread that runs the pump. */
 #ifndef ZK_SLOTS_H
@@ -13,69 +13,69 @@
 #include "queue.h"
 #include "walk.h"
 
-/* What a broker answered to one question about one partition. */
+/* The record set of one partition in a response. */
 typedef struct {
     zk_buffer *bytes; /* the record set; null for none */
-    int64_t offset;   /* that was asked for */
-    size_t asked_bytes;
+    int64_t offset;   /* the requested offset */
+    size_t requested_bytes;
 } zk_set;
 
-/* Why a slot is for Python to deal with. */
+/* Why Python must reclaim a slot. */
 typedef enum {
-    ZK_NOT_ODD = 0,
-    ZK_ODD_ERROR,   /* the broker answered with an error code, to a question at `set.offset` */
-    ZK_ODD_SET,     /* from `at` on the set can't be read here, or holds nothing whole */
-    ZK_ODD_TO_FIT,  /* its next entry needs more than a part of a response */
-} zk_odd;
+    ZK_NO_RECLAIM = 0,
+    ZK_RECLAIM_ERROR,   /* the broker returned an error code for `set.offset` */
+    ZK_RECLAIM_SET,     /* from `at` on the set can't be read here, or holds nothing whole */
+    ZK_RECLAIM_TOO_LARGE,  /* its next entry needs more than a part of a response */
+} zk_reclaim;
 
-/* A queue, and what waits for it. */
+/* A queue, and the sets that wait for it. */
 typedef struct {
     zk_queue *queue;
     size_t slots;       /* how many fill it */
     size_t waiting;     /* slots of it that have a set */
     bool is_full;       /* in this pass over the slots */
-    struct zk_slot *first; /* its chunk found no room: nothing passes it */
-    size_t early_bytes; /* of an early request: what came and what may come */
-    size_t early_parts; /* what is asked for, all together */
-    bool can_ask_early;
+    struct zk_slot *first; /* its chunk did not fit: nothing passes it */
+    size_t early_bytes; /* of an early request: the bytes that came and that may come */
+    size_t early_parts; /* requested bytes, summed up */
+    bool can_request_early;
 } zk_outlet;
 
 typedef struct zk_slot {
     zk_claim *claim; /* a reference */
     zk_outlet *outlet;
-    uint32_t topic; /* its number */
+    uint32_t topic; /* its index */
     int32_t partition;
-    int64_t fetch_offset; /* behind all that queues took */
-    size_t needed_bytes;  /* what the next entry is known to need; 0: nothing is known */
-    size_t grown_bytes;   /* what it may be asked for, since it filled what it was asked for; 0: its part */
-    uint64_t turn;        /* when it last had its turn; 0: not since it was loaded */
-    zk_odd odd;
+    int64_t fetch_offset; /* after all that queues took */
+    size_t needed_bytes;  /* size of the next entry; 0: not known */
+    size_t grown_bytes;   /* max_bytes of the next request, since it filled the last one; 0: its part */
+    uint64_t turn;        /* number of its last turn; 0: none since it was loaded */
+    zk_reclaim reclaim;
     int16_t error_code;
 
-    zk_set set;  /* what it has */
-    zk_set next; /* what came early, behind it */
-    size_t at;   /* how far the set is in the queue */
+    zk_set set;  /* its current set */
+    zk_set next; /* the early set after it */
+    size_t at;   /* the byte up to which the set is in the queue */
 
     /* What was read from `at` on and is not all in the queue. */
     bool is_read;
     zk_runs runs;     /* the first `runs_taken` of them are in chunks */
     size_t runs_taken;
-    zk_chunk *chunk;  /* found no room */
+    zk_chunk *chunk;  /* did not fit */
     size_t read_to;   /* the byte where reading ended */
-    int64_t read_next; /* the offset behind it */
+    int64_t read_next; /* the offset after it */
     zk_set_status read_status;
 
-    /* What is asked and what arrives. */
-    bool is_asked, is_answered;
-    bool is_passed_over; /* there was something for it, and the answer brought nothing of it */
-    int64_t early_offset; /* where an early request would go on; -1: not known */
-    int64_t asked_offset;
-    size_t asked_bytes;
+    /* The request and what arrives. */
+    bool is_requested, has_response;
+    bool is_passed_over; /* it has records, and the response brought none */
+    int64_t early_offset; /* the offset of an early request; -1: not known */
+    int64_t requested_offset;
+    size_t requested_bytes;
     int16_t arriving_error;
     int64_t arriving_high_watermark;
     zk_buffer *arriving;
 
-    struct zk_slot *next_waiting; /* in the line of those that have a set */
+    struct zk_slot *next_waiting; /* in the list of those that have a set */
 } zk_slot;
 
 typedef struct {
@@ -95,11 +95,11 @@ typedef struct {
     size_t name_mask, partition_mask;
 } zk_slots;
 
-/* Makes room for so many of each, before any is added: nothing moves after that. What was there is
- * dropped. False without memory. */
+/* Allocates for these counts, before any is added: nothing moves after that. Drops what was there.
+ * False without memory. */
 bool zk_slots_begin(zk_slots *slots, size_t slot_count, size_t topic_count, size_t outlet_count);
 
-/* Adds one; null without memory or beyond the room made. */
+/* Adds one; null without memory or beyond the capacity. */
 bool zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size);
 bool zk_slots_add_outlet(zk_slots *slots, zk_queue *queue);
 /* Of the topic added last; shares the claim. */
@@ -112,11 +112,11 @@ void zk_slots_clear(zk_slots *slots);
 int64_t zk_slots_topic(const zk_slots *slots, const uint8_t *name, size_t size);
 zk_slot *zk_slots_find(const zk_slots *slots, int64_t topic, int32_t partition);
 
-/* Forgets a set, and what was read of it. */
+/* Drops a set, and what was read of it. */
 void zk_slot_drop_set(zk_slot *slot);
-/* Forgets what was read of the set and is not in the queue. */
+/* Drops what was read of the set and is not in the queue. */
 void zk_slot_drop_read(zk_slot *slot);
-/* Forgets what arrives. */
+/* Drops what arrives. */
 void zk_slot_drop_arriving(zk_slot *slot);
 
 #endif

@@ -65,11 +65,11 @@ static bool decode_elements(const uint8_t *at, const uint8_t *end, uint8_t *out,
     const uint8_t *const start = out;
     while (at < end) {
         const uint8_t tag = *at++;
-        const size_t room = (size_t)(out_end - out);
+        const size_t free_bytes = (size_t)(out_end - out);
         size_t length, offset;
         if ((tag & 3) == 0) {
             if (!literal_length(tag, &at, end, &length) || length > (size_t)(end - at) ||
-                length > room)
+                length > free_bytes)
                 return false;
             if (length <= 16 && end - at >= 16)
                 memcpy(out, at, 16); /* wider than asked for: there is slack behind the output */
@@ -77,7 +77,7 @@ static bool decode_elements(const uint8_t *at, const uint8_t *end, uint8_t *out,
                 memcpy(out, at, length);
             at += length;
         } else {
-            if (!copy_parts(tag, &at, end, &length, &offset) || length > room || offset == 0 ||
+            if (!copy_parts(tag, &at, end, &length, &offset) || length > free_bytes || offset == 0 ||
                 offset > (size_t)(out - start))
                 return false;
             zk_copy_back(out, offset, length);
@@ -90,7 +90,7 @@ static bool decode_elements(const uint8_t *at, const uint8_t *end, uint8_t *out,
 static zk_decoded decode_block(const uint8_t *block, size_t size, zk_sink *sink) {
     size_t becomes = 0;
     const size_t head = read_size(block, size, &becomes);
-    if (!head || becomes > zk_sink_room(sink))
+    if (!head || becomes > zk_sink_free_bytes(sink))
         return ZK_REFUSED;
     zk_buffer *buffer = sink->buffer;
     if (!zk_buffer_reserve(buffer, becomes))

@@ -3,51 +3,51 @@
 #include "batches.h"
 
 enum {
-    PIECE_BYTES = 1 << 20, /* how large chunks of decompressed messages become */
-    SMALL_BYTES = 4096,    /* what is held for nothing is not worth a copy below that */
+    PIECE_BYTES = 1 << 20, /* size of chunks of decompressed messages */
+    SMALL_BYTES = 4096,    /* below this, wasted bytes are not worth a copy */
     NO_ENTRY_BYTES = ZK_ENTRY_HEADER_BYTES - 1,
 };
 
-static void stand(zk_line *line, zk_slot *slot) {
+static void push_waiting(zk_unpacker *unpacker, zk_slot *slot) {
     slot->next_waiting = NULL;
-    if (line->last)
-        line->last->next_waiting = slot;
+    if (unpacker->last)
+        unpacker->last->next_waiting = slot;
     else
-        line->first = slot;
-    line->last = slot;
-    line->waiting++;
+        unpacker->first = slot;
+    unpacker->last = slot;
+    unpacker->waiting++;
 }
 
-void zk_line_enter(zk_line *line, zk_slot *slot) {
+void zk_unpacker_add(zk_unpacker *unpacker, zk_slot *slot) {
     slot->outlet->waiting++;
-    stand(line, slot);
+    push_waiting(unpacker, slot);
 }
 
-static zk_slot *next_in_line(zk_line *line) {
-    zk_slot *slot = line->first;
-    line->first = slot->next_waiting;
-    if (!line->first)
-        line->last = NULL;
-    line->waiting--;
+static zk_slot *pop_waiting(zk_unpacker *unpacker) {
+    zk_slot *slot = unpacker->first;
+    unpacker->first = slot->next_waiting;
+    if (!unpacker->first)
+        unpacker->last = NULL;
+    unpacker->waiting--;
     return slot;
 }
 
-static void become_odd(zk_line *line, zk_slot *slot, zk_odd odd) {
-    slot->odd = odd;
-    line->odd++;
+static void reclaim(zk_unpacker *unpacker, zk_slot *slot, zk_reclaim reason) {
+    slot->reclaim = reason;
+    unpacker->reclaims++;
 }
 
-/* Takes the set that came early, if it begins where the one before ended. */
+/* Takes the early set, if it begins where the one before ended. */
 static void take_next(zk_slot *slot) {
     zk_slot_drop_set(slot);
-    if (slot->next.bytes && slot->next.offset == slot->fetch_offset && !slot->odd)
+    if (slot->next.bytes && slot->next.offset == slot->fetch_offset && !slot->reclaim)
         slot->set = slot->next;
     else
         zk_buffer_drop(slot->next.bytes);
     slot->next = (zk_set){0};
 }
 
-/* How large the entry is that is cut off at the end of a set; 0: there is none.
+/* The size of the truncated entry at the end of a set; 0: there is none.
  * Source: `records.entries.cut_off_entry`. */
 static size_t cut_off_bytes(const zk_set *set, size_t at) {
     if (set->bytes->used - at <= NO_ENTRY_BYTES)
@@ -56,21 +56,21 @@ static size_t cut_off_bytes(const zk_set *set, size_t at) {
     return size < ZK_MIN_ENTRY_SIZE ? 0 : ZK_ENTRY_HEADER_BYTES + (size_t)size;
 }
 
-/* All of the set that can be read is in the queue. */
-static void end_set(zk_line *line, zk_slot *slot) {
+/* Everything readable of the set is in the queue. */
+static void end_set(zk_unpacker *unpacker, zk_slot *slot) {
     const size_t cut_off = cut_off_bytes(&slot->set, slot->at);
-    slot->needed_bytes = cut_off <= line->limits.growth_max_bytes ? cut_off : 0;
+    slot->needed_bytes = cut_off <= unpacker->limits.growth_max_bytes ? cut_off : 0;
     take_next(slot);
-    if (!slot->set.bytes && slot->needed_bytes > line->limits.part_bytes)
-        become_odd(line, slot, ZK_ODD_TO_FIT);
+    if (!slot->set.bytes && slot->needed_bytes > unpacker->limits.part_bytes)
+        reclaim(unpacker, slot, ZK_RECLAIM_TOO_LARGE);
 }
 
 /* Reads on in the set. */
-static void read_on(zk_line *line, zk_slot *slot, size_t room) {
+static void read_on(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
     const zk_set_limits limits = {
         .fetch_offset = slot->fetch_offset,
-        .bound_bytes = line->limits.max_decompressed_bytes,
-        .enough_bytes = room < PIECE_BYTES ? room : PIECE_BYTES,
+        .bound_bytes = unpacker->limits.max_decompressed_bytes,
+        .enough_bytes = free_bytes < PIECE_BYTES ? free_bytes : PIECE_BYTES,
         .piece_bytes = PIECE_BYTES,
     };
     const zk_set_result result = zk_read_set(slot->set.bytes, slot->at, &limits, &slot->runs);
@@ -79,10 +79,10 @@ static void read_on(zk_line *line, zk_slot *slot, size_t room) {
     slot->read_to = result.position;
     slot->read_next = result.next_offset;
     slot->read_status = result.status;
-    line->has_no_memory |= result.status == ZK_SET_NO_MEMORY;
+    unpacker->has_no_memory |= result.status == ZK_SET_NO_MEMORY;
 }
 
-/* Takes runs for one chunk: all that lie in the set itself, or a piece of what was decompressed. */
+/* Takes runs for one chunk: those in the set itself, or a piece of what was decompressed. */
 static bool take_runs(zk_slot *slot, zk_runs *taken) {
     const zk_buffer *buffer = NULL;
     size_t size = 0;
@@ -99,8 +99,8 @@ static bool take_runs(zk_slot *slot, zk_runs *taken) {
     return zk_runs_charge(taken) <= size * 2 + SMALL_BYTES || zk_runs_settle(taken);
 }
 
-/* Makes the next chunk of what was read, or false where there is none. */
-static bool make_chunk(zk_line *line, zk_slot *slot) {
+/* Makes the next chunk of what was read; false: there is none. */
+static bool make_chunk(zk_unpacker *unpacker, zk_slot *slot) {
     if (slot->runs_taken == slot->runs.count && slot->fetch_offset >= slot->read_next)
         return false;
     zk_runs taken = {0};
@@ -115,12 +115,12 @@ static bool make_chunk(zk_line *line, zk_slot *slot) {
         return true;
     zk_runs_free(&taken);
     slot->runs_taken = before;
-    line->has_no_memory = true;
+    unpacker->has_no_memory = true;
     return false;
 }
 
-/* Gives the queue the chunk. False: no room; what is left of it stays, and holds the others up. */
-static bool put(zk_line *line, zk_slot *slot) {
+/* Puts the chunk into the queue. False: it is full; the rest of the chunk stays, and blocks the other slots. */
+static bool put(zk_unpacker *unpacker, zk_slot *slot) {
     zk_outlet *outlet = slot->outlet;
     zk_chunk *chunk = slot->chunk;
     const int64_t next_offset = chunk->next_offset;
@@ -128,9 +128,9 @@ static bool put(zk_line *line, zk_slot *slot) {
     for (size_t at = 0; at < chunk->runs.count; at++)
         records += chunk->runs.items[at].count;
     slot->chunk = NULL;
-    if (zk_queue_put(outlet->queue, chunk, line->bell)) {
+    if (zk_queue_put(outlet->queue, chunk, unpacker->wakeup)) {
         slot->fetch_offset = next_offset;
-        line->records += records;
+        unpacker->records += records;
         outlet->first = NULL;
         return true;
     }
@@ -139,52 +139,52 @@ static bool put(zk_line *line, zk_slot *slot) {
         slot->fetch_offset = chunk->fetch_offset; /* its front is in */
     for (size_t at = 0; at < chunk->runs.count; at++)
         records -= chunk->runs.items[at].count;
-    line->records += records;
+    unpacker->records += records;
     outlet->first = slot;
     outlet->is_full = true;
     return false;
 }
 
-/* All that was read is in the queue. */
-static void end_reading(zk_line *line, zk_slot *slot) {
+/* Everything that was read is in the queue. */
+static void end_reading(zk_unpacker *unpacker, zk_slot *slot) {
     const zk_set_status status = slot->read_status;
     slot->at = slot->read_to;
     zk_slot_drop_read(slot);
     if (status == ZK_SET_FULL)
         return;
     if (status == ZK_SET_REFUSED || slot->fetch_offset == slot->set.offset)
-        become_odd(line, slot, ZK_ODD_SET); /* the latter: nothing whole is in it */
+        reclaim(unpacker, slot, ZK_RECLAIM_SET); /* the latter: nothing whole is in it */
     else
-        end_set(line, slot);
+        end_set(unpacker, slot);
 }
 
-static bool is_at_work(const zk_line *line) {
-    return !line->has_no_memory && !atomic_load(line->stopping);
+static bool is_at_work(const zk_unpacker *unpacker) {
+    return !unpacker->has_no_memory && !atomic_load(unpacker->stopping);
 }
 
-/* One turn of a slot whose queue has room. It ends when all that it read is in the queue, or the queue
- * is full: else each slot in the line could hold a decompressed set. */
-static void have_turn(zk_line *line, zk_slot *slot, size_t room) {
-    slot->turn = ++line->turns;
+/* One turn of a slot whose queue has capacity. It ends when all that it read is in the queue, or the
+ * queue is full: otherwise each waiting slot could hold a decompressed set. */
+static void have_turn(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
+    slot->turn = ++unpacker->turns;
     if (!slot->is_read)
-        read_on(line, slot, room);
-    if (line->has_no_memory)
+        read_on(unpacker, slot, free_bytes);
+    if (unpacker->has_no_memory)
         return;
-    while (slot->chunk || make_chunk(line, slot))
-        if (!put(line, slot) || !is_at_work(line))
+    while (slot->chunk || make_chunk(unpacker, slot))
+        if (!put(unpacker, slot) || !is_at_work(unpacker))
             return;
-    if (!line->has_no_memory)
-        end_reading(line, slot);
+    if (!unpacker->has_no_memory)
+        end_reading(unpacker, slot);
 }
 
-/* Whether a slot has something for its queue that this has room for. */
-static bool has_room(zk_line *line, zk_slot *slot, size_t *room) {
+/* Whether the slot's queue has capacity for its next chunk. */
+static bool has_capacity(zk_unpacker *unpacker, zk_slot *slot, size_t *free_bytes) {
     zk_outlet *outlet = slot->outlet;
     if (outlet->is_full || (outlet->first && outlet->first != slot))
         return false;
-    *room = slot->chunk ? PIECE_BYTES : zk_queue_room(outlet->queue, line->bell);
-    outlet->is_full = *room == 0;
-    return *room > 0;
+    *free_bytes = slot->chunk ? PIECE_BYTES : zk_queue_free_bytes(outlet->queue, unpacker->wakeup);
+    outlet->is_full = *free_bytes == 0;
+    return *free_bytes > 0;
 }
 
 static void give_up(zk_slot *slot) {
@@ -193,18 +193,18 @@ static void give_up(zk_slot *slot) {
     slot->next = (zk_set){0};
 }
 
-/* A turn for each of those who stand in line now; those who had it go behind those who had not.
- * True if there was one. */
-static bool pass(zk_line *line) {
-    zk_slot *after = NULL, **end = &after; /* who had a turn */
+/* Gives each waiting slot a turn; those that had one follow those that had not. True if any had. */
+static bool pass(zk_unpacker *unpacker) {
+    zk_slot *after = NULL, **end = &after; /* those that had a turn */
     size_t moved = 0;
-    for (size_t left = line->waiting; left; left--) {
-        zk_slot *slot = next_in_line(line);
-        size_t room = 0;
+    for (size_t left = unpacker->waiting; left; left--) {
+        zk_slot *slot = pop_waiting(unpacker);
+        size_t free_bytes = 0;
         const bool is_active = zk_claim_is_active(slot->claim);
-        const bool moves = is_active && !slot->odd && is_at_work(line) && has_room(line, slot, &room);
+        const bool moves = is_active && !slot->reclaim && is_at_work(unpacker) &&
+                           has_capacity(unpacker, slot, &free_bytes);
         if (moves)
-            have_turn(line, slot, room);
+            have_turn(unpacker, slot, free_bytes);
         else if (!is_active)
             give_up(slot);
         moved += moves;
@@ -215,20 +215,20 @@ static bool pass(zk_line *line) {
             *end = slot;
             end = &slot->next_waiting;
         } else {
-            stand(line, slot);
+            push_waiting(unpacker, slot);
         }
     }
     while (after) {
         zk_slot *slot = after;
         after = slot->next_waiting;
-        stand(line, slot);
+        push_waiting(unpacker, slot);
     }
     return moved > 0;
 }
 
-void zk_line_unpack(zk_line *line) {
-    for (size_t at = 0; at < line->slots->outlet_count; at++)
-        line->slots->outlets[at].is_full = false;
-    while (line->waiting && pass(line))
+void zk_unpacker_run(zk_unpacker *unpacker) {
+    for (size_t at = 0; at < unpacker->slots->outlet_count; at++)
+        unpacker->slots->outlets[at].is_full = false;
+    while (unpacker->waiting && pass(unpacker))
         ;
 }

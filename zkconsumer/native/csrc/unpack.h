@@ -1,38 +1,37 @@
-/* From record sets to chunks in queues: what `PythonFetchLoop._unpack` and `position.unpack` do.
+/* Turns record sets into chunks in queues, as `PythonFetchLoop._unpack` and `position.unpack` do.
  *
- * Slots that have a set stand in a line. Each has its turn, goes to the end of the line, and gives its
- * queue one piece of the set a turn: so of several that share a full queue each comes to its right.
- * Where a chunk finds no room, nothing else of its queue passes it: so only one slot for each queue
- * holds more than came from the broker. */
+ * Slots that have a set wait in a list, in round-robin order: in each turn a slot puts one piece of its
+ * set into its queue, so that slots that share a full queue get equal shares of it. Nothing of a queue
+ * passes a chunk that did not fit: so only one slot per queue holds more than came from the broker. */
 #ifndef ZK_UNPACK_H
 #define ZK_UNPACK_H
 
 #include "slots.h"
 
 typedef struct {
-    size_t max_decompressed_bytes; /* of one compressed entry, and all that is in it */
-    size_t growth_max_bytes;       /* how much one entry may need */
-    size_t part_bytes;             /* how much each partition is asked for */
-    size_t grown_bytes;            /* the same for one that is far behind, at most */
+    size_t max_decompressed_bytes; /* limit for one compressed entry and all that is in it */
+    size_t growth_max_bytes;       /* limit for one entry */
+    size_t part_bytes;             /* max_bytes of each partition */
+    size_t grown_bytes;            /* limit of max_bytes for one that is far behind */
 } zk_unpack_limits;
 
 typedef struct {
     zk_unpack_limits limits;
     zk_slots *slots;
-    zk_bell *bell; /* rung by queues that have room again */
+    zk_wakeup *wakeup; /* notified by queues that have capacity again */
     const atomic_bool *stopping;
-    zk_slot *first, *last; /* the line */
-    size_t waiting;        /* how many stand in it */
-    size_t odd;            /* slots that Python must look at */
+    zk_slot *first, *last; /* the waiting slots */
+    size_t waiting;        /* how many of them */
+    size_t reclaims;            /* number of slots that Python must reclaim */
     uint64_t turns;
-    uint64_t records; /* that came into queues since this was last taken */
+    uint64_t records; /* put into queues since this was last read */
     bool has_no_memory;
-} zk_line;
+} zk_unpacker;
 
-/* Puts a slot that was given a set at the end of the line. */
-void zk_line_enter(zk_line *line, zk_slot *slot);
+/* Adds a slot that was given a set to the end of the list. */
+void zk_unpacker_add(zk_unpacker *unpacker, zk_slot *slot);
 
-/* Turns for everybody, until no queue takes any more, all is through, or `stopping` is set. */
-void zk_line_unpack(zk_line *line);
+/* Unpacks round-robin until no queue takes more, everything is unpacked, or `stopping` is set. */
+void zk_unpacker_run(zk_unpacker *unpacker);
 
 #endif

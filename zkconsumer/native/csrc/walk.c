@@ -89,14 +89,14 @@ static zk_set_status decompress(zk_walker *self, const message_set *set, const e
     if (!buffer)
         return ZK_SET_NO_MEMORY;
     const zk_mark before = zk_mark_runs(self->runs);
-    const size_t start = buffer->used, room = SIZE_MAX / 8 - start;
-    zk_sink sink = {buffer, start + (self->room_bytes < room ? self->room_bytes : room)};
+    const size_t start = buffer->used, most = SIZE_MAX / 8 - start;
+    zk_sink sink = {buffer, start + (self->remaining_bytes < most ? self->remaining_bytes : most)};
     const zk_decoded decoded =
         zk_decompress(message->attributes & ZK_CODEC_MASK, message->value,
                       (size_t)message->value_bytes, message->magic, &sink);
     zk_set_status status = decoded == ZK_REFUSED ? ZK_SET_REFUSED : ZK_SET_NO_MEMORY;
     if (decoded == ZK_DECODED) {
-        self->room_bytes -= buffer->used - start;
+        self->remaining_bytes -= buffer->used - start;
         message_set inside = {buffer, start, 0, set->pattern, set->depth + 1};
         status = read_inside(self, &inside, wrapper);
     }
@@ -121,11 +121,11 @@ static zk_set_status read_wrapper(zk_walker *self, const message_set *set, const
         return ZK_SET_ENDS;
     if (set->depth == 0 && zk_walker_has_enough(self))
         return ZK_SET_FULL;
-    const size_t room = self->room_bytes;
+    const size_t before = self->remaining_bytes;
     const int64_t next_offset = self->next_offset;
     const zk_set_status status = decompress(self, set, wrapper);
     if (status != ZK_SET_ENDS) {
-        self->room_bytes = room;
+        self->remaining_bytes = before;
         self->next_offset = next_offset;
     } else if (set->depth == 0) {
         zk_walker_renew_arena(self);

@@ -10,7 +10,7 @@ typedef struct {
     const zk_set_limits *limits;
     zk_runs *runs;
     zk_buffer *arena; /* what top-level sets are decompressed into; null until the first */
-    size_t room_bytes;
+    size_t remaining_bytes;
     int64_t next_offset;
 } zk_walker;
 
@@ -21,7 +21,7 @@ static inline void zk_walker_advance(zk_walker *self, int64_t offset) {
 
 /* Whether the next compressed set is for another call. */
 static inline bool zk_walker_has_enough(const zk_walker *self) {
-    const size_t used = self->limits->bound_bytes - self->room_bytes;
+    const size_t used = self->limits->bound_bytes - self->remaining_bytes;
     return used > 0 && used >= self->limits->enough_bytes;
 }
 

@@ -34,12 +34,12 @@ class FailureQueue:
         """See ``OwnedQueue``."""
         return 0
 
-    def room_bytes(self, on_room: Callable[[], None]) -> int:
+    def free_bytes(self, on_capacity: Callable[[], None]) -> int:
         """See ``ChunkSink``: always none."""
-        del on_room
+        del on_capacity
         return 0
 
-    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """See ``ChunkSink``: accepts nothing."""
-        del chunk, on_room
+        del chunk, on_capacity
         return False

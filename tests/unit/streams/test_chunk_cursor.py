@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.chunks import T1, chunk_of, claim_of
 from tests.support.manual_clock import ManualClock
-from tests.support.native_chunks import cursor as native_hand
+from tests.support.native_chunks import cursor as native_cursor
 from tests.support.native_chunks import native_queue, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import gzip_of, records, wrapper_around
@@ -18,7 +18,7 @@ from zkconsumer.streams.chunk_cursor import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import MessageAndMetadata
 
-AnyHand = ChunkCursor[bytes, bytes]
+AnyCursor = ChunkCursor[bytes, bytes]
 
 
 class Maker:
@@ -29,13 +29,13 @@ class Maker:
         self.clock = ManualClock()
         self.lease = Lease(self.clock)
 
-    def cursor(self, *, consumes_in_hand: bool = False) -> AnyHand:
+    def cursor(self, *, consumes_delivered: bool = False) -> AnyCursor:
         """An empty one."""
         if self.native:
-            made: Any = native_hand(consumes_in_hand=consumes_in_hand, lease=self.lease)
+            made: Any = native_cursor(consumes_delivered=consumes_delivered, lease=self.lease)
             return made  # type: ignore[no-any-return]
         return PythonChunkCursor(
-            consumes_in_hand=consumes_in_hand,
+            consumes_delivered=consumes_delivered,
             lease=self.lease,
             key_decoder=None,
             value_decoder=None,
@@ -69,10 +69,13 @@ def maker(request: pytest.FixtureRequest) -> Maker:
     return Maker(native=request.param == "native")
 
 
-def begun(maker: Maker, *offsets: int, consumes_in_hand: bool = False) -> tuple[AnyHand, Chunk]:
+def begun(maker: Maker, *offsets: int, consumes_delivered: bool = False) -> tuple[AnyCursor, Chunk]:
     """A hand that has begun with a chunk, as a reader does it."""
     claim = claim_of(T1, committed=offsets[0])
-    cursor, chunk = maker.cursor(consumes_in_hand=consumes_in_hand), maker.chunk(claim, *offsets)
+    cursor, chunk = (
+        maker.cursor(consumes_delivered=consumes_delivered),
+        maker.chunk(claim, *offsets),
+    )
     claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
     cursor.chunk = chunk
     return cursor, chunk
@@ -92,7 +95,7 @@ def test_an_empty_hand_has_nothing(maker: Maker) -> None:
         None,
         True,
     )
-    assert cursor.look(5)[0] == []
+    assert cursor.peek(5)[0] == []
 
 
 def test_messages_come_as_they_lie_in_the_log(maker: Maker) -> None:
@@ -108,10 +111,10 @@ def test_messages_come_as_they_lie_in_the_log(maker: Maker) -> None:
     assert list(cursor) == []
 
 
-@pytest.mark.parametrize("consumes_in_hand", [False, True])
-def test_each_message_moves_the_claim(maker: Maker, *, consumes_in_hand: bool) -> None:
+@pytest.mark.parametrize("consumes_delivered", [False, True])
+def test_each_message_moves_the_claim(maker: Maker, *, consumes_delivered: bool) -> None:
     """Delivered with the message; consumed with it, or when the next one is asked for."""
-    cursor, chunk = begun(maker, 3, 7, 8, consumes_in_hand=consumes_in_hand)
+    cursor, chunk = begun(maker, 3, 7, 8, consumes_delivered=consumes_delivered)
     claim, messages = chunk.claim, iter(cursor)
     seen = [(claim.consumed_offset, claim.delivered_offset)]
     for _ in range(3):
@@ -120,7 +123,7 @@ def test_each_message_moves_the_claim(maker: Maker, *, consumes_in_hand: bool) -
     assert next(cursor, None) is None
     seen.append((claim.consumed_offset, claim.delivered_offset))
     late = [(3, 3), (3, 4), (4, 8), (8, 9), (9, 9)]
-    assert seen == ([(n, n) for n in (3, 4, 8, 9, 9)] if consumes_in_hand else late)
+    assert seen == ([(n, n) for n in (3, 4, 8, 9, 9)] if consumes_delivered else late)
 
 
 def test_nothing_comes_of_a_claim_that_was_given_up(maker: Maker) -> None:
@@ -151,19 +154,19 @@ def test_looking_moves_nothing_until_the_place_is_stored(maker: Maker) -> None:
     cursor, chunk = begun(maker, *range(20))
     next(cursor)
     before = (chunk.claim.consumed_offset, chunk.claim.delivered_offset)
-    first, _ = cursor.look(7)
-    again, place = cursor.look(7)
+    first, _ = cursor.peek(7)
+    again, position = cursor.peek(7)
     assert offsets_of(first) == offsets_of(again) == list(range(1, 8))
-    cursor.place = place
+    cursor.position = position
     assert (chunk.claim.consumed_offset, chunk.claim.delivered_offset) == before
     assert next(cursor).offset == 8
-    rest, place = cursor.look(100)
+    rest, position = cursor.peek(100)
     assert offsets_of(rest) == list(range(9, 20))
     through = [cursor.is_through]
-    cursor.place = place
+    cursor.position = position
     through.append(cursor.is_through)
     assert through == [False, True]
-    assert cursor.look(1)[0] == []
+    assert cursor.peek(1)[0] == []
 
 
 def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
@@ -229,7 +232,7 @@ def test_what_the_hand_lacks_the_slow_way_gives(maker: Maker) -> None:
 class Slow:
     """What a stream is to its hand's iterator: it knows both."""
 
-    def __init__(self, cursor: AnyHand) -> None:
+    def __init__(self, cursor: AnyCursor) -> None:
         self.messages = cursor.iterate(self)
 
     def __call__(self) -> MessageAndMetadata[bytes, bytes]:
@@ -252,7 +255,7 @@ def test_a_hand_in_a_cycle_is_collected(maker: Maker) -> None:
 
 
 @needs_native_engine
-def test_a_native_hand_takes_native_chunks_only() -> None:
+def test_a_native_cursor_takes_native_chunks_only() -> None:
     """What it had in hand it has still."""
     maker = Maker(native=True)
     cursor, chunk = begun(maker, 0, 1)
@@ -270,7 +273,7 @@ def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing() -> None:
     chunk.claim.active = False
     chunk.records = ()
     cursor.chunk = chunk
-    assert (list(cursor), cursor.is_through, cursor.look(5)[0]) == ([], True, [])
+    assert (list(cursor), cursor.is_through, cursor.peek(5)[0]) == ([], True, [])
 
 
 @needs_native_engine
@@ -278,10 +281,10 @@ def test_a_place_belongs_to_its_chunk() -> None:
     """One of another chunk is refused."""
     maker = Maker(native=True)
     cursor, _ = begun(maker, 0, 1)
-    _, place = cursor.look(1)
+    _, position = cursor.peek(1)
     cursor.chunk = maker.chunk(claim_of(), 7, 8)
     with pytest.raises(ValueError, match="another chunk"):
-        cursor.place = place
+        cursor.position = position
     assert offsets_of(list(cursor)) == [7, 8]
 
 
@@ -298,13 +301,13 @@ def test_runs_come_from_where_the_hand_stands(most: int, read_before: int) -> No
     cursor.chunk = chunk_in(plain + packed + set_of([12, 13]), claim)
     got = [next(cursor).offset for _ in range(read_before)]
     while not cursor.is_through:
-        runs, place = cursor.look_runs(most)
+        runs, position = cursor.peek_runs(most)
         assert sum(len(run) for run in runs) <= most
         got += [record.offset for run in runs for record in run]
         assert [run.first_offset for run in runs] == [run.records()[0].offset for run in runs]
-        cursor.place = place
+        cursor.position = position
     assert got == list(range(14))
-    assert cursor.look_runs(5)[0] == []
+    assert cursor.peek_runs(5)[0] == []
 
 
 @needs_native_engine

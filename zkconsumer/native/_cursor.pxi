@@ -1,4 +1,4 @@
-# The native chunk in a stream's hands, message by message; a part of _core.pyx.
+# The chunk that a stream is reading, message by message; a part of _core.pyx.
 
 from zkconsumer.clock import SystemClock as _SystemClock
 from zkconsumer.clock import seconds_of as _seconds_of
@@ -50,7 +50,7 @@ cdef class Lease:
         return zk_lease_until(&self.lease)
 
     cdef inline int is_over(self) except -1:
-        """Whether it is over; the clock is read for this, so a process that stood still knows.
+        """Return whether it has expired; reads the clock, to notice that the process was stopped.
 
         The exact clock is read when the coarse one has moved, as it has wherever time was lost.
         """
@@ -68,14 +68,14 @@ cdef class Lease:
 
 @cython.final
 @cython.no_gc
-cdef class Place:
+cdef class ChunkPosition:
     # The records keep what the cursor points into.
     cdef Runs records
     cdef size_t run_index
     cdef zk_cursor cursor
 
     def __init__(self):
-        raise TypeError("a hand tells its places")
+        raise TypeError("positions come out of cursors")
 
 
 cdef inline void _begin_run(Runs records, size_t index, zk_cursor *cursor) noexcept:
@@ -88,7 +88,7 @@ cdef inline void _begin_run(Runs records, size_t index, zk_cursor *cursor) noexc
 cdef inline zk_step _next_of(
     Runs records, size_t *index, zk_cursor *cursor, int64_t *offset, zk_message *message
 ) noexcept:
-    """The next message of all runs; the index becomes that of its run."""
+    """Step to the next message of all runs; sets the index to that of its run."""
     cdef zk_step step
     while True:
         step = zk_run_next(cursor, offset, message)
@@ -99,30 +99,30 @@ cdef inline zk_step _next_of(
 
 
 @cython.final
-cdef class Hand:
+cdef class NativeCursor:
     cdef Lease lease
-    cdef bint consumes_in_hand
+    cdef bint consumes_delivered
     cdef object key_decoder
     cdef object value_decoder
-    cdef object in_hand
+    cdef object current
     cdef Progress progress
     cdef Origin origin
-    # Where it stands; None without a chunk.
+    # The position; `records` is None without a chunk.
     cdef Runs records
     cdef size_t run_index
     cdef zk_cursor cursor
 
     def __init__(
-        self, *, bint consumes_in_hand, Lease lease not None, key_decoder, value_decoder
+        self, *, bint consumes_delivered, Lease lease not None, key_decoder, value_decoder
     ):
-        self.consumes_in_hand = consumes_in_hand
+        self.consumes_delivered = consumes_delivered
         self.lease = lease
         self.key_decoder = key_decoder
         self.value_decoder = value_decoder
 
     @property
     def chunk(self):
-        return self.in_hand
+        return self.current
 
     @chunk.setter
     def chunk(self, chunk):
@@ -140,45 +140,45 @@ cdef class Hand:
             if records is None or progress is None:
                 raise TypeError("not a native chunk")
             _begin_run(records, 0, &cursor)
-        # What was in hand is let go of at the end, when all is in its place.
+        # The previous chunk is released last, when the cursor is complete again.
         with cython.critical_section(self):
             self.cursor = cursor
             self.run_index = 0
             self.progress, progress = progress, self.progress
             self.origin, origin = origin, self.origin
             self.records, records = records, self.records
-            self.in_hand, chunk = chunk, self.in_hand
+            self.current, chunk = chunk, self.current
 
     @property
-    def place(self):
-        return self._place()
+    def position(self):
+        return self._position()
 
     @cython.critical_section
-    cdef Place _place(self):
-        cdef Place place = Place.__new__(Place)
-        place.records = self.records
-        place.run_index = self.run_index
-        place.cursor = self.cursor
-        return place
+    cdef ChunkPosition _position(self):
+        cdef ChunkPosition position = ChunkPosition.__new__(ChunkPosition)
+        position.records = self.records
+        position.run_index = self.run_index
+        position.cursor = self.cursor
+        return position
 
-    @place.setter
-    def place(self, Place place not None):
+    @position.setter
+    def position(self, ChunkPosition position not None):
         with cython.critical_section(self):
-            if place.records is not self.records:
-                raise ValueError("a place in another chunk")
-            self.run_index = place.run_index
-            self.cursor = place.cursor
+            if position.records is not self.records:
+                raise ValueError("a position in another chunk")
+            self.run_index = position.run_index
+            self.cursor = position.cursor
 
     @property
     def is_through(self):
-        cdef Place place = self._place()
+        cdef ChunkPosition position = self._position()
         cdef size_t index
-        if place.records is None:
+        if position.records is None:
             return True
-        if place.cursor.at != place.cursor.end:
+        if position.cursor.at != position.cursor.end:
             return False
-        for index in range(place.run_index + 1, place.records.runs.count):
-            if place.records.runs.items[index].size:
+        for index in range(position.run_index + 1, position.records.runs.count):
+            if position.records.runs.items[index].size:
                 return False
         return True
 
@@ -193,51 +193,51 @@ cdef class Hand:
 
     def iterate(self, slow not None):
         cdef _Iteration made = _Iteration.__new__(_Iteration)
-        made.hand = self
+        made.cursor = self
         made.slow = slow
         return made
 
-    def look(self, Py_ssize_t most):
+    def peek(self, Py_ssize_t most):
         cdef list found = []
-        cdef Place place = self._place()
+        cdef ChunkPosition position = self._position()
         cdef zk_message message
         cdef zk_step step
         cdef int64_t offset = 0
-        if place.records is None:
-            return found, place
+        if position.records is None:
+            return found, position
         while len(found) < most:
-            step = _next_of(place.records, &place.run_index, &place.cursor, &offset, &message)
+            step = _next_of(position.records, &position.run_index, &position.cursor, &offset, &message)
             if step != ZK_MESSAGE:
                 if step == ZK_RUN_BROKEN:
                     _raise_broken()
                 break
             found.append(
-                _message(place.records.runs.items + place.run_index, offset, &message, self.origin)
+                _message(position.records.runs.items + position.run_index, offset, &message, self.origin)
             )
-        return found, place
+        return found, position
 
-    def look_runs(self, size_t most):
+    def peek_runs(self, size_t most):
         cdef list found = []
-        cdef Place place = self._place()
+        cdef ChunkPosition position = self._position()
         cdef Run run
-        if place.records is None:
-            return found, place
-        while most and place.run_index < place.records.runs.count:
-            run = _rest_of_run(place)
+        if position.records is None:
+            return found, position
+        while most and position.run_index < position.records.runs.count:
+            run = _rest_of_run(position)
             if run.run.count > most:
                 run = run.split(<size_t>-1, most)
-                place.cursor.at += run.run.size
+                position.cursor.at += run.run.size
             else:
-                place.run_index += 1
-                _begin_run(place.records, place.run_index, &place.cursor)
+                position.run_index += 1
+                _begin_run(position.records, position.run_index, &position.cursor)
             most -= run.run.count
             if run.run.count:
                 found.append(run)
-        return found, place
+        return found, position
 
     @cython.critical_section
     cdef inline Message _step(self):
-        """The next message, or None; what was given before is done with."""
+        """Return the next message, or None; the previous one is consumed."""
         if self.records is None:
             return None
         cdef zk_claim *claim = self.progress.claim
@@ -260,16 +260,16 @@ cdef class Hand:
         self.run_index = index
         self.cursor = cursor
         zk_claim_set_delivered(claim, zk_behind(offset))
-        if self.consumes_in_hand:
+        if self.consumes_delivered:
             zk_claim_set_consumed(claim, zk_behind(offset))
         return message
 
 
-cdef Run _rest_of_run(Place place):
-    """The run that the place is in, without what lies in front of the place."""
+cdef Run _rest_of_run(ChunkPosition position):
+    """Return the run at the position, without the messages in front of it."""
     cdef Run run = Run.__new__(Run)
-    cdef const zk_run *whole = place.records.runs.items + place.run_index
-    cdef size_t done = whole.size - <size_t>(place.cursor.end - place.cursor.at)
+    cdef const zk_run *whole = position.records.runs.items + position.run_index
+    cdef size_t done = whole.size - <size_t>(position.cursor.end - position.cursor.at)
     run.run = whole[0]
     zk_buffer_share(run.run.buffer)
     if done:
@@ -279,18 +279,18 @@ cdef Run _rest_of_run(Place place):
 
 @cython.final
 cdef class _Iteration:
-    cdef Hand hand
+    cdef NativeCursor cursor
     cdef object slow
     cdef bint is_over
 
     def __init__(self):
-        raise TypeError("use Hand.iterate")
+        raise TypeError("use NativeCursor.iterate")
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        cdef Message message = self.hand._step()
+        cdef Message message = self.cursor._step()
         if message is not None:
             return message
         if self.is_over:

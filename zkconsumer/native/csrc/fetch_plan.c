@@ -1,0 +1,195 @@
+#include "fetch_plan.h"
+
+#include "batch.h"
+#include "order.h"
+
+enum { LIKELY_EXPANSION = 8 };
+
+void zk_note_waiting(zk_slots *slots) {
+    for (size_t at = 0; at < slots->outlet_count; at++) {
+        zk_outlet *outlet = slots->outlets + at;
+        outlet->can_request_early = outlet->waiting == 0;
+        outlet->early_bytes = outlet->early_parts = 0;
+    }
+}
+
+/* Whether the offsets of a set ascend and lie below the high watermark; if not, Python finds out which. */
+static bool is_in_order(const zk_slot *slot, const zk_set *set) {
+    zk_order order = {0, set->offset, true};
+    return zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,
+                           &order);
+}
+
+static bool is_compressed(const zk_buffer *set) {
+    if (set->used < ZK_BATCH_HEAD_BYTES)
+        return false;
+    return (set->data[set->data[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK) != 0;
+}
+
+/* The max_bytes of the request after what arrived. */
+static size_t grown(const zk_unpacker *unpacker, const zk_slot *slot) {
+    const size_t requested = slot->requested_bytes;
+    if (!unpacker->limits.grown_bytes || slot->arriving->used < requested - requested / 8)
+        return 0;
+    const size_t times = is_compressed(slot->arriving) ? LIKELY_EXPANSION + 1 : 2;
+    const size_t share_bytes = zk_queue_half_share(slot->outlet->queue) / slot->outlet->slots / times;
+    const size_t limit = unpacker->limits.grown_bytes;
+    const size_t most = share_bytes < limit ? share_bytes : limit;
+    return requested * 2 < most ? requested * 2 : most;
+}
+
+static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
+    zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    slot->is_passed_over = version >= ZK_FETCH_BOUNDED && !slot->arriving &&
+                           slot->arriving_high_watermark > slot->requested_offset;
+    slot->grown_bytes = slot->arriving ? grown(unpacker, slot) : 0;
+    if (!slot->arriving) {
+        if (!slot->is_passed_over)
+            slot->needed_bytes = 0; /* the message that needed more is no longer there */
+        return;
+    }
+    slot->set = (zk_set){slot->arriving, slot->requested_offset, slot->requested_bytes};
+    slot->at = 0;
+    slot->arriving = NULL;
+    zk_unpacker_add(unpacker, slot);
+    if (!is_in_order(slot, &slot->set)) {
+        slot->reclaim = ZK_RECLAIM_SET;
+        unpacker->reclaims++;
+    }
+}
+
+static void take_early_set(const zk_unpacker *unpacker, zk_slot *slot) {
+    zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    const zk_set early = {slot->arriving, slot->requested_offset, slot->requested_bytes};
+    if (!is_in_order(slot, &early))
+        return; /* it is requested again when it is its turn */
+    slot->grown_bytes = grown(unpacker, slot);
+    slot->next = early;
+    slot->arriving = NULL;
+}
+
+void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, int version) {
+    if (slot->has_response && !slot->reclaim && zk_claim_is_active(slot->claim)) {
+        const bool is_free = !slot->set.bytes && slot->requested_offset == slot->fetch_offset;
+        if (is_free && slot->arriving_error) {
+            slot->error_code = slot->arriving_error;
+            slot->reclaim = ZK_RECLAIM_ERROR;
+            unpacker->reclaims++;
+        } else if (is_free) {
+            take_set(unpacker, slot, version);
+        } else if (slot->set.bytes && !slot->next.bytes && slot->arriving) {
+            take_early_set(unpacker, slot);
+        }
+    }
+    zk_slot_drop_arriving(slot);
+}
+
+static size_t part_of(const zk_fetch_plan *plan, const zk_slot *slot) {
+    return slot->grown_bytes > plan->part_bytes ? slot->grown_bytes : plan->part_bytes;
+}
+
+static bool can_fetch(zk_slot *slot) { return !slot->reclaim && zk_claim_is_active(slot->claim); }
+
+static bool end(const zk_fetch_plan *plan, zk_request *request, zk_request_head *head,
+                bool is_waiting) {
+    head->max_wait_ms = is_waiting || plan->has_others_waiting ? 0 : plan->max_wait_ms;
+    return request->topics && zk_request_end(request, head);
+}
+
+static zk_slot *slot_from(const zk_slots *slots, size_t first, size_t at) {
+    const size_t index = first + at;
+    return slots->slots + (index < slots->count ? index : index - slots->count);
+}
+
+/* Chooses the first slot: the next one that was passed over, or else the same as before. */
+static size_t choose_first(zk_fetch_plan *plan, const zk_slots *slots) {
+    if (plan->first >= slots->count)
+        plan->first = 0;
+    for (size_t at = 1; at <= slots->count; at++) {
+        const zk_slot *slot = slot_from(slots, plan->first, at);
+        if (slot->is_passed_over) {
+            plan->first = (size_t)(slot - slots->slots);
+            break;
+        }
+    }
+    return plan->first;
+}
+
+bool zk_plan_request(zk_fetch_plan *plan, zk_slots *slots, zk_request *request, zk_request_head *head) {
+    bool is_waiting = false;
+    const size_t first = choose_first(plan, slots);
+    zk_request_begin(request, head);
+    for (size_t at = 0; at < slots->count; at++) {
+        zk_slot *slot = slot_from(slots, first, at);
+        if (!can_fetch(slot))
+            continue;
+        if (slot->set.bytes || slot->outlet->waiting)
+            is_waiting = true;
+        else
+            zk_request_add(request, slots, slot, slot->fetch_offset, part_of(plan, slot));
+    }
+    return end(plan, request, head, is_waiting);
+}
+
+/* Finds the queues with capacity for what came and what would come, and each slot's early offset. */
+static void choose_outlets(const zk_fetch_plan *plan, zk_unpacker *unpacker) {
+    zk_slots *slots = unpacker->slots;
+    for (size_t at = 0; at < slots->count; at++) {
+        zk_slot *slot = slots->slots + at;
+        zk_outlet *outlet = slot->outlet;
+        slot->early_offset = -1;
+        if (!outlet->can_request_early || !can_fetch(slot))
+            continue;
+        outlet->early_parts += part_of(plan, slot);
+        slot->early_offset = slot->fetch_offset;
+        if (slot->set.bytes) {
+            const zk_buffer *set = slot->set.bytes;
+            const zk_ahead seen = zk_look_ahead(set->data, set->used, slot->fetch_offset);
+            const bool fits = seen.is_sound && seen.needed_bytes <= plan->part_bytes;
+            slot->early_offset = fits ? seen.next_offset : -1;
+            outlet->early_bytes +=
+                set->used * (seen.is_compressed ? LIKELY_EXPANSION : 1);
+        }
+    }
+    for (size_t at = 0; at < slots->outlet_count; at++) {
+        zk_outlet *outlet = slots->outlets + at;
+        const size_t parts = outlet->early_parts;
+        outlet->early_bytes += parts < plan->response_bytes ? parts : plan->response_bytes;
+        outlet->can_request_early =
+            outlet->can_request_early && outlet->early_bytes &&
+            outlet->early_bytes <= zk_queue_free_bytes(outlet->queue, unpacker->wakeup);
+    }
+}
+
+static bool is_any_early(const zk_slots *slots) {
+    for (size_t at = 0; at < slots->count; at++) {
+        const zk_slot *slot = slots->slots + at;
+        if (slot->set.bytes && slot->early_offset >= 0 && slot->outlet->can_request_early)
+            return true;
+    }
+    return false;
+}
+
+bool zk_plan_early_request(zk_fetch_plan *plan, zk_unpacker *unpacker, zk_request *request,
+                  zk_request_head *head) {
+    choose_outlets(plan, unpacker);
+    zk_slots *slots = unpacker->slots;
+    if (!is_any_early(slots))
+        return false;
+    bool is_waiting = false;
+    const size_t first = choose_first(plan, slots);
+    zk_request_begin(request, head);
+    for (size_t at = 0; at < slots->count; at++) {
+        zk_slot *slot = slot_from(slots, first, at);
+        if (!can_fetch(slot))
+            continue;
+        const bool is_early = slot->outlet->can_request_early && slot->early_offset >= 0;
+        if (is_early)
+            zk_request_add(request, slots, slot, slot->early_offset, part_of(plan, slot));
+        else if (slot->set.bytes || slot->outlet->waiting)
+            is_waiting = true;
+        else
+            zk_request_add(request, slots, slot, slot->fetch_offset, part_of(plan, slot));
+    }
+    return end(plan, request, head, is_waiting);
+}
