@@ -77,7 +77,7 @@ PLANTS = (
     Plant("chunk.c", "        zk_buffer_share(runs->items[copy->count].buffer);", ""),
     Plant("chunk.c", "*bytes += run->size;\n        count++;", "count++;"),
     Plant("chunk.c", "        run->start = at;", ""),
-    Plant("queue.c", "queue->end = place;", "(void)place;"),
+    Plant("queue.c", "queue->end = link;", "(void)link;"),
     Plant("queue.c", "used <= queue->share_bytes - size_bytes", "used <= queue->share_bytes"),
     Plant("queue_stream.c", "queue->first->runs = (zk_runs){0};", ""),
     Plant("buffer.c", "!= 1)\n        return;", "> 2)\n        return;"),
@@ -91,7 +91,9 @@ PLANTS = (
     Plant("response.c", "&& end ? count_end(response, end) : start", "&& end ? end : start"),
     Plant("fetch_plan.c", "index < slots->count ? index : index - slots->count", "index"),
     Plant(
-        "unpack.c", "fetch_offset = next_offset;\n        line", "at = next_offset;\n        line"
+        "unpack.c",
+        "fetch_offset = next_offset;\n        unpacker",
+        "at = next_offset;\n        unpacker",
     ),
     Plant("order.c", "(size_t)entry_size <= left", "(size_t)entry_size <= left + 64"),
     Plant(

@@ -287,7 +287,7 @@ def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() ->
 
 
 def test_discarding_frees_what_nobody_will_read() -> None:
-    """Native chunks are freed at once, the one seen by the stream is emptied, pumps are notified."""
+    """Native chunks are freed, the one seen by the stream is emptied, and pumps are notified."""
     queue, old, kept, wakeup = native_queue(3), claim_of(), claim_of(T1), new_wakeup()
     put(queue, old, [0])
     put(queue, kept, [5])
