@@ -49,10 +49,14 @@ def test_records_of_a_partition_are_settled_once_and_in_their_order(
                 add(queue, tp, name, size=amount, at=now_ms)
             case "take":
                 is_due = queue.due_ms(now_ms) == 0
-                assert queue.take(now_ms) or not is_due or any(map(queue.in_hand, TPS))
-                assert queue.due_ms(now_ms) is None or not is_due or any(map(queue.in_hand, TPS))
+                assert queue.take(now_ms) or not is_due or any(map(queue.in_flight_count, TPS))
+                assert (
+                    queue.due_ms(now_ms) is None
+                    or not is_due
+                    or any(map(queue.in_flight_count, TPS))
+                )
             case "settle":
-                count = min(amount, queue.in_hand(tp))
+                count = min(amount, queue.in_flight_count(tp))
                 settled[tp] += [one.future for one in queue.settle(tp, count)] if count else []
             case "put back":
                 queue.put_back()
@@ -100,10 +104,10 @@ def test_what_is_hurried_is_due_and_what_comes_later_is_not() -> None:
 def test_one_record_has_room_whatever_its_size() -> None:
     """Else it could never be sent; a second one waits."""
     queue = SendQueue(LIMITS)
-    assert queue.has_room(5_000)
+    assert queue.has_capacity(5_000)
     add(queue, TPS[0], b"a", size=900)
-    assert queue.has_room(100)
-    assert not queue.has_room(101)
+    assert queue.has_capacity(100)
+    assert not queue.has_capacity(101)
 
 
 def test_in_hand_are_some_batches_at_most() -> None:
@@ -130,5 +134,5 @@ def test_records_that_wait_too_long_expire() -> None:
     assert not queue.may_retry(TPS[0], 10_000)
     assert queue.expire(10_000) == {}
     assert [one.future for one in queue.expire(10_001)[TPS[0]]] == [b"b"]
-    assert queue.in_hand(TPS[0]) == 1
+    assert queue.in_flight_count(TPS[0]) == 1
     assert not queue.may_retry(TPS[1], 0)

@@ -175,7 +175,7 @@ class KafkaProducer:
             return future
         tp = TopicPartition(topic, chosen)
         with self._changed:
-            self._wait_for_room(size, deadline_ms)
+            self._wait_for_capacity(size, deadline_ms)
             now_ms = self._clock.now_ms()
             if self._queue.add(tp, outgoing, size=size, now_ms=now_ms, future=future):
                 self._changed.notify_all()
@@ -319,22 +319,22 @@ class KafkaProducer:
 
     def _resolve(self, written: WrittenSet, records: Sequence[QueuedRecord]) -> None:
         tp = written.topic_partition
-        for place, record in enumerate(records):
-            self._tell(record, _metadata(tp, written.base_offset + place, record), None)
+        for index, record in enumerate(records):
+            self._resolve(record, _metadata(tp, written.base_offset + index, record), None)
         with self._resolved:
             self._resolved.notify_all()
 
     def _fail(self, records: Iterable[QueuedRecord], error: Exception) -> None:
         for record in records:
-            self._tell(record, None, error)
+            self._resolve(record, None, error)
         with self._resolved:
             self._resolved.notify_all()
 
-    def _tell(
-        self, record: QueuedRecord, place: RecordMetadata | None, error: Exception | None
+    def _resolve(
+        self, record: QueuedRecord, metadata: RecordMetadata | None, error: Exception | None
     ) -> None:
         try:
-            record.future.notify(place, error)
+            record.future.notify(metadata, error)
         except SystemExit:
             if not self._is_own_thread():
                 raise
@@ -373,9 +373,9 @@ class KafkaProducer:
         if self._closed:
             raise ConsumerClosed("the producer was closed")
 
-    def _wait_for_room(self, size: int, deadline_ms: int) -> None:
+    def _wait_for_capacity(self, size: int, deadline_ms: int) -> None:
         """Wait, with the lock held, until a record of this size can be queued."""
-        while not self._queue.has_room(size):
+        while not self._queue.has_capacity(size):
             left_ms = deadline_ms - self._clock.now_ms()
             if left_ms <= 0 or self._is_own_thread():
                 raise KafkaTimeoutError(

@@ -1,8 +1,9 @@
 """The records that a producer was given and that are not acknowledged yet. Pure.
 
 Each partition has a queue. It is due when it holds a batch, when its first record has lingered
-long enough, or when somebody waits for it, or for room (``hurry``). What is taken is in hand until
-it is settled, of each partition in its order; what was not written goes back to the front.
+long enough, or when a caller waits for it, or for capacity (``hurry``). Records that are taken are
+in flight until they are settled, in the order of their partition; those that were not written go
+back to the front.
 
 Source: Kafka 3.9 ``RecordAccumulator``.
 """
@@ -15,8 +16,8 @@ from typing import Any, NamedTuple
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing import Outgoing
 
-_BATCHES_IN_HAND = 10
-"""The batches of a partition in hand: five may be in flight, and five more wait their turn."""
+_BATCHES_IN_FLIGHT = 10
+"""The limit of batches taken of a partition: five requests, and five more batches ready."""
 
 
 class QueuedRecord(NamedTuple):
@@ -60,20 +61,20 @@ class _Partition:
     Attributes:
         waiting: those that were not taken yet.
         waiting_bytes: their size.
-        in_hand: those that were taken and are not settled.
-        in_hand_bytes: their size.
+        in_flight: those that were taken and are not settled.
+        in_flight_bytes: their size.
     """
 
-    __slots__ = ("in_hand", "in_hand_bytes", "waiting", "waiting_bytes")
+    __slots__ = ("in_flight", "in_flight_bytes", "waiting", "waiting_bytes")
 
     def __init__(self) -> None:
         self.waiting: deque[QueuedRecord] = deque()
         self.waiting_bytes = 0
-        self.in_hand: deque[QueuedRecord] = deque()
-        self.in_hand_bytes = 0
+        self.in_flight: deque[QueuedRecord] = deque()
+        self.in_flight_bytes = 0
 
     def __len__(self) -> int:
-        return len(self.waiting) + len(self.in_hand)
+        return len(self.waiting) + len(self.in_flight)
 
 
 class SendQueue:
@@ -83,7 +84,7 @@ class SendQueue:
         limits: the settings.
 
     Attributes:
-        used_bytes: the size of all records, those in hand included.
+        used_bytes: the size of all records, including those in flight.
     """
 
     def __init__(self, limits: QueueLimits) -> None:
@@ -93,7 +94,7 @@ class SendQueue:
         self._hurried = 0
         self.used_bytes = 0
 
-    def has_room(self, size: int) -> bool:
+    def has_capacity(self, size: int) -> bool:
         """Return whether a record of this size can be queued; one alone always can."""
         return not self.used_bytes or self.used_bytes + size <= self._limits.buffer_memory
 
@@ -101,12 +102,12 @@ class SendQueue:
         self, tp: TopicPartition, outgoing: Outgoing, *, size: int, now_ms: int, future: object
     ) -> bool:
         """Queue a record; return whether its partition may have become due, or due sooner."""
-        found = self._partitions.setdefault(tp, _Partition())
-        found.waiting.append(QueuedRecord(outgoing, size, now_ms, self._next_number, future))
+        partition = self._partitions.setdefault(tp, _Partition())
+        partition.waiting.append(QueuedRecord(outgoing, size, now_ms, self._next_number, future))
         self._next_number += 1
-        found.waiting_bytes += size
+        partition.waiting_bytes += size
         self.used_bytes += size
-        return len(found.waiting) == 1 or found.waiting_bytes >= self._limits.batch_size
+        return len(partition.waiting) == 1 or partition.waiting_bytes >= self._limits.batch_size
 
     def hurry(self) -> bool:
         """Make all records due, later ones linger as usual; return whether that changed any."""
@@ -117,52 +118,54 @@ class SendQueue:
         """Return all records that are not settled."""
         return [
             record
-            for found in self._partitions.values()
-            for record in (*found.in_hand, *found.waiting)
+            for partition in self._partitions.values()
+            for record in (*partition.in_flight, *partition.waiting)
         ]
 
     def due_ms(self, now_ms: int) -> int | None:
         """Return in how many ms the first partition is due; None if no record waits."""
         times = [
-            self._partition_due_ms(found, now_ms)
-            for found in self._partitions.values()
-            if found.waiting
+            self._partition_due_ms(partition, now_ms)
+            for partition in self._partitions.values()
+            if partition.waiting
         ]
         return min(times, default=None)
 
     def take(self, now_ms: int) -> Mapping[TopicPartition, Sequence[Outgoing]]:
-        """Take the due records in hand, of each partition some batches at most."""
+        """Take due records, a limited number of batches a partition; they are in flight then."""
         return {
             tp: taken
-            for tp, found in self._partitions.items()
-            if found.waiting
-            and self._partition_due_ms(found, now_ms) <= 0
-            and (taken := self._taken(found))
+            for tp, partition in self._partitions.items()
+            if partition.waiting
+            and self._partition_due_ms(partition, now_ms) <= 0
+            and (taken := self._taken(partition))
         }
 
     def settle(self, tp: TopicPartition, count: int) -> list[QueuedRecord]:
-        """Remove the first records in hand of a partition, and return them."""
-        found = self._partitions.get(tp)
-        if found is None:
+        """Remove the first records in flight of a partition, and return them."""
+        partition = self._partitions.get(tp)
+        if partition is None:
             return []
-        settled = [found.in_hand.popleft() for _ in range(min(count, len(found.in_hand)))]
+        settled = [
+            partition.in_flight.popleft() for _ in range(min(count, len(partition.in_flight)))
+        ]
         size = sum(record.size for record in settled)
-        found.in_hand_bytes -= size
-        self._remove(tp, found, size)
+        partition.in_flight_bytes -= size
+        self._remove(tp, partition, size)
         return settled
 
-    def in_hand(self, tp: TopicPartition) -> int:
-        """Return the number of records in hand of a partition."""
-        found = self._partitions.get(tp)
-        return len(found.in_hand) if found else 0
+    def in_flight_count(self, tp: TopicPartition) -> int:
+        """Return the number of records in flight of a partition."""
+        partition = self._partitions.get(tp)
+        return len(partition.in_flight) if partition else 0
 
     def put_back(self) -> None:
-        """Put all records in hand back to the front of their queues."""
-        for found in self._partitions.values():
-            found.waiting.extendleft(reversed(found.in_hand))
-            found.waiting_bytes += found.in_hand_bytes
-            found.in_hand.clear()
-            found.in_hand_bytes = 0
+        """Put all records in flight back to the front of their queues."""
+        for partition in self._partitions.values():
+            partition.waiting.extendleft(reversed(partition.in_flight))
+            partition.waiting_bytes += partition.in_flight_bytes
+            partition.in_flight.clear()
+            partition.in_flight_bytes = 0
 
     def clear(self) -> list[QueuedRecord]:
         """Remove all records, and return them."""
@@ -174,45 +177,45 @@ class SendQueue:
     def expire(self, now_ms: int) -> Mapping[TopicPartition, Sequence[QueuedRecord]]:
         """Remove the waiting records that are too old, and return them."""
         expired: dict[TopicPartition, list[QueuedRecord]] = {}
-        for tp, found in list(self._partitions.items()):
+        for tp, partition in list(self._partitions.items()):
             old = []
-            while found.waiting and self._is_old(found.waiting[0], now_ms):
-                old.append(found.waiting.popleft())
+            while partition.waiting and self._is_old(partition.waiting[0], now_ms):
+                old.append(partition.waiting.popleft())
             if old:
                 size = sum(record.size for record in old)
-                found.waiting_bytes -= size
-                self._remove(tp, found, size)
+                partition.waiting_bytes -= size
+                self._remove(tp, partition, size)
                 expired[tp] = old
         return expired
 
     def may_retry(self, tp: TopicPartition, now_ms: int) -> bool:
-        """Return whether the first record in hand of a partition is not too old."""
-        found = self._partitions.get(tp)
-        if found is None or not found.in_hand:
+        """Return whether the first record in flight of a partition is not too old."""
+        partition = self._partitions.get(tp)
+        if partition is None or not partition.in_flight:
             return False
-        return not self._is_old(found.in_hand[0], now_ms)
+        return not self._is_old(partition.in_flight[0], now_ms)
 
     def _is_old(self, record: QueuedRecord, now_ms: int) -> bool:
         return now_ms - record.since_ms >= self._limits.delivery_timeout_ms
 
-    def _partition_due_ms(self, found: _Partition, now_ms: int) -> int:
-        first = found.waiting[0]
-        if found.waiting_bytes >= self._limits.batch_size or first.number < self._hurried:
+    def _partition_due_ms(self, partition: _Partition, now_ms: int) -> int:
+        first = partition.waiting[0]
+        if partition.waiting_bytes >= self._limits.batch_size or first.number < self._hurried:
             return 0
         return max(0, first.since_ms + self._limits.linger_ms - now_ms)
 
-    def _taken(self, found: _Partition) -> list[Outgoing]:
+    def _taken(self, partition: _Partition) -> list[Outgoing]:
         taken: list[Outgoing] = []
-        limit = _BATCHES_IN_HAND * self._limits.batch_size
-        while found.waiting and (found.in_hand_bytes < limit or not found.in_hand):
-            record = found.waiting.popleft()
-            found.waiting_bytes -= record.size
-            found.in_hand.append(record)
-            found.in_hand_bytes += record.size
+        limit = _BATCHES_IN_FLIGHT * self._limits.batch_size
+        while partition.waiting and (partition.in_flight_bytes < limit or not partition.in_flight):
+            record = partition.waiting.popleft()
+            partition.waiting_bytes -= record.size
+            partition.in_flight.append(record)
+            partition.in_flight_bytes += record.size
             taken.append(record.outgoing)
         return taken
 
-    def _remove(self, tp: TopicPartition, found: _Partition, size: int) -> None:
+    def _remove(self, tp: TopicPartition, partition: _Partition, size: int) -> None:
         self.used_bytes -= size
-        if not len(found):
+        if not len(partition):
             del self._partitions[tp]
