@@ -60,14 +60,14 @@ class WritePipeline:
             return not self._count and not self._has_ended
 
     @property
-    def room(self) -> int:
-        """Return how many messages may be put now; 0 or less: none."""
+    def free_count(self) -> int:
+        """The number of messages that may be put now; 0 or less: none."""
         with self._changed:
             return self._most - self._count if self._size_bytes < self._most_bytes else 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Write for as long as the context lasts; at its end all that is in hand is written.
+        """Write for as long as the context lasts; at its end everything pending is written.
 
         Raises:
             Exception: the writer's error.
@@ -98,11 +98,13 @@ class WritePipeline:
             self._size_bytes += batch.size_bytes
             self._changed.notify_all()
 
-    def wait_for_room(self, timeout_ms: int) -> bool:
+    def wait_for_capacity(self, timeout_ms: int) -> bool:
         """Wait for capacity; return False after the time-out, or if writing has ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self._has_ended or self.room > 0, timeout_ms / 1000)
-            return not self._has_ended and self.room > 0
+            self._changed.wait_for(
+                lambda: self._has_ended or self.free_count > 0, timeout_ms / 1000
+            )
+            return not self._has_ended and self.free_count > 0
 
     def flush(self) -> None:
         """Wait until nothing is pending, or writing has ended."""

@@ -175,7 +175,7 @@ class MirrorStream(ConsumerRebalanceListener):
         committed_ms = self._clock.now_ms()
         while not self._stopping.is_set():
             pipeline.check()
-            if pipeline.wait_for_room(self._limit_ms):
+            if pipeline.wait_for_capacity(self._limit_ms):
                 self._turn(consumer, target, pipeline)
             now_ms = self._clock.now_ms()
             if now_ms - committed_ms >= self._settings.commit_interval_ms:
@@ -188,7 +188,7 @@ class MirrorStream(ConsumerRebalanceListener):
 
     def _turn(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
         """Poll once, and put the messages."""
-        reserved = self._ledger.reserve(pipeline.room)
+        reserved = self._ledger.reserve(pipeline.free_count)
         used = 0
         try:
             if reserved:

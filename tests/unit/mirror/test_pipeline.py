@@ -70,19 +70,19 @@ def test_room_is_bounded_in_messages_and_bytes() -> None:
     small = WritePipeline(held.write, held.on_done, most=100, most_bytes=1)
     with pipeline.running():
         pipeline.put(batch(0, 1))
-        assert pipeline.room == 1
+        assert pipeline.free_count == 1
         pipeline.put(batch(2))
-        assert not pipeline.wait_for_room(1)
+        assert not pipeline.wait_for_capacity(1)
         held.gate.release(2)
-        assert pipeline.wait_for_room(10_000)
+        assert pipeline.wait_for_capacity(10_000)
         pipeline.flush()
-        assert pipeline.room == 3
+        assert pipeline.free_count == 3
     with small.running():
         small.put(batch(0))
-        assert small.room == 0
+        assert small.free_count == 0
         held.gate.release()
         small.flush()
-        assert small.room == 100
+        assert small.free_count == 100
 
 
 def test_a_failure_ends_it() -> None:
@@ -94,7 +94,7 @@ def test_a_failure_ends_it() -> None:
         pipeline.put(batch(4, 5))
         held.gate.release()
         pipeline.flush()
-        assert not pipeline.wait_for_room(10_000)
+        assert not pipeline.wait_for_capacity(10_000)
         pipeline.put(batch(6))
         assert not pipeline.is_idle
         with pytest.raises(MirrorError):
