@@ -219,14 +219,14 @@ class LeaderFinder:
         """Handle a loop's report; runs on its thread."""
         if not lost:
             self._mailbox.put(_LOOK)
-        for one in lost:
-            if one.claim.active and not self._stopping:
+        for loss in lost:
+            if loss.claim.active and not self._stopping:
                 log.info(
-                    "%s needs its leader again: %s", f"{one.claim.topic_partition}", one.reason
+                    "%s needs its leader again: %s", f"{loss.claim.topic_partition}", loss.reason
                 )
-                tp = one.claim.topic_partition
-                self._observation.report(LeaderLostEvent(tp, one.reason))
-                self._mailbox.put(_Find(one.claim, one.fetch_offset))
+                tp = loss.claim.topic_partition
+                self._observation.report(LeaderLostEvent(tp, loss.reason))
+                self._mailbox.put(_Find(loss.claim, loss.fetch_offset))
 
     def _close_idle(self) -> None:
         idle = [key for key, (loop, _) in self._loops.items() if loop.partition_count() == 0]

@@ -206,7 +206,7 @@ class _RangeReading:
         """Take one step."""
         state = self._state
         if state.waiting:
-            yield from self._hand_out()
+            yield from self._deliver()
         elif state.trouble is not None:
             yield from self._on_error(state.trouble.error)
         elif state.packed is not None:
@@ -308,7 +308,7 @@ class _RangeReading:
         if not is_damaged and state.source == source:
             yield from self._after_nothing()
 
-    def _hand_out(self) -> Iterator[RangePart]:
+    def _deliver(self) -> Iterator[RangePart]:
         """Hand out the records; the request for the next ones is sent first."""
         before = self._offset
         chunk = self._state.waiting[0]
@@ -389,7 +389,7 @@ class _RangeReading:
             case LogTruncated():
                 # Records already read stand: a range is what its offsets held.
                 log.warning("%s", error)
-            case PartitionFailed() if _is_only_said(error):
+            case PartitionFailed() if _is_reported_only(error):
                 yield from self._failed(str(error), error)
             case TopicAuthorizationFailed():
                 reason = f"the broker refuses to serve it: {error}"
@@ -463,7 +463,7 @@ class _RangeReading:
         self._connections.give_back()
 
 
-def _is_only_said(error: PartitionFailed) -> bool:
+def _is_reported_only(error: PartitionFailed) -> bool:
     """Return whether only the broker says that the log is damaged: a retry may read it."""
     return error.code == ErrorCode.CORRUPT_MESSAGE and not isinstance(
         error.__cause__, CorruptRecord

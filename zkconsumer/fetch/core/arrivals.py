@@ -140,7 +140,7 @@ class Arrivals:
         if self.settings.reset is None and position is not None:
             tp = state.topic_partition
             truncated = LogTruncated(tp, position.offset, 0, NO_EPOCH, is_made_anew=True)
-            self._tell(state, truncated)
+            self._report_truncation(state, truncated)
         else:
             state.reset(EARLIEST)
             self.effects.resolve_positions = True
@@ -259,9 +259,9 @@ class Arrivals:
         if policy is None:
             truncated = LogTruncated(tp, position.offset)
             if common_end is not None:
-                place = common_end.offset, common_end.leader_epoch
-                truncated = LogTruncated(tp, position.offset, *place)
-            self._tell(state, truncated)
+                known = common_end.offset, common_end.leader_epoch
+                truncated = LogTruncated(tp, position.offset, *known)
+            self._report_truncation(state, truncated)
         elif common_end is None:
             self._note(f"{tp}: going on at {policy!r}")
             state.reset(policy)
@@ -270,7 +270,7 @@ class Arrivals:
             self._note(f"{tp}: going on at {common_end.offset}")
             state.step_back(common_end)
 
-    def _tell(self, state: PartitionState, truncated: LogTruncated) -> None:
+    def _report_truncation(self, state: PartitionState, truncated: LogTruncated) -> None:
         """Report the truncation to the caller, before any further record."""
         state.refetch()
         state.get_stuck(Trouble(truncated))

@@ -49,7 +49,9 @@ class HedgedExchange:
 
     def close(self) -> bool:
         """Close the connections; return whether there were any."""
-        closed = [one for one in (self.connection, self._second) if one is not None]
+        closed = [
+            connection for connection in (self.connection, self._second) if connection is not None
+        ]
         self.connection = self._second = None
         for connection in closed:
             connection.close()

@@ -124,7 +124,7 @@ class PartitionStates:
         for state in list(self.of(broker).values()):
             if state.replica is not None and state.replica_until_ms <= now_ms:
                 state.replica = None
-                self._place(state)
+                self._assign_fetcher(state)
 
     def arrived(self, responses: Iterable[Arrived], now_ms: int) -> None:
         """Apply a broker's responses, as far as they still count."""
@@ -137,7 +137,7 @@ class PartitionStates:
             self._on_reply(state)
             if len(response.records):
                 self._end_turn(state)
-            self._place(state, now_ms)
+            self._assign_fetcher(state, now_ms)
             if state.packed is None:
                 state.on_response()
             self.touch(state)
@@ -164,7 +164,7 @@ class PartitionStates:
             self._on_reply(state)
             if state.replica is not None:
                 state.replica = None
-                self._place(state)
+                self._assign_fetcher(state)
         self.effects.refresh_metadata = True
 
     def broker_refuses(self, broker: Broker, error: ZkConsumerError) -> None:
@@ -217,7 +217,7 @@ class PartitionStates:
         )
 
     def touch(self, state: PartitionState) -> None:
-        """Update its place in the line of partitions with news."""
+        """Add a partition to the changed ones, or remove it from them."""
         tp = state.topic_partition
         if not state.has_changes:
             self.line.pop(tp, None)
@@ -256,7 +256,7 @@ class PartitionStates:
         return Arrivals(self.settings, now_ms, self.effects)
 
     def _lead(self, state: PartitionState) -> None:
-        """Set its leader from the view."""
+        """Set the leader of a partition from the cluster view."""
         view, tp = self._view, state.topic_partition
         if view is None:
             self.effects.refresh_metadata = True
@@ -267,11 +267,11 @@ class PartitionStates:
         is_refused = view.errors.get(tp.topic) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if is_refused and state.phase in (Phase.FETCHING, Phase.RESETTING):
             state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))
-        self._place(state)
+        self._assign_fetcher(state)
         self._changed(state)
 
-    def _place(self, state: PartitionState, now_ms: int | None = None) -> None:
-        """Assign it to the fetcher of the right broker."""
+    def _assign_fetcher(self, state: PartitionState, now_ms: int | None = None) -> None:
+        """Assign a partition to the fetcher of its leader, or of its preferred replica."""
         source = state.leader
         if state.replica is not None and self._view is not None:
             near = self._view.brokers.get(state.replica)
@@ -286,7 +286,7 @@ class PartitionStates:
             self._move(state, source)
 
     def _move(self, state: PartitionState, source: Broker | None) -> None:
-        """Move it to another broker; ignore what is in flight, which may never be answered."""
+        """Move a partition to another broker, and ignore a request in flight, which may time out."""
         tp = state.topic_partition
         state.drop_requests()
         if state.source is not None:

@@ -184,11 +184,11 @@ def _sizes(
     if not has_hard_bounds:
         part_bytes = settings.max_partition_bytes
         return {
-            one.topic_partition: max(
-                _wanted_bytes(one, arriving.get(one.topic_partition), part_bytes),
-                _needed_bytes(settings, one, arriving),
+            state.topic_partition: max(
+                _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes),
+                _needed_bytes(settings, state, arriving),
             )
-            for one in ready
+            for state in ready
         }
     part_bytes = max(_MIN_PART_BYTES, settings.max_bytes // max(1, len(ready)))
     part_bytes = min(part_bytes, settings.max_partition_bytes)

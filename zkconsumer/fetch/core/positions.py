@@ -199,9 +199,9 @@ class PositionResolver:
 
     def _look_up_epochs(self, lookups: tuple[PositionLookup, ...]) -> bool:
         requested = {
-            one.topic_partition: (one.leader_epoch, one.fetched.leader_epoch)
-            for one in lookups
-            if one.fetched is not None
+            lookup.topic_partition: (lookup.leader_epoch, lookup.fetched.leader_epoch)
+            for lookup in lookups
+            if lookup.fetched is not None
         }
         ends: Mapping[TopicPartition, EpochEnd | int | None] = self._client.epoch_ends(
             requested, timeout_ms=self._limit_ms
@@ -212,7 +212,7 @@ class PositionResolver:
                 states.on_epoch_end(lookup, ends[lookup.topic_partition], now_ms)
 
         self._shared.change(take)
-        return not any(isinstance(one, int) for one in ends.values())
+        return not any(isinstance(end, int) for end in ends.values())
 
     def _list(
         self,

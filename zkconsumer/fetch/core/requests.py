@@ -36,9 +36,9 @@ def responses_of(
     """Return each partition's part of a response; drop topics whose id was not requested."""
     names = {one.topic_id: tp.topic for tp, one in step.requests.items() if step.by_id}
     return {
-        TopicPartition(names.get(topic.topic_id, topic.topic), one.partition): one
+        TopicPartition(names.get(topic.topic_id, topic.topic), partition.partition): partition
         for topic in response.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
 
 

@@ -274,7 +274,7 @@ class PollEngine:
         """Return the engine's counters and gauges."""
 
         def numbers(states: PartitionStates) -> EngineStats:
-            waiting = [chunk for one in states.states.values() for chunk in one.waiting]
+            waiting = [chunk for state in states.states.values() for chunk in state.waiting]
             return EngineStats(
                 **asdict(self._shared.counters),
                 buffered_bytes=sum(chunk.memory_bytes for chunk in waiting),
