@@ -82,7 +82,9 @@ def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:
     Raises:
         ConfigError: naming the option and the part that is wrong.
     """
-    return tuple((one.host, one.port) for one in bootstrap_servers.parse_bootstrap(option, text))
+    return tuple(
+        (server.host, server.port) for server in bootstrap_servers.parse_bootstrap(option, text)
+    )
 
 
 def _timeout_ms(options: Mapping[str, str], option: str, default: int) -> int:

@@ -129,7 +129,7 @@ def _planned(end: StreamOffsets, now_ms: int) -> bytes:
 def _offsets(data: bytes, path: str) -> StreamOffsets:
     try:
         version, _, *sources = data.decode().splitlines()
-        values = [json.loads(one) for one in sources]
+        values = [json.loads(source) for source in sources]
     except ValueError as error:
         raise ConfigError(f"checkpoint: {path} can't be read: {error}") from error
     if version != _VERSION:

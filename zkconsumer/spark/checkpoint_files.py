@@ -45,7 +45,7 @@ class SparkCheckpointFiles:
     def names(self, folder: str) -> Sequence[str]:
         """See ``CheckpointFiles``."""
         with self._door():
-            return [one.getPath().getName() for one in self._manager.list(self._at(folder))]
+            return [status.getPath().getName() for status in self._manager.list(self._at(folder))]
 
     def read(self, path: str) -> bytes:
         """See ``CheckpointFiles``."""

@@ -178,7 +178,7 @@ def _python(value: Any, kind: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_struct(kind):
-        return {one.name: _python(value[one.name], one.type) for one in kind}
+        return {field.name: _python(value[field.name], field.type) for field in kind}
     if pa.types.is_list(kind):
         return [_python(item, kind.value_type) for item in value]
     if pa.types.is_map(kind):

@@ -19,7 +19,7 @@ def spark_type(kind: pa.DataType) -> T.DataType:
         return T.ArrayType(spark_type(kind.value_type))
     if pa.types.is_map(kind):
         return T.MapType(spark_type(kind.key_type), spark_type(kind.item_type))
-    return T.StructType([T.StructField(one.name, spark_type(one.type)) for one in kind])
+    return T.StructType([T.StructField(field.name, spark_type(field.type)) for field in kind])
 
 
 _TYPES: Final = (
@@ -39,7 +39,7 @@ def in_spark(kind: pa.DataType) -> pa.DataType:
     if kind.equals(JSON_TEXT):
         return pa.string()
     if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(in_spark(one.type)) for one in kind])
+        return pa.struct([field.with_type(in_spark(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(in_spark(kind.value_type))
     if pa.types.is_map(kind):

@@ -82,10 +82,10 @@ def select(
     of a condition that is not ``is_exact``.
     """
     kept = []
-    for one in ranges:
-        if not all(_can_hold(condition, one.topic_partition) for condition in conditions):
+    for range_ in ranges:
+        if not all(_can_hold(condition, range_.topic_partition) for condition in conditions):
             continue
-        begin, until = one.from_offset, one.until_offset
+        begin, until = range_.from_offset, range_.until_offset
         for condition in conditions:
             low, high = _offsets(condition)
             begin = begin if low is None else max(begin, low)
@@ -93,7 +93,7 @@ def select(
         if begin < until:
             kept.append(
                 OffsetRange(
-                    topic_partition=one.topic_partition, from_offset=begin, until_offset=until
+                    topic_partition=range_.topic_partition, from_offset=begin, until_offset=until
                 )
             )
     return tuple(kept)

@@ -102,7 +102,11 @@ class GroupProgress:
                 somewhere else would lose messages, or bring all of them again.
         """
         found = self._offsets.fetch(partitions)
-        errors = [it.error for it in found.values() if it.offset is None and it.error is not None]
+        errors = [
+            fetched.error
+            for fetched in found.values()
+            if fetched.offset is None and fetched.error is not None
+        ]
         if errors:
             raise ZkConsumerError("; ".join(errors[:10]))
         former = {tp: it.former for tp, it in found.items() if it.former is not None}

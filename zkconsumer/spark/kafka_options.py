@@ -128,7 +128,7 @@ def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "ka
 
 
 def _isolation(options: Mapping[str, str]) -> IsolationLevel:
-    names = {one.name.lower(): one for one in IsolationLevel}
+    names = {level.name.lower(): level for level in IsolationLevel}
     usual = IsolationLevel.READ_UNCOMMITTED.name.lower()
     return names[read_choice(ISOLATION, options.get(ISOLATION, usual), tuple(names))]
 

@@ -36,32 +36,34 @@ def divide(
     Raises:
         ConfigError: that would be more than ``MAX_TASKS`` pieces; names the option.
     """
-    pieces = [one for one in ranges if one.count > 0]
+    pieces = [range_ for range_ in ranges if range_.count > 0]
     if max_records_per_partition is not None:
         most = max_records_per_partition
-        _check_tasks("maxRecordsPerPartition", most, sum(-(-one.count // most) for one in pieces))
-        pieces = [part for one in pieces for part in _cut(one, -(-one.count // most))]
+        _check_tasks(
+            "maxRecordsPerPartition", most, sum(-(-piece.count // most) for piece in pieces)
+        )
+        pieces = [part for piece in pieces for part in _cut(piece, -(-piece.count // most))]
     if min_partitions is None or min_partitions <= len(pieces):
         return tuple(pieces)
     _check_tasks(
-        "minPartitions", min_partitions, min(min_partitions, sum(one.count for one in pieces))
+        "minPartitions", min_partitions, min(min_partitions, sum(piece.count for piece in pieces))
     )
     return tuple(_spread(pieces, min_partitions))
 
 
 def _spread(pieces: Sequence[OffsetRange], wanted: int) -> list[OffsetRange]:
     """Cut by share of the whole; what is too small to be cut is left out of that whole."""
-    total = sum(one.count for one in pieces)
-    small = [one for one in pieces if _part_count(one.count, total, wanted) == 1]
+    total = sum(piece.count for piece in pieces)
+    small = [piece for piece in pieces if _part_count(piece.count, total, wanted) == 1]
     # By partition as in Spark: where one piece of a partition is too small to be cut, none is.
-    uncut = {one.topic_partition for one in small}
-    rest = total - sum(one.count for one in small)
+    uncut = {piece.topic_partition for piece in small}
+    rest = total - sum(piece.count for piece in small)
     left = max(wanted - len(small), 1)
     return [
         part
-        for one in pieces
+        for piece in pieces
         for part in _cut(
-            one, 1 if one.topic_partition in uncut else _part_count(one.count, rest, left)
+            piece, 1 if piece.topic_partition in uncut else _part_count(piece.count, rest, left)
         )
     ]
 

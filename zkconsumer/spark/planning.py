@@ -189,7 +189,7 @@ def input_partitions(
     from zkconsumer.spark.input_partition import ZkInputPartition  # noqa: PLC0415 - loads Spark
 
     brokers = tuple(cluster.brokers())
-    leaders = cluster.leaders([one.topic_partition for one in ranges])
+    leaders = cluster.leaders([range_.topic_partition for range_ in ranges])
     settings = options.range_settings()
     return [
         ZkInputPartition(

@@ -33,12 +33,12 @@ class ZkFilteringReader(ZkBatchReader):
 
     def pushFilters(self, filters: list[ds.Filter]) -> Iterable[ds.Filter]:  # noqa: N802
         """Push filters on topic, partition or offset; yield those that Spark must apply."""
-        for one in filters:
-            condition = condition_of(one)
+        for filter_ in filters:
+            condition = condition_of(filter_)
             if condition is not None:
                 self.conditions.append(condition)
             if condition is None or not is_exact(condition):
-                yield one
+                yield filter_
 
 
 def condition_of(given: ds.Filter) -> Condition | None:

@@ -184,7 +184,9 @@ def _headers(columns: RecordColumns, part: RangePart, nulls: "_Repeated") -> pa.
     if not headers:
         return nulls.times(len(columns))
     found = [headers.get(offset) for offset in columns.offsets.to_pylist()]
-    reported = [one and [{"key": name, "value": value} for name, value in one] for one in found]
+    reported = [
+        pairs and [{"key": name, "value": value} for name, value in pairs] for pairs in found
+    ]
     return pa.array(reported, nulls.value.type)
 
 

@@ -50,9 +50,9 @@ class BatchRanges:
     def keep(self, time: datetime, ranges: Sequence[OffsetRange]) -> None:
         """Record a batch: the next one starts after it."""
         self._kept[_instant_ms(time)] = tuple(ranges)
-        for one in ranges:
-            tp = TopicPartition(one.topic, one.partition)
-            self._offsets[tp] = max(self._offsets[tp], one.untilOffset)
+        for range_ in ranges:
+            tp = TopicPartition(range_.topic, range_.partition)
+            self._offsets[tp] = max(self._offsets[tp], range_.untilOffset)
         for old in sorted(self._kept)[:-REMEMBERED]:
             del self._kept[old]
 

@@ -48,13 +48,15 @@ class KafkaRDD(PipelinedRDD[Any, Any]):
         read: Callable[[ZkInputPartition], Iterator[Any]],
     ) -> None:
         def read_all(_split: int, slices: Iterable[ZkInputPartition]) -> Iterator[Any]:
-            for one in slices:
-                yield from read(one)
+            for slice_ in slices:
+                yield from read(slice_)
 
         super().__init__(context.parallelize(partitions, max(1, len(partitions))), read_all)
         self._ranges = [
-            OffsetRange(one.topic, one.partition, one.from_offset, one.until_offset)
-            for one in partitions
+            OffsetRange(
+                partition.topic, partition.partition, partition.from_offset, partition.until_offset
+            )
+            for partition in partitions
         ]
 
     def offsetRanges(self) -> list[OffsetRange]:  # noqa: N802 - Spark's name
@@ -89,18 +91,19 @@ def planned(
     Raises:
         ConfigError: a range is none, or the log does not hold it from end to end.
     """
-    stretches = [_range(one) for one in ranges]
-    wanted = sorted({one.topic_partition for one in stretches})
+    fetched_ranges = [_range(range_) for range_ in ranges]
+    wanted = sorted({range_.topic_partition for range_ in fetched_ranges})
     try:
         reader.partitions(Assigned(tuple(wanted)))
     except ConfigError as error:
         raise ConfigError(f"offsetRanges: {str(error).removeprefix(f'{ASSIGN}: ')}") from error
     earliest, latest = reader.earliest(wanted), reader.latest(wanted)
     bad = [
-        f"{one} (the log has [{earliest[one.topic_partition]}, {latest[one.topic_partition]}))"
-        for one in stretches
-        if not earliest[one.topic_partition] <= one.from_offset
-        or not one.until_offset <= latest[one.topic_partition]
+        f"{range_} (the log has "
+        f"[{earliest[range_.topic_partition]}, {latest[range_.topic_partition]}))"
+        for range_ in fetched_ranges
+        if not earliest[range_.topic_partition] <= range_.from_offset
+        or not range_.until_offset <= latest[range_.topic_partition]
     ]
     if bad:
         more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
@@ -109,17 +112,17 @@ def planned(
     brokers = reader.brokers()
     return [
         ZkInputPartition(
-            topic=one.topic_partition.topic,
-            partition=one.topic_partition.partition,
-            from_offset=one.from_offset,
-            until_offset=one.until_offset,
-            leader=_named(leaders, one.topic_partition) or found[one.topic_partition],
+            topic=range_.topic_partition.topic,
+            partition=range_.topic_partition.partition,
+            from_offset=range_.from_offset,
+            until_offset=range_.until_offset,
+            leader=_named(leaders, range_.topic_partition) or found[range_.topic_partition],
             brokers=brokers,
             settings=params.settings,
             security=params.address.broker_security,
             are_old=reader.are_old,
         )
-        for one in stretches
+        for range_ in fetched_ranges
     ]
 
 

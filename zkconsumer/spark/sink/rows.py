@@ -62,7 +62,7 @@ def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
         )
     for name, types in _TYPES.items():
         if name in names and not isinstance(schema[name].dataType, types):
-            expected = " or ".join(one().simpleString() for one in types)
+            expected = " or ".join(type_().simpleString() for type_ in types)
             raise ConfigError(
                 f"column {name} is of type {schema[name].dataType.simpleString()}: it must be "
                 f"{expected}"

@@ -77,12 +77,12 @@ class WrittenCounts:
     @property
     def count(self) -> int:
         """How many rows in all."""
-        return sum(one.count for one in self.partitions.values())
+        return sum(written.count for written in self.partitions.values())
 
     def add(self, sets: Iterable[WrittenSet]) -> None:
         """Count sets that were acknowledged."""
-        for one in sets:
-            self.partitions.setdefault(one.topic_partition, PartitionTally()).add(one)
+        for set_ in sets:
+            self.partitions.setdefault(set_.topic_partition, PartitionTally()).add(set_)
 
 
 class SinkTask:

@@ -46,7 +46,7 @@ def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> TaskResult:
 
 def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
     """Describe the rows written; None stands for a failed task."""
-    return in_words(one.tally for one in messages if isinstance(one, TaskResult))
+    return in_words(message.tally for message in messages if isinstance(message, TaskResult))
 
 
 class ZkWriter(DataSourceArrowWriter):
