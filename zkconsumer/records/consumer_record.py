@@ -318,15 +318,19 @@ def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         made["key"] = key
     if (value := record.value) is not record.raw_value:
         made["value"] = value
-    place = (record.topic, record.partition)
-    return made_again, (place, record.leader_epoch, row, tuple(record.headers), made)
+    coordinates = (record.topic, record.partition)
+    return made_again, (coordinates, record.leader_epoch, row, tuple(record.headers), made)
 
 
 def made_again(
-    place: tuple[str, int], leader_epoch: int, row: Row, headers: Headers, made: dict[str, Any]
+    coordinates: tuple[str, int],
+    leader_epoch: int,
+    row: Row,
+    headers: Headers,
+    made: dict[str, Any],
 ) -> ConsumerRecord:
     """Return the record of ``parts_of``. Pickles refer to this function: never rename it."""
     key = _Given(made["key"]) if "key" in made else None
     value = _Given(made["value"]) if "value" in made else None
-    origin = RecordOrigin(TopicPartition(*place), key, value)
+    origin = RecordOrigin(TopicPartition(*coordinates), key, value)
     return consumer_record(origin, row, headers, leader_epoch)

@@ -106,7 +106,7 @@ def _scalar(schema: Any, kind: str, given: Any) -> Any:
         return made(given) if is_number and (made is float or given == int(given)) else _NONE
     if kind in ("bytes", "fixed"):
         # A character each.
-        is_bytes = isinstance(given, str) and all(ord(one) < 256 for one in given)
+        is_bytes = isinstance(given, str) and all(ord(character) < 256 for character in given)
         if not is_bytes or (kind == "fixed" and len(given) != schema["size"]):
             return _NONE
         return given.encode("latin-1")

@@ -134,7 +134,7 @@ def _type_of(schema: Any) -> object:
     """The one type besides null; None where there is none, or several."""
     kind = schema.get("type")
     if isinstance(kind, list):
-        kinds = [one for one in kind if one != "null"]
+        kinds = [name for name in kind if name != "null"]
         return kinds[0] if len(kinds) == 1 else None
     if kind is None and isinstance(schema.get("properties"), dict):
         return "object"
@@ -146,7 +146,7 @@ def _but_null(schema: Any) -> object:
     for name in ("anyOf", "oneOf"):
         branches = schema.get(name)
         if isinstance(branches, list) and "type" not in schema:
-            others = [one for one in branches if one != {"type": "null"}]
+            others = [branch for branch in branches if branch != {"type": "null"}]
             if len(others) == 1 and len(branches) == 2:
                 return others[0]
     return None

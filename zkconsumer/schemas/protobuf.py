@@ -184,7 +184,9 @@ class _Walk:
             return self._map(field, depth)
         kind, read = self._single(field, depth)
         if _is_repeated(field):
-            return pa.list_(kind), lambda message: [read(one) for one in getattr(message, name)]
+            return pa.list_(kind), lambda message: [
+                read(element) for element in getattr(message, name)
+            ]
         if field.has_presence:
             return (
                 kind,
@@ -242,7 +244,9 @@ def _plain(message: Any, depth: int) -> Mapping[str, Any]:
                 str(key): _plain(item, depth + 1) if inner else item for key, item in value.items()
             }
         elif _is_repeated(field):
-            found[field.name] = [_plain(one, depth + 1) if of_message else one for one in value]
+            found[field.name] = [
+                _plain(element, depth + 1) if of_message else element for element in value
+            ]
         else:
             found[field.name] = _plain(value, depth + 1) if of_message else value
     return found

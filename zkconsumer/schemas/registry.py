@@ -124,10 +124,10 @@ class RegistryClient:
         reason = printable(data[:_SHOWN_CHARS].decode("utf-8", "replace"))
         raise SchemaError(f"{self._where}{path} answers {status}: {reason}")
 
-    def _response(self, path: str, asked: str) -> tuple[int, bytes]:
+    def _response(self, path: str, parameters: str) -> tuple[int, bytes]:
         settings = self._settings
         form = "format=serialized" if self._kind == "protobuf" else ""
-        query = "&".join(filter(None, (asked, form)))
+        query = "&".join(filter(None, (parameters, form)))
         url = settings.url._replace(path=settings.url.path + path, query=query)
         headers = {"Accept": _ACCEPT, "Connection": "close"}
         if settings.authorization is not None:

@@ -117,7 +117,7 @@ def plan_scaling(
         return shares
     known = {member.member_id for member in group.members}
     read = {tp for share in shares.values() for tp in share}
-    wanted = {TopicPartition(topic, one) for topic, of in partitions.items() for one in of}
+    wanted = {TopicPartition(topic, number) for topic, of in partitions.items() for number in of}
     return SharePlan(
         readers=shares,
         before=_before(group),

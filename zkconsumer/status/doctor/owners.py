@@ -167,7 +167,7 @@ def _missing(look: GroupContext) -> list[Diagnosis]:
                 f"Nobody reads {counted(len(unowned), 'partition')} that members of the group "
                 f"subscribe to. {how_sure}"
             ),
-            evidence=some([_place(look, tp) for tp in unowned]),
+            evidence=some([_described(look, tp) for tp in unowned]),
             repair=(
                 "The other findings of this group say what keeps it from sharing out. If there "
                 "are none, restart a member: that makes all of them share out anew."
@@ -196,7 +196,7 @@ def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[S
     return Severity.WARNING, "If a second look shows the same, the group is stuck."
 
 
-def _place(look: GroupContext, tp: TopicPartition) -> str:
+def _described(look: GroupContext, tp: TopicPartition) -> str:
     known = look.partitions.get(tp)
     committed = None if known is None else known.effective(look.group.kind)
     if known is None or committed is None or known.log_end is None:

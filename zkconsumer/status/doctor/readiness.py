@@ -93,7 +93,7 @@ def examine_readiness(
 
 def steps(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[str, ...]:
     """Return what to do, in order."""
-    if not _may_follow_in_place(snapshot, facts, NEXT[wanted]):
+    if not _can_upgrade_directly(snapshot, facts, NEXT[wanted]):
         return (
             f"Set up the new cluster ({wanted} or later, KRaft) beside this one. Make its topics, "
             "or let the mirror make them (--create-topics).",
@@ -117,7 +117,9 @@ def steps(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tupl
     )
 
 
-def _may_follow_in_place(snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release) -> bool:
+def _can_upgrade_directly(
+    snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
+) -> bool:
     if target < (4, 0):
         return all(release >= (0, 8, 2) for release in facts.releases.values())
     return snapshot.zookeeper == "none" and all(
@@ -170,7 +172,7 @@ def _brokers(
 ) -> Iterator[Diagnosis]:
     old = {at: release for at, release in sorted(facts.releases.items()) if release < target}
     lines = [f"broker {at}: {release_text(release)}" for at, release in old.items()]
-    if old and not _may_follow_in_place(snapshot, facts, target):
+    if old and not _can_upgrade_directly(snapshot, facts, target):
         too_old = min(old.values()) < _BRIDGE
         yield Diagnosis(
             code=Code.READY_BROKERS,

@@ -96,7 +96,7 @@ def reassemble(
     return replace(
         last,
         taken_ms=now_ms,
-        groups={key: groups[key] for key in sorted(groups, key=_place)},
+        groups={key: groups[key] for key in sorted(groups, key=_sort_key)},
         topics=tuple(
             _with_logs(topic, kept) if topic.name in read else topic for topic in last.topics
         ),
@@ -105,7 +105,7 @@ def reassemble(
     )
 
 
-def _place(key: GroupKey) -> tuple[bool, str]:
+def _sort_key(key: GroupKey) -> tuple[bool, str]:
     return key.kind is not GroupKind.ZOOKEEPER, key.group_id
 
 
