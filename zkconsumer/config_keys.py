@@ -444,4 +444,4 @@ KEYS: tuple[ConfigKey, ...] = (
 )
 """All settings, in the order of the documentation; a derived default looks only upwards."""
 
-BY_KEY: Mapping[str, ConfigKey] = {one.key: one for one in KEYS}
+BY_KEY: Mapping[str, ConfigKey] = {config_key.key: config_key for config_key in KEYS}

@@ -99,8 +99,8 @@ class Repeats:
     def due_ms(self) -> int | None:
         """In how many milliseconds ``tick`` has something to say; None: not as far as is known."""
         with self._lock:
-            since = [one.works_since_ms for one in self._troubles.values()]
-        known = [one for one in since if one is not None]
+            since = [trouble.works_since_ms for trouble in self._troubles.values()]
+        known = [since_ms for since_ms in since if since_ms is not None]
         return max(0, min(known) + self._settle_ms - self._clock.now_ms()) if known else None
 
     def tick(self) -> None:

@@ -173,7 +173,7 @@ class ThreadScope:
         thread = threading.Thread(target=body, name=f"{self.name}/{role}", daemon=True)
         scoped = ScopedThread(thread, stop)
         with self._lock:
-            running = [one for one in self._threads if one.thread.is_alive()]
+            running = [spawned for spawned in self._threads if spawned.thread.is_alive()]
             self._threads = [*running, scoped]
             thread.start()
         return scoped
@@ -202,13 +202,13 @@ class ThreadScope:
                 # What those threads started before they ended.
                 fresh = self._stop_all_but(requested)
                 requested = [*requested, *fresh]
-            return [one.thread.name for one in requested if one.thread.is_alive()]
+            return [spawned.thread.name for spawned in requested if spawned.thread.is_alive()]
         finally:
             self._closers.remove(current)
 
     def _stop_all_but(self, requested: list[ScopedThread]) -> list[ScopedThread]:
         # Without the lock, which the code that a signal handler interrupted may hold.
-        fresh = [one for one in list(self._threads) if one not in requested]
+        fresh = [spawned for spawned in list(self._threads) if spawned not in requested]
         for scoped in fresh:
             scoped.request_stop()
         return fresh

@@ -184,7 +184,7 @@ def check_keytab(path: str, principal: str | None) -> None:
     known = sorted({entry.principal for entry in entries})
     if not known:
         raise ConfigError(f"sasl_kerberos_keytab={path!r}: it holds no key")
-    if principal is not None and not any(is_of(one, principal) for one in known):
+    if principal is not None and not any(is_of(credential, principal) for credential in known):
         raise ConfigError(
             f"sasl_kerberos_principal={principal!r}: {path} holds keys of {', '.join(known)} only"
         )

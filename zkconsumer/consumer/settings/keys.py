@@ -19,12 +19,12 @@ _STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 def split_list(text: str) -> tuple[str, ...]:
     """The parts of a list that is written as one text, with commas."""
-    return tuple(part for one in text.split(",") if (part := one.strip()))
+    return tuple(part for item in text.split(",") if (part := item.strip()))
 
 
 def _legal_servers(text: str) -> bool:
     servers = split_list(text)
-    return bool(servers) and all(_ADDRESS.fullmatch(one) for one in servers)
+    return bool(servers) and all(_ADDRESS.fullmatch(server) for server in servers)
 
 
 def _legal_static_name(text: str) -> bool:

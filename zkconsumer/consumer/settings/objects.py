@@ -104,8 +104,8 @@ class GivenObjects:
 
     def close(self) -> None:
         """Close the deserialisers that can be closed, as kafka-python does."""
-        for one in (self.key_deserializer, self.value_deserializer):
-            close = getattr(one, "close", None)
+        for deserializer in (self.key_deserializer, self.value_deserializer):
+            close = getattr(deserializer, "close", None)
             if callable(close):
                 close()
 
@@ -184,9 +184,10 @@ def _takes_headers(method: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):
         return False
     needed = [
-        one
-        for one in parameters
-        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
     ]
     return len(needed) >= 3
 

@@ -99,7 +99,7 @@ def _known(name: str, key: str) -> str:
         return key
     if key in CONFLUENT_KEYS:
         raise ConfigError(f"there is no setting {name}: here it is called {CONFLUENT_KEYS[key]}")
-    known = [one.replace(".", "_") for one in (*BY_KEY, *OBJECTS, *JAVA_KEYS, *ZOOKEEPER_KEYS)]
+    known = [key.replace(".", "_") for key in (*BY_KEY, *OBJECTS, *JAVA_KEYS, *ZOOKEEPER_KEYS)]
     hint = did_you_mean(key.replace(".", "_"), known)
     raise ConfigError(f"there is no setting {name}{hint}")
 
@@ -113,7 +113,9 @@ def _plain(spec: ConfigKey, raw: object) -> object:
             if isinstance(raw, str):
                 return raw
             parts = raw if isinstance(raw, list | tuple) else [raw]
-            names = [one if isinstance(one, str) else getattr(one, "name", one) for one in parts]
+            names = [
+                part if isinstance(part, str) else getattr(part, "name", part) for part in parts
+            ]
             return _joined(names)
         case "isolation.level" if isinstance(raw, IntEnum):
             return raw.name  # kafka-python's
