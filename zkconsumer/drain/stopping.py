@@ -40,7 +40,7 @@ def ignored_signals() -> frozenset[signal.Signals]:
 
     A shell without job control ignores SIGINT for what it starts in the background.
     """
-    return frozenset(one for one in _NUMBERS if signal.getsignal(one) is signal.SIG_IGN)
+    return frozenset(number for number in _NUMBERS if signal.getsignal(number) is signal.SIG_IGN)
 
 
 @contextmanager

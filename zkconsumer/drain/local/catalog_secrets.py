@@ -60,7 +60,12 @@ def _parts(value: str) -> Iterator[str]:
 
 def _forms(text: str) -> Iterator[str]:
     """Return a text as it is, decoded, stripped, and as shown between quotes."""
-    for one in (text, unquote(text)):
-        for form in (one, one.strip(), repr(one)[1:-1], repr(one.encode())[2:-1]):
+    for spelling in (text, unquote(text)):
+        for form in (
+            spelling,
+            spelling.strip(),
+            repr(spelling)[1:-1],
+            repr(spelling.encode())[2:-1],
+        ):
             if form.strip():
                 yield form

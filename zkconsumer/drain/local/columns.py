@@ -62,8 +62,8 @@ def batch_of(part: RangePart, partition: int, *, with_headers: bool = False) -> 
 def _with_headers(rows: pa.RecordBatch, part: RangePart) -> pa.RecordBatch:
     headers = part.headers()
     found = [
-        None if one is None else [{"key": name, "value": value} for name, value in one]
-        for one in map(headers.get, rows.column("offset").to_pylist() if headers else ())
+        None if pairs is None else [{"key": name, "value": value} for name, value in pairs]
+        for pairs in map(headers.get, rows.column("offset").to_pylist() if headers else ())
     ]
     column = pa.array(found, HEADERS) if headers else pa.nulls(len(rows), HEADERS)
     return rows.append_column("headers", column)
@@ -83,7 +83,9 @@ def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:
     if {column.offset for column in (*columns, types)} != {columns[0].offset}:
         rows = rows.take(pa.array(range(len(rows)), pa.int64()))
         return row_hashes(rows, with_time=with_time)
-    offsets, keys, values, times = ([_view(one) for one in it.buffers()] for it in columns)
+    offsets, keys, values, times = (
+        [_view(buffer) for buffer in column.buffers()] for column in columns
+    )
     hashes = _core.hash_rows(
         columns[0].offset,
         len(rows),
@@ -104,7 +106,7 @@ def _pure_hashes(rows: pa.RecordBatch, *, with_time: bool) -> pa.Array:
     else:
         times, types = [None] * len(rows), [_NO_TIME] * len(rows)
     found = (row_hash(*row) for row in zip(*columns, times, types, strict=True))
-    return pa.array([one - (one >> 63 << 64) for one in found], pa.int64())
+    return pa.array([number - (number >> 63 << 64) for number in found], pa.int64())
 
 
 def _view(buffer: pa.Buffer | None) -> memoryview | None:

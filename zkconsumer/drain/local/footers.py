@@ -85,16 +85,20 @@ def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> Colum
     known = [chunk.statistics for chunk in chunks if chunk.is_stats_set and not is_repeated]
     told = len(known) == len(chunks) and bool(chunks)
     # A group of nulls alone has no bounds, and needs none.
-    bound = [one for one in known if one.has_min_max]
-    bounded = told and bool(bound) and all(one.has_min_max or not one.num_values for one in known)
+    bound = [statistics for statistics in known if statistics.has_min_max]
+    bounded = (
+        told
+        and bool(bound)
+        and all(statistics.has_min_max or not statistics.num_values for statistics in known)
+    )
     return ColumnFooter(
         size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
         values=sum(chunk.num_values for chunk in chunks),
-        nulls=sum(one.null_count for one in known) if told else None,
-        least=_single(bound[0].physical_type, min(one.min_raw for one in bound))
+        nulls=sum(statistics.null_count for statistics in known) if told else None,
+        least=_single(bound[0].physical_type, min(statistics.min_raw for statistics in bound))
         if bounded
         else None,
-        most=_single(bound[0].physical_type, max(one.max_raw for one in bound))
+        most=_single(bound[0].physical_type, max(statistics.max_raw for statistics in bound))
         if bounded
         else None,
     )

@@ -129,7 +129,7 @@ class HdfsStorage:
                 found = list(self._client.list_status(self._at(folder), recursive))
             except FileNotFoundError:
                 return []
-        return [(one.path, None if one.isdir else one.length) for one in found]
+        return [(entry.path, None if entry.isdir else entry.length) for entry in found]
 
     def _size(self, at: str) -> int | None:
         try:

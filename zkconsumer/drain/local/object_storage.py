@@ -81,7 +81,7 @@ class ObjectStorage:
 
         with self.door(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
-            paths = [*found["common_prefixes"], *(one["path"] for one in found["objects"])]
+            paths = [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
 
     def files(self, folder: str) -> list[StoredFile]:
@@ -130,7 +130,7 @@ class ObjectStorage:
         import obstore  # noqa: PLC0415 - optional
 
         found = obstore.list(self._store, prefix=folder or None)
-        return [(one["path"], one["size"]) for some in found for one in some]
+        return [(entry["path"], entry["size"]) for some in found for entry in some]
 
     def _size(self, path: str) -> int | None:
         import obstore  # noqa: PLC0415 - optional

@@ -135,7 +135,10 @@ class KafkaLanding:
         behind this batch's starts: they are duplicates of that batch, and not in this one's way.
         """
         rows = read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
-        ranges = {it.topic_partition: Run(it.from_offset, it.until_offset) for it in plan.ranges}
+        ranges = {
+            range_.topic_partition: Run(range_.from_offset, range_.until_offset)
+            for range_ in plan.ranges
+        }
         return within(rows, ranges)
 
     def _left_of(self, plan: BatchPlan, starts: Positions) -> "DataFrame":

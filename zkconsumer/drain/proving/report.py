@@ -66,7 +66,7 @@ def as_json(proof: DrainProof) -> str:
         "problems": list(proof.problems),
         "open": list(proof.doubts),
         "dead_lettered": proof.dead_lettered,
-        "partitions": [_partition(one) for one in proof.partitions],
+        "partitions": [_partition(partition) for partition in proof.partitions],
     }
     return json.dumps(value, indent=1) + "\n"
 

@@ -152,7 +152,7 @@ def _landed(journal: BatchJournal, published: Published) -> Iterator[tuple[Batch
 
 def _created(journal: BatchJournal, published: Published) -> Creations:
     """What told the topics from others of their names, as of the last batch that is there."""
-    there = [one for one in range(1, published.last + 1) if one not in published.lost]
+    there = [number for number in range(1, published.last + 1) if number not in published.lost]
     return journal.plan(there[-1]).created if there else {}
 
 
@@ -226,7 +226,7 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
         plan.number: offsets_of(part.offsets for part in manifest.parts)
         for plan, manifest in _landed(seen.journal, seen.published)
     }
-    commits = [one for one in state.commits if one.number not in since]
+    commits = [commit for commit in state.commits if commit.number not in since]
     complaints = compare_commits(landed, commits, is_whole=state.is_whole)
     complaints += repeated_files([paths[uri] or uri for uri in state.files])
     complaints += misplaced_files([uri for uri in state.misplaced if uri not in foreign])
