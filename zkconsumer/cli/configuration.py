@@ -184,7 +184,9 @@ def parse_configuration(text: str, name: str) -> Configuration:
 
 
 def _clusters(value: object, name: str) -> dict[str, dict[str, Scalar]]:
-    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+    if not isinstance(value, dict) or not all(
+        isinstance(section, dict) for section in value.values()
+    ):
         raise ConfigError(f"{name}: clusters are tables: [clusters.NAME]")
     return {
         cluster: {

@@ -120,8 +120,8 @@ def _run(args: argparse.Namespace, told: NotifySettings) -> int:
     if args.messages:
         _check_messages(args, token)
     clusters = clusters_of(args) if args.clusters else {"": args}
-    for one in clusters.values():
-        one.address = address_of(one, broker_settings(one))
+    for cluster in clusters.values():
+        cluster.address = address_of(cluster, broker_settings(cluster))
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
@@ -130,8 +130,10 @@ def _run(args: argparse.Namespace, told: NotifySettings) -> int:
             for name, one in clusters.items()
         }
         _check_histories(recorders)
-        for one in clusters.values():
-            one.notifier = stack.enter_context(notifying(one, told)) if told.routes else None
+        for cluster in clusters.values():
+            cluster.notifier = (
+                stack.enter_context(notifying(cluster, told)) if told.routes else None
+            )
         return _serve(clusters, bound, where, recorders, token, limits)
 
 
@@ -178,9 +180,9 @@ def _serve(
         print(f"the page of {shown} is at http://{where}/", flush=True)
         server.run(sockets=[bound])
     finally:
-        for one in clusters.values():
-            if one.notifier is not None:
-                one.notifier.request_stop()
+        for cluster in clusters.values():
+            if cluster.notifier is not None:
+                cluster.notifier.request_stop()
         _all_at_once([watch.close for watch, _ in served.values()])
     for watch, _ in served.values():
         error = watch.error()

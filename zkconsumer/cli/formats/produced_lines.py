@@ -104,8 +104,8 @@ def _headers(given: object) -> tuple[tuple[str, bytes | None], ...]:
             return ()
         case dict():
             pairs = list(given.items())
-        case list() if all(isinstance(one, list) and len(one) == 2 for one in given):
-            pairs = [(one[0], one[1]) for one in given]
+        case list() if all(isinstance(pair, list) and len(pair) == 2 for pair in given):
+            pairs = [(pair[0], pair[1]) for pair in given]
         case _:
             raise ConfigError("headers is neither an object nor a list of pairs")
     for name, value in pairs:

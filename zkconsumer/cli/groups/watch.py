@@ -186,7 +186,9 @@ def group_screen(
         reported = [
             f"{instant(rebalance.began_ms)} {rebalance_text(rebalance)}" for rebalance in rebalances
         ]
-        text += "\nrebalances since we look:\n" + "".join(f"{printable(one)}\n" for one in reported)
+        text += "\nrebalances since we look:\n" + "".join(
+            f"{printable(rebalance)}\n" for rebalance in reported
+        )
     return text
 
 
