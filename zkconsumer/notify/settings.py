@@ -298,7 +298,7 @@ def _mail(keys: _Keys) -> tuple[Receiver, int]:
     if (user is None) != (password is None):
         raise ConfigError(f"{keys.name}: user and password-file go together")
     receivers = keys.texts("to")
-    if not receivers or not all(_is_address(one) for one in receivers):
+    if not receivers or not all(_is_address(receiver) for receiver in receivers):
         raise ConfigError(f"{keys.name} needs to, a list of e-mail addresses")
     sender = keys.required("from")
     if not _is_address(sender):

@@ -130,7 +130,9 @@ def plain_text(message: Notification, origin: NotificationOrigin) -> str:
 
 def as_json(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
     """Return the body for a target that has no format of its own."""
-    return _dumped({"version": _VERSION, "messages": [facts(one, origin) for one in messages]})
+    return _dumped(
+        {"version": _VERSION, "messages": [facts(message, origin) for message in messages]}
+    )
 
 
 def as_slack(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:

@@ -121,14 +121,17 @@ def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
         return found
     outcome = state.outcome(key)
     if outcome.status is BurrowStatus.ERR:
-        bad = [one for one in outcome.partitions if one.status > BurrowStatus.WARN]
+        bad = [
+            partition for partition in outcome.partitions if partition.status > BurrowStatus.WARN
+        ]
         return GroupTrouble(
             severity=Severity.ERROR,
             code=NOT_MOVING,
             what=f"{len(bad)} of {len(outcome.partitions)} partitions do not get on.",
             evidence=tuple(
-                f"{one.topic_partition}: {one.status.meaning}; {one.current_lag} records behind"
-                for one in bad[:5]
+                f"{partition.topic_partition}: {partition.status.meaning}; "
+                f"{partition.current_lag} records behind"
+                for partition in bad[:5]
             ),
             repair=(found.repair if found else "") or "zkconsumer doctor looks closer.",
             further=0 if found is None else found.further + 1,
