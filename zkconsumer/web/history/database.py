@@ -99,8 +99,8 @@ def set_aside(path: Path, now_ms: int) -> Path:
 def size_of(connection: sqlite3.Connection) -> int:
     """Return the used size of the file in bytes."""
     pages, free, page_size = (
-        connection.execute(f"PRAGMA {what}").fetchone()[0]
-        for what in ("page_count", "freelist_count", "page_size")
+        connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+        for pragma in ("page_count", "freelist_count", "page_size")
     )
     used: int = (pages - free) * page_size
     return used

@@ -80,7 +80,7 @@ class GridRow:
     def trouble(self) -> str:
         """What is wrong with its owner, nodes or offset; "" if nothing is."""
         message = [self.row.fault, self.row.problem]
-        return "; ".join(str(one) for one in message if one is not None)
+        return "; ".join(str(part) for part in message if part is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,6 +169,6 @@ def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, Di
         found[row.key] = DiagnosisCount(
             errors=severities.count(Severity.ERROR),
             warnings=severities.count(Severity.WARNING),
-            worst=next((one for one in findings if one.severity > Severity.NOTE), None),
+            worst=next((finding for finding in findings if finding.severity > Severity.NOTE), None),
         )
     return found

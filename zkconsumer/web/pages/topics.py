@@ -80,7 +80,7 @@ _COLUMNS: Final[tuple[SortableColumn[TopicRow], ...]] = (
 def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
     """Return the summary of a topic."""
     partitions = topic.partitions
-    held = [one for one in map(held_by, partitions) if one is not None]
+    held = [count for count in map(held_by, partitions) if count is not None]
     return TopicRow(
         topic=topic,
         replicas=max((len(partition.replicas) for partition in partitions), default=0),
