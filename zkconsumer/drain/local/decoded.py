@@ -79,7 +79,7 @@ class RowDecoder:
         values = rows.column("value").to_pylist()
         headers = _value_headers(rows.column("headers"))
         if self._decoding is None:
-            found = _told(values, headers)
+            found = _decoded_values(values, headers)
         else:
             found = self._decoding.decode(values, headers)
         bare = rows.select(SCHEMA.names)
@@ -160,7 +160,7 @@ def _value_headers(column: pa.Array) -> dict[int, bytes]:
     return found
 
 
-def _told(values: list[bytes | None], headers: Mapping[int, bytes]) -> DecodedValues:
+def _decoded_values(values: list[bytes | None], headers: Mapping[int, bytes]) -> DecodedValues:
     """What names the schemas of values; a value without one stays as it is."""
     found = DecodedValues(schemas=[None] * len(values), payload_starts=[0] * len(values))
     for at, value in enumerate(values):

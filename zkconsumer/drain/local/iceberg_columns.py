@@ -12,7 +12,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructT
 _ID = b"PARQUET:field_id"
 
 
-def lacking(columns: pa.Schema, table: Schema) -> pa.Schema:
+def missing(columns: pa.Schema, table: Schema) -> pa.Schema:
     """Find the columns that a table lacks, or lacks nested fields of.
 
     Args:

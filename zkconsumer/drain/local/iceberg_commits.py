@@ -64,7 +64,7 @@ def is_whole(snapshots: Sequence[Snapshot]) -> bool:
     return not snapshots or snapshots[-1].sequence_number == 1
 
 
-def _said(snapshot: Snapshot, name: str) -> str | None:
+def _property(snapshot: Snapshot, name: str) -> str | None:
     summary = snapshot.summary
     return None if summary is None else summary.additional_properties.get(name)
 
@@ -72,9 +72,9 @@ def _said(snapshot: Snapshot, name: str) -> str | None:
 def commits_of(snapshots: Iterable[Snapshot], drain: str) -> Iterator[TableCommit]:
     """Yield a drain's commits among some snapshots."""
     for snapshot in snapshots:
-        number = _said(snapshot, BATCH)
-        if _said(snapshot, DRAIN) == drain and number is not None and number.isdigit():
-            yield TableCommit(int(number), _parsed(_said(snapshot, OFFSETS) or "{}"))
+        number = _property(snapshot, BATCH)
+        if _property(snapshot, DRAIN) == drain and number is not None and number.isdigit():
+            yield TableCommit(int(number), _parsed(_property(snapshot, OFFSETS) or "{}"))
 
 
 def _parsed(text: str) -> Offsets:

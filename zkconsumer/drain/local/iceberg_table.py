@@ -18,7 +18,7 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.footers import FileFooter
-from zkconsumer.drain.local.table_columns import PLACE, with_place
+from zkconsumer.drain.local.table_columns import PLACE, with_partition_columns
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import TableCommit
 from zkconsumer.drain.storage import Storage
@@ -53,7 +53,7 @@ from pyiceberg.types import (
 )
 
 from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
-from zkconsumer.drain.local.iceberg_columns import lacking, leaf_numbers, numbered
+from zkconsumer.drain.local.iceberg_columns import leaf_numbers, missing, numbered
 from zkconsumer.drain.local.iceberg_commits import (
     BATCH,
     DRAIN,
@@ -160,7 +160,7 @@ class IcebergTable:
             drain: the drain's id.
             rows: the columns of the file's rows.
         """
-        columns = with_place(rows)
+        columns = with_partition_columns(rows)
         with self._door():
             table = self._tried(lambda: self._ready(drain, columns=columns))
             return numbered(columns, table.schema())
@@ -286,7 +286,7 @@ class IcebergTable:
                 "of the drain's files: give it one again (it need not be the current one), or "
                 "drain to another table"
             )
-        if columns is not None and len(more := lacking(columns, table.schema())):
+        if columns is not None and len(more := missing(columns, table.schema())):
             with table.update_schema() as update:
                 update.union_by_name(more)
         return table

@@ -20,7 +20,7 @@ from zkconsumer.drain.local.columns import row_hashes
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
-from zkconsumer.drain.local.sums import RowSums, grouped, with_place
+from zkconsumer.drain.local.sums import RowSums, grouped, with_coordinates
 from zkconsumer.drain.local.workers import Cancellation, in_threads
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import Difference, Differing
@@ -188,7 +188,7 @@ def _merge(sums: _Sums, more: _Sums) -> None:
 
 def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch:
     """Return the rows of a topic that are compared."""
-    placed = with_place(rows)
+    placed = with_coordinates(rows)
     partitions, offsets = placed.column("partition"), placed.column("offset")
     wanted = pa.repeat(pa.scalar(value=False), len(placed))
     for partition in pc.unique(partitions).to_pylist():

@@ -33,12 +33,12 @@ class RowSums:
             topic: its name.
             rows: with the columns of ``columns.SCHEMA``.
         """
-        placed = with_place(rows)
-        self.unplaced += len(rows) - len(placed)
-        for (partition,), found in grouped(placed, placed.column("partition")).items():
+        complete = with_coordinates(rows)
+        self.unplaced += len(rows) - len(complete)
+        for (partition,), found in grouped(complete, complete.column("partition")).items():
             tp = TopicPartition(topic, partition)
             self.contents[tp] = self.contents.get(tp, Contents()) + found
-        for partition, offsets in _by_partition(placed):
+        for partition, offsets in _by_partition(complete):
             self.bounds.setdefault(TopicPartition(topic, partition), []).append(_bounds(offsets))
 
     def merge(self, other: "RowSums") -> None:
@@ -68,7 +68,7 @@ class RowSums:
             yield from map(Run, some.column(0).to_pylist(), some.column(1).to_pylist())
 
 
-def with_place(rows: pa.RecordBatch) -> pa.RecordBatch:
+def with_coordinates(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows that have a partition and an offset."""
     partitions, offsets = rows.column("partition"), rows.column("offset")
     if not partitions.null_count and not offsets.null_count:

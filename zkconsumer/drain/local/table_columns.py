@@ -12,7 +12,7 @@ PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", p
 """The columns that a table is partitioned by. One topic a file: its name is kept once."""
 
 
-def with_place(columns: pa.Schema = SCHEMA) -> pa.Schema:
+def with_partition_columns(columns: pa.Schema = SCHEMA) -> pa.Schema:
     """Return a table's columns for messages with these."""
     return pa.schema([*columns, *PLACE])
 

@@ -41,7 +41,7 @@ class FileContents(NamedTuple):
     file_columns: FileColumns | None = None
 
 
-class _Place(NamedTuple):
+class _FileTarget(NamedTuple):
     """Folder and contents of a batch's files."""
 
     folder: str
@@ -82,10 +82,10 @@ class LocalWriter:
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
         landed, dead = RowSums(), RowSums()
-        place = _Place(folder, plan.created_ms, _once(self._file_columns))
+        target = _FileTarget(folder, plan.created_ms, _once(self._file_columns))
         with described_by_arrow(f"batch {plan.number}"):
             jobs = self._rows.each(
-                plan.ranges, lambda piece, shared: self._piece(place, piece, shared)
+                plan.ranges, lambda piece, shared: self._piece(target, piece, shared)
             )
             for tally, letters in jobs:
                 landed.merge(tally)
@@ -102,18 +102,20 @@ class LocalWriter:
             for wanted in plan.ranges
         )
 
-    def _piece(self, place: _Place, piece: Piece, shared: Cancellation) -> tuple[RowSums, RowSums]:
+    def _piece(
+        self, target: _FileTarget, piece: Piece, shared: Cancellation
+    ) -> tuple[RowSums, RowSums]:
         """Land a piece; return its landed rows and dead letters."""
         naming = FileNaming(
-            folder=place.folder,
+            folder=target.folder,
             topic=piece.topic,
             task=piece.number,
             file_format=self._format,
-            created_ms=place.created_ms,
-            file_columns=place.file_columns,
+            created_ms=target.created_ms,
+            file_columns=target.file_columns,
         )
         dated = DatedFiles(self._files, naming, self._shares)
-        below = replace(naming, folder=f"{place.folder}/{DEAD_LETTERS}", file_columns=None)
+        below = replace(naming, folder=f"{target.folder}/{DEAD_LETTERS}", file_columns=None)
         letters = DatedFiles(self._files, below, self._shares.halved())
         for rows in piece.rows():
             shared.check()

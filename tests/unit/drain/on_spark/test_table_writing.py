@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.table_columns import with_place
+from zkconsumer.drain.local.table_columns import with_partition_columns
 from zkconsumer.drain.local.table_files import TableFiles
 from zkconsumer.drain.on_spark.table_writing import FileTask
 
@@ -29,7 +29,7 @@ def test_files_of_a_task_have_the_tables_numbers_and_place(tmp_path: Path) -> No
     """A file for each topic and day, where the folder says; a task without rows writes none."""
     fields = [
         field.with_metadata({b"PARQUET:field_id": b"%d" % (at + 10)})
-        for at, field in enumerate(with_place())
+        for at, field in enumerate(with_partition_columns())
     ]
     files = TableFiles(PyArrowFileIO({}), f"file://{tmp_path}")
     task: FileTask = pickle.loads(
