@@ -94,7 +94,7 @@ class Notifier:
         """End. What could not be sent until now is logged, and lost. Idempotent."""
         left = self._scope.close(timeout_ms)
         for sender in self._senders:
-            sender.say_what_is_left()
+            sender.report_undelivered()
         return left
 
     def _run(self) -> None:
@@ -148,7 +148,7 @@ class _Sender:
             while not self._stop.is_set() and (messages := self._due()) and self._send(messages):
                 pass
 
-    def say_what_is_left(self) -> None:
+    def report_undelivered(self) -> None:
         """Log how many messages were not sent."""
         left = self._outbox.pending(self._clock.now_ms())
         if left:

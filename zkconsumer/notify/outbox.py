@@ -30,12 +30,12 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """What a target is told about one subject.
+    """The notification of a target about one subject.
 
     Attributes:
         status: see ``Status``.
-        alert: as it is; of a resolved one, as it was told.
-        at_ms: when it was said, since the epoch.
+        alert: the present alert; of a resolved one, as it was delivered.
+        at_ms: the time of the notification, since the epoch.
     """
 
     status: Status
@@ -45,14 +45,14 @@ class Notification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What a target wants to hear, and when.
+    """Which alerts a target wants, and when.
 
     Attributes:
-        severity: of this or worse.
-        silenced: nothing about groups whose id one of them matches as a whole.
-        quiet: nothing within these hours.
-        repeat_ms: how often it is reminded; None: never.
-        batch: how many messages it takes at a time.
+        severity: the minimum severity.
+        silenced: no alerts of groups whose whole id matches one of these.
+        quiet: no notifications within these hours.
+        repeat_ms: the interval of reminders; None: no reminders.
+        batch: the maximum number of messages in one delivery.
     """
 
     severity: Severity = Severity.WARNING
@@ -62,7 +62,7 @@ class Policy:
     batch: int = 50
 
     def wants(self, alert: Alert) -> bool:
-        """Return whether it is to be told of an alert, at whatever time."""
+        """Return whether the target wants an alert, whatever the time."""
         if alert.severity < self.severity:
             return False
         subject = alert.subject
@@ -72,7 +72,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Delivered:
     alert: Alert
     at_ms: int
 
@@ -87,7 +87,7 @@ class Outbox:
     def __init__(self, policy: Policy | None = None) -> None:
         self._policy = policy or Policy()
         self._alerts: Mapping[Subject, Alert] = {}
-        self._told: dict[Subject, _Told] = {}
+        self._delivered: dict[Subject, _Delivered] = {}
         self._failures = 0
         self._not_before_ms: int | None = None
 
@@ -98,7 +98,7 @@ class Outbox:
         }
 
     def due(self, now_ms: int, wall_ms: int) -> tuple[Notification, ...]:
-        """Return what to send now, the worst first, and no more than a target takes at a time."""
+        """Return the notifications to send now, worst first, at most one batch."""
         if self._not_before_ms is not None and now_ms < self._not_before_ms:
             return ()
         if any(quiet.covers(wall_ms) for quiet in self._policy.quiet):
@@ -107,21 +107,21 @@ class Outbox:
         return tuple(found[: self._policy.batch])
 
     def pending(self, now_ms: int) -> int:
-        """Return how much is left to be told, whether it may be told now or not."""
+        """Return the number of undelivered notifications, due or not."""
         return sum(1 for _ in self._pending(now_ms, 0))
 
     def delivered(self, messages: Sequence[Notification], now_ms: int) -> None:
-        """Record that the target knows this now, or never wants to."""
+        """Record that these were delivered, or are not wanted any more."""
         self._failures, self._not_before_ms = 0, None
         for message in messages:
             subject = message.alert.subject
             if message.status is Status.RESOLVED:
-                self._told.pop(subject, None)
+                self._delivered.pop(subject, None)
             else:
-                self._told[subject] = _Told(message.alert, now_ms)
+                self._delivered[subject] = _Delivered(message.alert, now_ms)
 
     def failed(self, now_ms: int) -> int:
-        """Record that it could not be told; return after how many ms it is tried again."""
+        """Record a failed delivery; return the delay before the next attempt, ms."""
         pause_ms = min(_RETRY_MS << min(self._failures, 20), _RETRY_MOST_MS)
         self._failures += 1
         self._not_before_ms = now_ms + pause_ms
@@ -129,20 +129,20 @@ class Outbox:
 
     def _pending(self, now_ms: int, wall_ms: int) -> Iterator[Notification]:
         for subject, alert in self._alerts.items():
-            status = self._news(alert, self._told.get(subject), now_ms)
+            status = self._status_of(alert, self._delivered.get(subject), now_ms)
             if status is not None:
                 yield Notification(status=status, alert=alert, at_ms=wall_ms)
-        for subject, told in self._told.items():
+        for subject, last in self._delivered.items():
             if subject not in self._alerts:
-                yield Notification(status=Status.RESOLVED, alert=told.alert, at_ms=wall_ms)
+                yield Notification(status=Status.RESOLVED, alert=last.alert, at_ms=wall_ms)
 
-    def _news(self, alert: Alert, told: _Told | None, now_ms: int) -> Status | None:
-        if told is None:
+    def _status_of(self, alert: Alert, last: _Delivered | None, now_ms: int) -> Status | None:
+        if last is None:
             return Status.FIRING
-        if alert.severity > told.alert.severity:
+        if alert.severity > last.alert.severity:
             return Status.WORSE
         repeat_ms = self._policy.repeat_ms
-        if repeat_ms is not None and now_ms - told.at_ms >= repeat_ms:
+        if repeat_ms is not None and now_ms - last.at_ms >= repeat_ms:
             return Status.REMINDER
         return None
 
