@@ -135,27 +135,27 @@ class _Columns:
         ]
         sure_lags = [lag for lag in self.lags if lag != UNKNOWN]
         self.total = sum(sure_lags) if sure_lags else None
-        self._places: Mapping[TopicPartition, int] | None = None
+        self._indices: Mapping[TopicPartition, int] | None = None
 
-    def place(self, tp: TopicPartition) -> int | None:
-        if self._places is None:
-            self._places = {tp: place for place, tp in enumerate(self.layout)}
-        return self._places.get(tp)
+    def index_of(self, tp: TopicPartition) -> int | None:
+        if self._indices is None:
+            self._indices = {tp: index for index, tp in enumerate(self.layout)}
+        return self._indices.get(tp)
 
 
 def _series(tp: TopicPartition, columns: Sequence[_Columns]) -> PartitionSeries:
-    places = [column.place(tp) for column in columns]
-    at = list(zip(columns, places, strict=True))
-    ages = [None if place is None else _described(columns.ages[place]) for columns, place in at]
+    indices = [column.index_of(tp) for column in columns]
+    at = list(zip(columns, indices, strict=True))
+    ages = [None if index is None else _described(columns.ages[index]) for columns, index in at]
     return PartitionSeries(
         lag=tuple(
-            None if place is None else _described(columns.lags[place]) for columns, place in at
+            None if index is None else _described(columns.lags[index]) for columns, index in at
         ),
         committed=tuple(
-            None if place is None else _described(columns.committed[place]) for columns, place in at
+            None if index is None else _described(columns.committed[index]) for columns, index in at
         ),
         log_end=tuple(
-            None if place is None else _described(columns.log_ends[place]) for columns, place in at
+            None if index is None else _described(columns.log_ends[index]) for columns, index in at
         ),
         seconds=tuple(None if age is None else age / 1000 for age in ages),
     )

@@ -36,7 +36,7 @@ class BrokerRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterVerdict:
+class ClusterHealth:
     """How the cluster is.
 
     Attributes:
@@ -105,7 +105,7 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
 
 def outcome_of(
     state: ClusterState, now_ms: int
-) -> tuple[ClusterVerdict, list[GroupRow], list[Diagnosis], int]:
+) -> tuple[ClusterHealth, list[GroupRow], list[Diagnosis], int]:
     """Return how a cluster is, and what that is made of: groups, findings, groups left out."""
     groups = [group_row(state, key) for key in state.snapshot.groups]
     findings, left_out = _findings(state, groups)
@@ -160,7 +160,7 @@ def _outcome(
     findings: list[Diagnosis],
     groups: list[GroupRow],
     left_out: int,
-) -> ClusterVerdict:
+) -> ClusterHealth:
     """Return the worst that is known. Old or unexamined data is no health."""
     stopped = _stopped(findings, groups)
     errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)
@@ -173,19 +173,19 @@ def _outcome(
         else:
             worst, worst_group = headline_text(findings[0]), findings[0].group
         tone = Tone.BAD if errors or stopped else SEVERITY_TONES[findings[0].severity]
-        return ClusterVerdict(
+        return ClusterHealth(
             sentence=worst if is_current else f"{worst}, when it was last read",
             all=_numbers(errors, len(findings) - errors, len(stopped)),
             group=worst_group,
             tone=tone,
         )
     if not is_current:
-        return ClusterVerdict(sentence="The cluster can't be read now", tone=Tone.BAD)
+        return ClusterHealth(sentence="The cluster can't be read now", tone=Tone.BAD)
     if state.snapshot.failures:
-        return ClusterVerdict(sentence="Not everything can be read", tone=Tone.WARN)
+        return ClusterHealth(sentence="Not everything can be read", tone=Tone.WARN)
     if left_out:
-        return ClusterVerdict(sentence="Nothing is wrong in what was looked at", tone=Tone.NOTE)
-    return ClusterVerdict(sentence=_WELL, tone=Tone.OK)
+        return ClusterHealth(sentence="Nothing is wrong in what was looked at", tone=Tone.NOTE)
+    return ClusterHealth(sentence=_WELL, tone=Tone.OK)
 
 
 def _numbers(errors: int, warnings: int, stopped: int) -> str:
@@ -233,7 +233,7 @@ def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
     leads: Counter[int] = Counter()
     holds: Counter[int] = Counter()
     behind: Counter[int] = Counter()
-    for leader, replicas, in_sync in _places(snapshot):
+    for leader, replicas, in_sync in _replicas(snapshot):
         if leader is not None:
             leads[leader] += 1
         holds.update(replicas)
@@ -249,7 +249,7 @@ def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
     )
 
 
-def _places(
+def _replicas(
     snapshot: ClusterSnapshot,
 ) -> Iterator[tuple[int | None, tuple[int, ...], tuple[int, ...]]]:
     for topic in snapshot.topics:

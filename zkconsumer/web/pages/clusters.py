@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.status.rates import GroupRates
-from zkconsumer.web.pages.cluster import ClusterVerdict, outcome_of
+from zkconsumer.web.pages.cluster import ClusterHealth, outcome_of
 from zkconsumer.web.pages.view import View
 from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.state import ClusterState
@@ -33,7 +33,7 @@ class ClusterRow:
     name: str
     address: str
     connect: str
-    outcome: ClusterVerdict
+    outcome: ClusterHealth
     brokers: int
     groups: int
     lag: int
@@ -68,7 +68,7 @@ def _row(name: str, state: ClusterState, now_ms: int) -> ClusterRow:
     outcome, groups, _, _ = outcome_of(state, now_ms)
     if not state.ready:
         tone = Tone.BAD if state.number else Tone.NOTE
-        outcome = ClusterVerdict(sentence=state.problem or "It was not read yet", tone=tone)
+        outcome = ClusterHealth(sentence=state.problem or "It was not read yet", tone=tone)
     return ClusterRow(
         name=name,
         address=f"/clusters/{name}/",

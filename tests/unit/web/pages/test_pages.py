@@ -25,7 +25,7 @@ from zkconsumer.status.model import (
     GroupKind,
 )
 from zkconsumer.web.judgements import Judgements, Memory
-from zkconsumer.web.pages.cluster import ClusterVerdict, cluster_page
+from zkconsumer.web.pages.cluster import ClusterHealth, cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
 from zkconsumer.web.pages.group_timeline import member_label
@@ -52,7 +52,7 @@ def state() -> ClusterState:
 def sentence(view: View) -> str:
     """The banner of the first page."""
     outcome = view.context["verdict"]
-    assert isinstance(outcome, ClusterVerdict)
+    assert isinstance(outcome, ClusterHealth)
     return outcome.sentence
 
 
@@ -73,7 +73,7 @@ def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
         Code.UNDER_REPLICATED,
     ]
     outcome = view.context["verdict"]
-    assert isinstance(outcome, ClusterVerdict)
+    assert isinstance(outcome, ClusterHealth)
     assert outcome.sentence == (
         "fraud-scoring is stuck: fraud-scoring_risk1 and fraud-scoring_risk2 are no longer "
         "committing"
