@@ -133,10 +133,10 @@ class _Written:
             f" to {len(self._partitions)} partitions" if len(self._partitions) > 1 else ""
         )
 
-    def add(self, place: RecordMetadata) -> None:
+    def add(self, metadata: RecordMetadata) -> None:
         """Count a message."""
         self._count += 1
-        self._partitions.add(place.partition)
+        self._partitions.add(metadata.partition)
 
     def failed(self, line: int, error: Exception) -> None:
         """Keep the first error."""

@@ -107,7 +107,7 @@ def _play(args: argparse.Namespace) -> int:
         return _run(args, NotifySettings())
 
 
-def _run(args: argparse.Namespace, told: NotifySettings) -> int:
+def _run(args: argparse.Namespace, settings: NotifySettings) -> int:
     from zkconsumer.web.serving import (  # noqa: PLC0415 - an extra
         connection_limits,
         listening,
@@ -132,7 +132,7 @@ def _run(args: argparse.Namespace, told: NotifySettings) -> int:
         _check_histories(recorders)
         for cluster in clusters.values():
             cluster.notifier = (
-                stack.enter_context(notifying(cluster, told)) if told.routes else None
+                stack.enter_context(notifying(cluster, settings)) if settings.routes else None
             )
         return _serve(clusters, bound, where, recorders, token, limits)
 

@@ -132,9 +132,9 @@ def _fitted(columns: Sequence[TableColumn], widths: Sequence[int], limit: int) -
     """Return widths that fit the limit, taken from the widest texts; None if there are none."""
     fitted = list(widths)
     spare = limit - sum(widths) - len(_GAP) * (len(widths) - 1)
-    texts = [place for place, column in enumerate(columns) if not column.right]
+    texts = [index for index, column in enumerate(columns) if not column.right]
     while spare < 0:
-        widest = max(texts, key=lambda place: fitted[place], default=None)
+        widest = max(texts, key=lambda index: fitted[index], default=None)
         if widest is None or fitted[widest] <= max(_LEAST_WIDTH, len(columns[widest].title)):
             return None
         fitted[widest] -= 1
@@ -162,10 +162,10 @@ def _line(
     colours: Sequence[Colour | None] | None,
 ) -> str:
     cells = []
-    for place, text in enumerate(texts):
-        fill = " " * (widths[place] - _width(text))
-        shown = text if colours is None else paint(text, colours[place], coloured=True)
-        cells.append(fill + shown if columns[place].right else shown + fill)
+    for index, text in enumerate(texts):
+        fill = " " * (widths[index] - _width(text))
+        shown = text if colours is None else paint(text, colours[index], coloured=True)
+        cells.append(fill + shown if columns[index].right else shown + fill)
     return _GAP.join(cells)
 
 

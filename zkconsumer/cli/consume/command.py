@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from zkconsumer.cli.browsing import add_registry_argument
+from zkconsumer.cli.consume.browsing import is_look, look
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
-from zkconsumer.cli.consume.looking import is_look, look
 from zkconsumer.cli.consume.settings import (
     ConsoleSettings,
     console_settings,

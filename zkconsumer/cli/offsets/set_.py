@@ -152,12 +152,12 @@ def run(args: argparse.Namespace) -> int:
             storage=args.storage,
             force=args.force,
         )
-        asking = None if args.execute or not _can_be_asked() else args.group
+        asking = None if args.execute or not _is_interactive() else args.group
         return finish(args, cluster, [draw(cluster, args.group, request)], asking=asking)
 
 
-def _can_be_asked() -> bool:
-    """Return whether somebody sits there: a script has decided already, and can be undone."""
+def _is_interactive() -> bool:
+    """Return whether stdin is a terminal; a script is not asked, and can be undone."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
