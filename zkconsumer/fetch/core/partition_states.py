@@ -286,7 +286,7 @@ class PartitionStates:
             self._move(state, source)
 
     def _move(self, state: PartitionState, source: Broker | None) -> None:
-        """Move a partition to another broker, and ignore a request in flight, which may time out."""
+        """Move a partition to another broker; a request in flight, which may hang, is ignored."""
         tp = state.topic_partition
         state.drop_requests()
         if state.source is not None:
