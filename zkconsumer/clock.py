@@ -1,4 +1,4 @@
-"""Time as an argument: the one place that asks the machine what time it is."""
+"""Time as an argument: the only module that reads the machine's clocks."""
 
 import time
 from collections.abc import Callable
@@ -6,26 +6,26 @@ from functools import partial
 from typing import Final, Protocol
 
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Goes on while the machine is suspended: servers count on meanwhile, and end sessions."""
+"""Runs while the machine is suspended: servers do, too, and expire sessions."""
 
 system_s: Final[Callable[[], float]] = partial(time.clock_gettime, _CLOCK)
 """``SystemClock.now_ms``, in seconds."""
 
 
 class Clock(Protocol):
-    """Where a thread gets its times from; a core never sees one, it is handed ``now_ms``."""
+    """The time source of a thread; a core has none, it is passed ``now_ms``."""
 
     def now_ms(self) -> int:
-        """Milliseconds that only go forward, from an arbitrary start: for deadlines."""
+        """Return monotonic milliseconds from an arbitrary start: for deadlines."""
         ...
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch: for what others read."""
+        """Return milliseconds since the epoch: for times that others read."""
         ...
 
 
 class SystemClock:
-    """The machine's clock; it goes on while the machine is suspended."""
+    """The machine's clock; it runs while the machine is suspended."""
 
     def now_ms(self) -> int:
         """See ``Clock``."""
@@ -37,10 +37,10 @@ class SystemClock:
 
 
 def seconds_of(clock: Clock) -> Callable[[], float]:
-    """The quickest way to read a clock: seconds, for loops over records.
+    """Return the fastest function that reads a clock in seconds, for loops over records.
 
-    The machine's own is read without a call of ours in between, and without an argument, which
-    takes a third of the time. That has a start of its own, so it is of use for differences; and it
-    stands still while the machine is suspended.
+    The machine's own clock is read without a Python call and without an argument, in a third of the
+    time. It has a start of its own, so only differences count; and it stops while the machine is
+    suspended.
     """
     return time.monotonic if type(clock) is SystemClock else lambda: clock.now_ms() / 1000

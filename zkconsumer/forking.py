@@ -1,10 +1,10 @@
-"""A connector belongs to the process that made it: forked children are told so at once.
+"""A connector belongs to the process that created it: its use in a forked child is an error.
 
-A fork copies the forking thread alone. In the child no thread of the connector runs, so whoever
-waits there waits for ever; and its sockets are the parent's, so one byte that the child sends
+A fork copies only the forking thread. In the child no thread of the connector runs, so a wait there
+would never end; and its sockets are the parent's, so one byte that the child sends
 breaks the parent's connections and its ZooKeeper session.
 
-Everything that a caller can reach asks its ``ForkGuard`` first and touches nothing in a child.
+Every public call checks its ``ForkGuard`` first and touches nothing in a child.
 """
 
 import os
@@ -17,15 +17,15 @@ from zkconsumer.errors import ConsumerForked
 
 
 class ForkGuard:
-    """Knows whether this process is the one in which it was made.
+    """Detects use in a forked child of the process that created it.
 
     Args:
-        owner: what it guards, for the error: ``consumer g_host-1 of group g``.
+        owner: the guarded object, for the error: ``consumer g_host-1 of group g``.
 
     Attributes:
         owner: the same.
         process_id: the process that it belongs to.
-        forked: True in a child, from the fork on; for those who can't pay a call.
+        forked: True in a child, from the fork on; for code that can't afford a call.
     """
 
     def __init__(self, owner: str) -> None:
@@ -48,7 +48,7 @@ class ForkGuard:
         Raises:
             ConsumerForked: this is a child of that process.
         """
-        # The number too: a fork from C code may pass over Python's hooks.
+        # The process id too: a fork from C code may skip Python's hooks.
         if self.forked or os.getpid() != self.process_id:
             raise ConsumerForked(
                 f"{self.owner} belongs to process {self.process_id} and can't be used in its "
@@ -62,10 +62,10 @@ class ForkGuard:
 
 
 class ForkedLock:
-    """A lock that a forked child finds open, whoever held it in the parent.
+    """A lock that is free in a forked child, even if it was held in the parent.
 
-    For what a child goes on with, such as what is known of brokers. Reentrant: a signal handler may
-    come in the middle of a call.
+    For state that a child may use, such as the known brokers. Reentrant: a signal handler may
+    interrupt its holder.
 
     Example:
         >>> with ForkedLock():

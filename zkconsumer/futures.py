@@ -1,4 +1,4 @@
-"""The outcome of something that goes on in the background, with callbacks; as in kafka-python.
+"""The outcome of a background operation, with callbacks, as in kafka-python.
 
 Source: kafka-python ``Future``, without the part for those that resolve futures.
 """
@@ -25,8 +25,8 @@ class CallbackFuture(Generic[T]):
 
     def __init__(self) -> None:
         self._is_done = False
-        # Not made on use: two threads that add their first one at once would each make one. Small,
-        # as most futures have no callbacks, and a producer makes one for each record.
+        # Not created on first use: two threads that add their first callback at once would each
+        # create one. A list, as most futures have no callbacks, and a producer makes one a record.
         self._calls: list[tuple[bool, Callable[[Any], object]]] = []
         self.value: T | None = None
         self.exception: Exception | None = None

@@ -9,16 +9,16 @@ from typing import Any
 def load_later(
     package: str, homes: Mapping[str, str], absent: Mapping[str, str] | None = None
 ) -> Callable[[str], Any]:
-    """A package's ``__getattr__``.
+    """Return a ``__getattr__`` for a package.
 
-    Keep it from type checkers (``if not TYPE_CHECKING``): they would take any name for one of the
+    Hide it from type checkers (``if not TYPE_CHECKING``): they would accept any name as one of the
     package's.
 
     Args:
-        package: its ``__name__``.
-        homes: the module of each name, as seen from the package.
-        absent: names that somebody may look for and that there are not, with what to do instead.
-            They raise an ``ImportError``: of any other error an import keeps the text to itself.
+        package: the ``__name__`` of the package.
+        homes: the module of each name, relative to the package.
+        absent: names that callers may expect and that do not exist, with the advice for each. They
+            raise an ``ImportError``: an import hides the text of any other error.
     """
 
     def load(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The values everything else talks about: frozen, compared by value, free of behaviour.
+"""The values that all packages share: frozen, compared by value, without behaviour.
 
 An offset is always the offset of the *next* record to read.
 """
@@ -18,8 +18,8 @@ CONSUMER_REPLICA_ID = -1
 class TopicPartition(NamedTuple):
     """One partition of one topic; sorts by topic name, then by partition number.
 
-    ``str`` of it is that of kafka-python's tuple. In an f-string it is short, as messages have it:
-    the topic, a dash, the number.
+    Its ``str`` is that of kafka-python's tuple. In an f-string it is short, as in Kafka's logs: the
+    topic, a dash, the number.
 
     Example:
         >>> tp = TopicPartition("clicks", 3)
@@ -35,7 +35,7 @@ class TopicPartition(NamedTuple):
 
 
 class TopicPartitionReplica(NamedTuple):
-    """One copy of a partition, and the broker that has it.
+    """One replica of a partition, on one broker.
 
     Example:
         >>> TopicPartitionReplica("clicks", 3, broker_id=1).broker_id
@@ -66,10 +66,10 @@ class Broker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetRange:
-    """A fixed stretch of one partition's log, without ``until_offset`` itself.
+    """A range of offsets of one partition, without ``until_offset`` itself.
 
-    It says which offsets are asked for, not that the log holds them all: compaction leaves gaps,
-    and retention cuts the head off. ``until_offset`` is the next offset to read after the range.
+    It names the requested offsets, not that the log holds them all: compaction leaves gaps, and
+    retention deletes the oldest. ``until_offset`` is the next offset to read after the range.
     """
 
     topic_partition: TopicPartition
@@ -82,7 +82,7 @@ class OffsetRange:
 
     @property
     def count(self) -> int:
-        """How many offsets it spans, whether the log still holds them or not."""
+        """The number of offsets in it, whether the log still holds them or not."""
         return self.until_offset - self.from_offset
 
     def __str__(self) -> str:
@@ -92,9 +92,9 @@ class OffsetRange:
 class OffsetAndMetadata(NamedTuple):
     """A position to commit: the next offset to read, and the committer's free text.
 
-    ``leader_epoch`` is that of the record before, -1 where unknown: by it a reader finds out that
-    the log was cut back (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it. An offset must
-    be there to be committed; kafka-python's tuple has that default.
+    ``leader_epoch`` is that of the previous record, -1 if unknown: with it a reader detects that
+    the log was truncated (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it. The
+    offset's default is that of kafka-python's tuple; a commit needs one.
 
     Example:
         >>> OffsetAndMetadata(42)
@@ -107,7 +107,7 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """Where a search by time ended: a record's offset, its time in ms, its leader's epoch or -1.
+    """The result of a lookup by time: a record's offset, its time in ms, its leader epoch or -1.
 
     Example:
         >>> OffsetAndTimestamp(42, 1_700_000_000_000).offset
@@ -120,12 +120,12 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class MemberState:
-    """Where a member of a group stands, in kafka-python's words.
+    """The state of a group member, in kafka-python's words.
 
     Attributes:
-        UNJOINED: in no group.
-        REBALANCING: the group shares out.
-        STABLE: it has its share.
+        UNJOINED: not in a group.
+        REBALANCING: the group is rebalancing.
+        STABLE: it has its assignment.
     """
 
     UNJOINED: Final = "<unjoined>"
@@ -134,13 +134,13 @@ class MemberState:
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """Who a consumer is to its group, for a producer that commits in a transaction (KIP-447).
+    """The identity of a consumer in its group, for a producer with transactions (KIP-447).
 
     Attributes:
-        group_id: None: it has no group.
-        generation_id: -1: it is in none.
-        member_id: empty before the first join.
-        group_instance_id: of a static member.
+        group_id: its group; None without one.
+        generation_id: the generation; -1 outside of one.
+        member_id: the member id; empty before the first join.
+        group_instance_id: the instance id of a static member.
         state: one of ``MemberState``.
 
     Example:
@@ -156,18 +156,18 @@ class ConsumerGroupMetadata(NamedTuple):
 
 
 class RecordFields(NamedTuple):
-    """What a record of a poll has, with the names and in the order of kafka-python's tuple.
+    """The fields of a polled record, with the names and in the order of kafka-python's tuple.
 
-    What ``ConsumerRecord(...)``, ``_replace`` and ``_make`` give: all of it is there already, while
-    a record that was read deserialises its key and value when they are asked for.
+    ``ConsumerRecord(...)``, ``_replace`` and ``_make`` return it: its key and value are
+    deserialised already, while a record that was read deserialises them on access.
 
     Attributes:
-        leader_epoch: of the leader that wrote it; -1 where that is not known.
-        timestamp: milliseconds since the epoch, -1 where there is none.
-        timestamp_type: as of ``TimestampType``.
-        headers: name and value of each.
+        leader_epoch: the epoch of the leader that wrote it; -1 if unknown.
+        timestamp: milliseconds since the epoch, -1 without one.
+        timestamp_type: a ``TimestampType``.
+        headers: the name and value of each.
         checksum: always None.
-        serialized_key_size: bytes; -1 where the key is null. The others likewise.
+        serialized_key_size: bytes; -1 for a null key. The others likewise.
     """
 
     topic: str
@@ -190,17 +190,17 @@ class RecordFields(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where it is from."""
+        """The partition that it was read from."""
         return TopicPartition(self.topic, self.partition)
 
     @property
     def raw_key(self) -> bytes | None:
-        """The key, where it is bytes."""
+        """The key if it is bytes, else None."""
         return self.key if isinstance(self.key, bytes) else None
 
     @property
     def raw_value(self) -> bytes | None:
-        """The value, where it is bytes."""
+        """The value if it is bytes, else None."""
         return self.value if isinstance(self.value, bytes) else None
 
 
@@ -218,9 +218,9 @@ class TimestampType(IntEnum):
 
 
 class Record(NamedTuple):
-    """A record as it lies in the log: bytes, not decoded.
+    """A record as stored in the log: bytes, not decoded.
 
-    ``timestamp`` is in milliseconds since the epoch, -1 where the format has none (magic 0).
+    ``timestamp`` is in milliseconds since the epoch, -1 if the format has none (magic 0).
     """
 
     offset: int
@@ -255,7 +255,7 @@ class ConsumerThreadId:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Take a thread id apart at its last dash; None where the text is not one."""
+        """Split a thread id at its last dash; return None if the text is not one."""
         consumer_id, dash, thread = text.rpartition("-")
         if not dash or not consumer_id or not (thread.isascii() and thread.isdigit()):
             return None

@@ -1,7 +1,7 @@
-"""What a connector tells whoever wants to know: events as values, and one protocol to hear them.
+"""The events of a connector as values, and the protocol of their observers.
 
-Metrics, the structured log and tests hang on this. Events come from whichever thread something
-happened in, at that moment; durations are in milliseconds of a monotonic clock.
+Metrics, the structured log and tests observe these. An event is reported on the thread on which it
+happened, at that moment; durations are in milliseconds of a monotonic clock.
 
 Source: the measured points of Kafka 0.8.2.2 (``RebalanceRateAndTime``, ``ZooKeeperCommitsPerSec``,
 ``KafkaCommitsPerSec``, ``BytesPerSec``, ...), with the causes and outcomes that those lack.
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class MemberName(NamedTuple):
-    """Whom an event is about: one member of one group.
+    """The subject of an event: one member of one group.
 
     Example:
         >>> MemberName("billing", "billing_host-1-abc").group_id
@@ -32,7 +32,7 @@ class MemberName(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
-    """A connector was put together; what it runs on, see ``build_info.BuildInfo``."""
+    """A connector was created; for the fields see ``build_info.BuildInfo``."""
 
     version: str
     python: str
@@ -51,14 +51,14 @@ class SessionChanged:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The first rebalance of a subscription is through; ``duration_ms`` from the request on."""
+    """The first rebalance of a subscription ended; ``duration_ms`` counts from the request."""
 
     duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The member left the group: everything released, registration deleted (as far as possible)."""
+    """The member left the group, and released and deregistered as far as it could."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class RebalanceStep:
 
     Attributes:
         step: its name (Register, ReadGroup, Revoke, Commit, Release, Claim, LoadOffsets, Start).
-        partitions: how many it was about.
-        duration_ms: how long it took.
-        failure: why it failed; None where it did what it should.
+        partitions: the number of partitions involved.
+        duration_ms: its duration.
+        failure: why it failed; None if it succeeded.
     """
 
     step: str
@@ -87,13 +87,13 @@ class RebalanceStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalanceFinished:
-    """The member is at rest: every partition that falls to it is being read.
+    """The member is at rest: every partition assigned to it is being read.
 
     Attributes:
-        cause: of the last round.
-        duration_ms: since it last left the rest, failed tries and pauses included.
-        changed: whether anything changed hands.
-        owned: what it reads now, and in which of its threads.
+        cause: the cause of the last round.
+        duration_ms: the time since it was last at rest, including failed tries and pauses.
+        changed: whether a partition changed hands.
+        owned: its partitions, each with the consumer thread that reads it.
     """
 
     cause: str
@@ -113,7 +113,7 @@ class RebalanceTryFailed:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceGivenUp:
-    """``rebalance.max.retries`` tries failed. The streams hear it; slower tries go on."""
+    """``rebalance.max.retries`` tries failed. The streams raise; slower tries follow."""
 
     attempts: int
     reason: str
@@ -135,7 +135,7 @@ class PartitionsReleased:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsLost:
-    """Partitions were taken from this member: the session ended, or somebody deleted the node."""
+    """Partitions were taken from this member: the session ended, or the node was deleted."""
 
     partitions: Sequence[TopicPartition]
     reason: str
@@ -143,21 +143,21 @@ class PartitionsLost:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsBlocked:
-    """Partitions of ours that can't be claimed until somebody steps in: text for each of them."""
+    """Partitions of ours that can't be claimed without intervention, with the reason for each."""
 
     reasons: Mapping[TopicPartition, str]
 
 
 @dataclass(frozen=True, slots=True)
 class OrphansSeen:
-    """An audit found partitions of subscribed topics without an owner; empty: no longer."""
+    """An audit found partitions of subscribed topics without an owner; empty: none any longer."""
 
     partitions: Sequence[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPaused:
-    """ZooKeeper was silent too long for anyone to be sure of what is owned; streams wait."""
+    """ZooKeeper was silent for so long that ownership is uncertain; streams wait."""
 
     silent_ms: int
 
@@ -169,15 +169,15 @@ class DeliveryResumed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """One answer of a broker, or several in a row: then all numbers are sums.
+    """A fetch response of a broker, or several: then all numbers are sums.
 
     Attributes:
-        broker_id: who answered.
-        partitions: how many partitions it was about.
-        size_bytes: of their record sets, as received.
-        records: how many records came out.
-        duration_ms: from sending the request to having the answer, the broker's wait included.
-        fetches: how many answers; the native engine tells once a second.
+        broker_id: the broker.
+        partitions: the number of partitions in it.
+        size_bytes: the bytes of their record sets, as received.
+        records: the number of records in them.
+        duration_ms: the time from request to response, including the broker's wait.
+        fetches: the number of responses; the native engine reports once a second.
     """
 
     broker_id: int
@@ -190,7 +190,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class LeaderLost:
-    """A partition needs its leader again; fetching goes on where it stood."""
+    """A partition needs a leader again; fetching continues at the same position."""
 
     partition: TopicPartition
     reason: str
@@ -210,8 +210,8 @@ class Committed:
 
     Attributes:
         storage: ``zookeeper`` or ``kafka``.
-        offsets: what was written.
-        duration_ms: how long it took.
+        offsets: the committed offsets.
+        duration_ms: its duration.
     """
 
     storage: str
@@ -221,7 +221,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """Offsets were not written (or nobody knows); the reason for each partition."""
+    """Offsets were not committed, or the outcome is unknown; with the reason for each partition."""
 
     storage: str
     reasons: Mapping[TopicPartition, str]
@@ -231,7 +231,7 @@ class CommitFailed:
 class MessagePoisoned:
     """A message that can't be read, and what the policy did: ``raise``, ``skip``, ...
 
-    ``offset`` is where the log has it, ``next_offset`` where reading goes on (None: nowhere).
+    ``offset`` is its offset, ``next_offset`` where reading continues (None: it stops).
     """
 
     partition: TopicPartition
@@ -243,13 +243,13 @@ class MessagePoisoned:
 
 @dataclass(frozen=True, slots=True)
 class ErrorSeen:
-    """Something went wrong that nobody else reports; ``where`` names the part of the connector."""
+    """An error that no other event reports; ``where`` names the part of the connector."""
 
     where: str
     error: BaseException
 
     def __post_init__(self) -> None:
-        """Let go of what the error passed on its way: observers may keep events."""
+        """Release the frames of the error: observers may keep events."""
         without_frames(self.error)
 
 
@@ -281,7 +281,7 @@ Event = (
 
 
 class Observer(Protocol):
-    """Hears everything that a connector does.
+    """Receives the events of a connector.
 
     Example:
         >>> class Counting:
@@ -292,23 +292,23 @@ class Observer(Protocol):
     """
 
     def observe(self, member: MemberName, event: Event) -> None:
-        """Take note, quickly: the thread that calls has work to do. Thread: any.
+        """Handle an event, quickly: the calling thread has other work. Thread: any.
 
         It must not call the connector. What it raises is logged and otherwise ignored.
 
         Args:
-            member: whom the event is about.
+            member: the subject of the event.
             event: one of the classes of this module.
         """
         ...
 
 
 class Observation:
-    """What the parts of one connector report to: gives each event to every observer.
+    """Passes the events of one connector to its observers.
 
     Args:
         member: the connector's member.
-        observers: whom to tell; none is fine.
+        observers: the observers; may be empty.
     """
 
     def __init__(self, member: MemberName, observers: Sequence[Observer] = ()) -> None:
@@ -317,17 +317,17 @@ class Observation:
 
     @property
     def has_observers(self) -> bool:
-        """Whether there is anybody to tell."""
+        """Whether there are observers."""
         return bool(self._observers)
 
     def report(self, event: Event) -> None:
-        """Tell everybody; one that fails does not keep it from the others. Thread: any."""
+        """Pass an event to all observers, even if one of them fails. Thread: any."""
         for observer in self._observers:
             try:
                 observer.observe(self.member, event)
-            except Exception:  # a stranger's code: its faults are not the group's
+            except Exception:  # foreign code: its faults must not affect the group
                 log.exception("observer %r failed on %s", observer, type(event).__name__)
 
 
 SILENT = Observation(MemberName("", ""))
-"""Tells nobody: for parts that are used outside of a connector."""
+"""Without observers: for parts that are used outside of a connector."""

@@ -1,7 +1,7 @@
-"""Warnings about what fails again and again: said at once, then counted, and once when it is over.
+"""Warnings about repeated failures: logged at once, then counted, and once more at the end.
 
-A broker that is down is asked for several times a second. Its first failure is worth a line of the
-log at once; the hundredth is not, but how many there were is, now and then.
+A broker that is down is dialled several times a second. The first failure is worth a log line at
+once; the hundredth is not, but from time to time their number is.
 """
 
 import logging
@@ -13,36 +13,36 @@ from zkconsumer.clock import Clock, SystemClock
 EVERY_MS = 60_000
 SETTLE_MS = 10_000
 _MOST = 1_000
-"""So many troubles are kept in mind; names of others are among what they are about."""
+"""Maximum number of failures remembered; their names may come from others."""
 
 
 @dataclass(slots=True)
 class _Trouble:
-    """What is in trouble.
+    """A failure that repeats.
 
     Attributes:
-        since_ms: when it began.
-        reported_ms: when it was said last.
-        last_ms: when it happened last.
-        untold: how often it happened since it was said.
-        works_since_ms: since when it has been well; None while it is not.
+        since_ms: its first time.
+        reported_ms: when it was last logged.
+        last_ms: its last time.
+        unreported: its count since it was logged.
+        works_since_ms: when it first worked again; None while it fails.
     """
 
     since_ms: int
     reported_ms: int
     last_ms: int
-    untold: int = 0
+    unreported: int = 0
     works_since_ms: int | None = None
 
 
 class Repeats:
-    """Says warnings at a pace that people can read. Thread: any.
+    """Logs warnings at a readable pace. Thread: any.
 
     Args:
-        log: where they go.
-        clock: for the pace.
-        every_ms: what goes on is said again after this long, with how often it happened.
-        settle_ms: what works for this long is over.
+        log: the logger.
+        clock: the time source.
+        every_ms: interval between log lines of one failure, each with a count.
+        settle_ms: how long it must work to count as over.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class Repeats:
         self._every_ms = every_ms
         self._settle_ms = settle_ms
         self._troubles: dict[str, _Trouble] = {}
-        # Reentrant: a signal handler may interrupt who holds it.
+        # Reentrant: a signal handler may interrupt its holder.
         self._lock = threading.RLock()
 
     def happened(self, about: str, text: str) -> None:
-        """Something failed: say so, or count it.
+        """Log a failure, or count it.
 
         Args:
-            about: what is in trouble, for people; the same for each time it happens.
-            text: what happened this time.
+            about: the name of what fails, for people; the same each time.
+            text: the failure of this time.
         """
         now_ms = self._clock.now_ms()
         with self._lock:
@@ -76,20 +76,20 @@ class Repeats:
                 message = text
             else:
                 trouble.last_ms, trouble.works_since_ms = now_ms, None
-                trouble.untold += 1
+                trouble.unreported += 1
                 message = ""
                 if now_ms - trouble.reported_ms >= self._every_ms:
                     seconds = (now_ms - trouble.reported_ms) // 1000
-                    message = f"{text} ({trouble.untold} times in the last {seconds} s)"
-                    trouble.reported_ms, trouble.untold = now_ms, 0
-            self._troubles[about] = trouble  # the last to happen is the last to be forgotten
+                    message = f"{text} ({trouble.unreported} times in the last {seconds} s)"
+                    trouble.reported_ms, trouble.unreported = now_ms, 0
+            self._troubles[about] = trouble  # the latest is forgotten last
             if len(self._troubles) > _MOST:
                 del self._troubles[next(iter(self._troubles))]
         if message:
             self._log.warning("%s", message)
 
     def works(self, about: str) -> None:
-        """It worked this time; costs next to nothing where it was in no trouble."""
+        """Record a success; costs next to nothing if it had not failed."""
         trouble = self._troubles.get(about)
         if trouble is not None and trouble.works_since_ms is None:
             trouble.works_since_ms = self._clock.now_ms()
@@ -97,14 +97,14 @@ class Repeats:
             self.tick()
 
     def due_ms(self) -> int | None:
-        """In how many milliseconds ``tick`` has something to say; None: not as far as is known."""
+        """Return in how many ms ``tick`` has something to log; None: nothing so far."""
         with self._lock:
             since = [trouble.works_since_ms for trouble in self._troubles.values()]
         known = [since_ms for since_ms in since if since_ms is not None]
         return max(0, min(known) + self._settle_ms - self._clock.now_ms()) if known else None
 
     def tick(self) -> None:
-        """Say what is over."""
+        """Log the failures that are over."""
         now_ms = self._clock.now_ms()
         over: list[str] = []
         with self._lock:
@@ -114,7 +114,7 @@ class Repeats:
                     continue
                 del self._troubles[about]
                 seconds = (trouble.last_ms - trouble.since_ms) // 1000
-                times = f", {trouble.untold} times more" if trouble.untold else ""
+                times = f", {trouble.unreported} times more" if trouble.unreported else ""
                 over.append(f"{about}: works again; it failed for {seconds} s{times}")
         for text in over:
             self._log.warning("%s", text)

@@ -1,7 +1,7 @@
-"""Threads with an owner, and the mailbox they listen to: the only place that starts threads.
+"""Threads with an owner, and their mailbox: the only module that starts threads.
 
-A thread is spawned in a ``ThreadScope``. Closing the scope asks every thread to stop, wakes it,
-waits for it, and gives back the first error that one of them died of. Nothing dies in a log line.
+A thread is spawned in a ``ThreadScope``. Closing the scope requests every thread to stop, wakes it
+and joins it; the first error of a thread is kept for the owner, never only logged.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ NAP_MS = 500
 
 
 def naps(timeout_ms: int | None) -> Iterator[int]:
-    """A wait of ``timeout_ms`` (None: without end) cut into naps, for threads of the caller.
+    """Yield a wait of ``timeout_ms`` (None: for ever) in slices, for threads of the caller.
 
     Python runs signal handlers between two steps of the main thread. A signal that comes after
     the last step before it blocks does not wake it: the handler runs when the wait is over, so a
@@ -41,10 +41,10 @@ def naps(timeout_ms: int | None) -> Iterator[int]:
 
 
 class WakeEvent:
-    """End a wait of one thread; any other may notify it, a signal handler included.
+    """An event that ends a wait of one thread; any other may notify it, even a signal handler.
 
     A lock and not a ``queue.SimpleQueue``: in CPython up to 3.12 a signal handler that takes longer
-    than what is left of a wait makes that wait endless.
+    than the rest of a wait makes that wait endless.
     """
 
     __slots__ = ("_lock",)
@@ -68,12 +68,12 @@ class WakeEvent:
         return self._lock.acquire(timeout=min(max(0, timeout_ms) / 1000, threading.TIMEOUT_MAX))
 
     def clear(self) -> None:
-        """Forget that it was notified."""
+        """Clear a notification."""
         self._lock.acquire(blocking=False)
 
 
 class Mailbox(Generic[T]):
-    """An unbounded queue that may be written from anywhere, a signal handler included.
+    """An unbounded queue that may be written from anywhere, even from a signal handler.
 
     ``put`` never blocks and is reentrant, so a ZooKeeper callback or a signal handler may call it
     whatever lock the interrupted code holds. One thread at a time waits.
@@ -86,12 +86,12 @@ class Mailbox(Generic[T]):
         self._wakeup = WakeEvent()
 
     def put(self, item: T) -> None:
-        """Hand over an item. Thread: any."""
+        """Append an item. Thread: any."""
         self._items.append(item)
         self._wakeup.notify()
 
     def get(self, timeout_ms: int | None = None) -> T | None:
-        """The next item, or None after ``timeout_ms`` (None waits for ever, 0 does not wait)."""
+        """Return the next item, or None after ``timeout_ms`` (None: wait for ever, 0: do not)."""
         end_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
         while True:
             try:
@@ -103,7 +103,7 @@ class Mailbox(Generic[T]):
                 return self._items.popleft() if self._items else None
 
     def drain(self) -> list[T]:
-        """Everything that is there now, without waiting."""
+        """Return all queued items, without waiting."""
         items: list[T] = []
         while True:
             try:
@@ -113,7 +113,7 @@ class Mailbox(Generic[T]):
 
 
 def wait_ms(duration_ms: int) -> None:
-    """Wait so many milliseconds, where nothing is to end the wait sooner."""
+    """Wait for ``duration_ms``; nothing can end the wait sooner."""
     threading.Event().wait(duration_ms / 1000)
 
 
@@ -132,7 +132,7 @@ class ScopedThread:
 
 
 class ThreadScope:
-    """Owns threads: starts them under a name, stops them in order, hears their failures."""
+    """Owns threads: starts them under a name, stops them, and keeps their errors."""
 
     def __init__(self, name: str, *, clock: Clock | None = None) -> None:
         self.name = name
@@ -154,16 +154,16 @@ class ThreadScope:
         """Start ``run`` in a thread named ``scope/role``.
 
         Args:
-            role: what the thread is, for its name.
-            run: its body; returns when it was asked to stop.
+            role: the role of the thread, for its name.
+            run: its body; returns once ``stop`` was called.
             stop: asks the body to return soon; called from another thread, must not block.
-            on_error: told at once, in the dying thread, what it died of.
+            on_error: called at once, on the failed thread, with its error.
         """
 
         def body() -> None:
             try:
                 run()
-            except BaseException as error:  # a thread's top: its owner hears it
+            except BaseException as error:  # a thread's top: reported to its owner
                 log.exception("thread %s died", threading.current_thread().name)
                 with self._lock:
                     self._errors.append(without_frames(error))
@@ -179,14 +179,14 @@ class ThreadScope:
         return scoped
 
     def close(self, timeout_ms: int) -> list[str]:
-        """Ask every thread to stop, then wait for all of them together.
+        """Request every thread to stop, then join them all.
 
         A signal handler may call this whatever it interrupted. Inside of a wait for the same
-        threads it asks only, since two waits of one thread could block each other: the wait that
-        it interrupted goes on when the handler returns.
+        threads it only requests the stop, since two waits of one thread could block each other: the
+        interrupted wait continues when the handler returns.
 
         Returns:
-            The names of the threads that still ran when the time was over (normally none).
+            The names of the threads that still ran after ``timeout_ms`` (normally none).
         """
         requested = fresh = self._stop_all_but([])
         current = threading.current_thread()
@@ -199,7 +199,7 @@ class ThreadScope:
                 for scoped in fresh:
                     if scoped.thread is not current and scoped.thread.is_alive():
                         scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
-                # What those threads started before they ended.
+                # Threads that those threads started before they ended.
                 fresh = self._stop_all_but(requested)
                 requested = [*requested, *fresh]
             return [spawned.thread.name for spawned in requested if spawned.thread.is_alive()]
@@ -214,6 +214,6 @@ class ThreadScope:
         return fresh
 
     def first_error(self) -> BaseException | None:
-        """The error that the first failed thread died of."""
+        """Return the error of the first thread that failed, or None."""
         with self._lock:
             return self._errors[0] if self._errors else None

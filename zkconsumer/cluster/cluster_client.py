@@ -123,7 +123,7 @@ class ClusterClient:
             topics: the topics; None: all. Those that don't exist are in ``errors``.
             timeout_ms: for all tries together.
             allow_auto_create: let the broker create missing topics, if it is configured so. Brokers
-                that can't be told not to (before 0.11) are asked for all topics instead.
+                that can't be prevented from it (before 0.11) are asked for all topics instead.
 
         Raises:
             TransportError: no broker responded in time, with the reasons; or this was stopped.

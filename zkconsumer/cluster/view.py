@@ -150,7 +150,7 @@ def kept_current(before: ClusterView, after: ClusterView) -> ClusterView:
         leaderless.pop(tp, None)
         epochs[tp] = before.leader_epochs[tp]
         leader = before.leaders.get(tp)
-        # Maybe at another address by now; or gone, which the next epoch will tell.
+        # Maybe at another address by now; or gone, which the next epoch will show.
         at_present = None if leader is None else after.brokers.get(leader.id)
         if at_present is None:
             leaderless[tp] = ErrorCode.LEADER_NOT_AVAILABLE

@@ -229,7 +229,7 @@ class ZookeeperConsumerConnector:
         """Set the listener that is called in every rebalance, from the first on.
 
         Args:
-            listener: see ``ReleaseListener``; None: nobody.
+            listener: see ``ReleaseListener``; None: no listener.
 
         Raises:
             MessageStreamsExist: the streams of this connector were created before.

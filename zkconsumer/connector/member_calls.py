@@ -1,4 +1,4 @@
-"""Calls of user threads to the member behind a connector, which its control thread executes."""
+"""Calls of user threads to a connector's member, executed by its control thread."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -165,7 +165,7 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         # From here on an iteration in another thread gets nothing uncommitted.
         session.buffer.end()
         parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)
-    except Exception as error:  # noqa: BLE001 - the caller's code: raised where it can be heard
+    except Exception as error:  # noqa: BLE001 - the caller's code: raised where the caller sees it
         return error
     finally:
         gate.closed = True

@@ -153,7 +153,7 @@ class PositionCalls:
     def seek_to_end(self, *partitions: TopicPartition) -> None:
         """Read on with future records only; see ``seek_to_beginning``.
 
-        With ``read_committed`` that is behind the last record that no open transaction precedes.
+        With ``read_committed`` it is the last stable offset.
 
         Args:
             *partitions: assigned ones; none given: all that are assigned.

@@ -19,7 +19,7 @@ the old one's chunks can never move the new one's offsets (Kafka's ``PartitionTo
 between both and had to guard against that).
 
 Everything from building a request to a queued chunk may be delegated to a native loop; it
-hands over ``Chunk`` objects, and asks ``ChunkSink`` for room before it unpacks
+hands over ``Chunk`` objects, and checks the free bytes of the ``ChunkSink`` before it unpacks
 anything, and whether it takes the chunk.
 """
 
@@ -143,7 +143,7 @@ class ChunkSink(Protocol):
         """Queue the chunk, or return False at once if the queue is full.
 
         A chunk that is large for the queue is cut: the front goes in, and after False ``chunk`` is
-        the rest. After False ``on_capacity`` is called once as soon as there may be room. It
+        the rest. After False ``on_capacity`` is called once as soon as there may be capacity. It
         may be called from any thread and must only put into a mailbox. Thread: any.
         """
         ...

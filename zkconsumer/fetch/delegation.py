@@ -1,7 +1,7 @@
 """Select the partitions for a native loop, and take them back: pure, like the session.
 
-A partition is delegated while it is *plain*: owned, its offset known, nothing of it held in Python,
-its queue a native one. The session keeps the others, with all that it has always handled:
+A partition is delegated while it is *supported*: owned, its offset known, nothing of it held in
+Python, its queue a native one. The session keeps the others, with all that it has always handled:
 errors, unreadable entries, entries larger than their part of a response, unknown offsets. If
 an unsupported chunk waits for a queue, the session keeps the queue: nothing may pass it. Pure.
 """
@@ -25,7 +25,7 @@ class Delegation:
             requested and come back.
         part_bytes: size to request of each.
         grown_bytes: the largest size for one that is far behind.
-        others_wait: other partitions wait for room: the broker must not wait for data.
+        others_wait: other partitions wait for capacity: the broker must not wait for data.
     """
 
     positions: list[FetchPosition]
@@ -93,7 +93,7 @@ class NativeDelegate:
         delegated = [
             position
             for position in positions
-            if position.claim.sink not in kept and _is_plain(position)
+            if position.claim.sink not in kept and _is_supported(position)
         ]
         if not delegated:
             return None
@@ -128,7 +128,7 @@ class NativeDelegate:
             if state.is_unsupported:
                 self.unsupported.add(position.claim)
                 if position.packed is not None and not position.packed.at_byte:
-                    self.session.judge_offsets(position)  # they may be what is odd
+                    self.session.judge_offsets(position)  # they may be out of order
             if state.error_code:
                 refused.append((position, state.error_code))
         for _, position in sorted(turns, key=lambda one: one[0]):
@@ -150,7 +150,7 @@ class NativeDelegate:
         return position.pending is not None or is_unsupported
 
 
-def _is_plain(position: FetchPosition) -> bool:
+def _is_supported(position: FetchPosition) -> bool:
     return position.fetch_offset is not None and not position.halted and position.pending is None
 
 

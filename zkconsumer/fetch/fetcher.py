@@ -51,7 +51,7 @@ _OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
 """Later versions return one offset as this does, in another format."""
 
 _LOOK_AROUND_MS = 1_000
-"""Maximum wait for room, ms: a signal handler that raises may swallow the wakeup."""
+"""Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,11 +195,11 @@ class PythonFetchLoop:
             return
         received = self._fetch(fetch)
         if not fetch.max_wait_ms and not received:
-            # Wait in place of the broker: here room in a queue ends it.
+            # Wait instead of the broker: here free capacity ends the wait.
             self._take(self._mailbox.get(self._settings.max_wait_ms))
 
     def _fetch(self, fetch: FetchRequest) -> bool:
-        """Fetch, and queue chunks while there is room; return whether any data came."""
+        """Fetch, and queue chunks while there is capacity; return whether any data came."""
         started_ms = self._clock.now_ms()
         response = self._exchange(fetch)
         if response is None:
@@ -233,8 +233,8 @@ class PythonFetchLoop:
         return bool(outcomes) or any(sizes)
 
     def _unpack(self) -> None:
-        """Make chunks of packed sets while there is room; a piece of each partition in turn."""
-        # If a chunk waits, nothing may pass it: a large one would never find its room.
+        """Make chunks of packed sets while there is capacity; a piece of each partition in turn."""
+        # If a chunk waits, nothing may pass it: a large one would never fit.
         full = {chunk.claim.sink for chunk in self._session.pending()}
         moved = True
         while moved and not self._stopping:
@@ -374,7 +374,7 @@ class PythonFetchLoop:
         self._observation.report(PositionReset(tp, offset))
 
     def _offer(self, chunk: Chunk) -> bool:
-        """Queue a chunk, or keep it until there is room; return False if it waits."""
+        """Queue a chunk, or keep it until there is capacity; return False if it waits."""
         if not chunk.claim.active:
             return True
         if chunk.claim.sink.offer(chunk, self.wake):

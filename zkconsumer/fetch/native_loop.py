@@ -1,6 +1,6 @@
 """The native fetch loop: ``PythonFetchLoop``, with a pump in C for its steady state.
 
-Partitions in a plain state are delegated to the pump (``delegation``), which works without the GIL
+Supported partitions are delegated to the pump (``delegation``), which works without the GIL
 until something is unsupported or the loop is called; then all come back, and the inherited code
 has its turn. So one definition says what a fetch loop does; the pump does the larger part.
 See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.

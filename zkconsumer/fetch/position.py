@@ -1,6 +1,6 @@
 """State of one partition's fetching, and the effects of responses on it. Pure.
 
-A response is kept packed and unpacked piece by piece, as the stream's queue has room: what
+A response is kept packed and unpacked piece by piece, as the stream's queue has capacity: what
 waits for a slow stream waits packed.
 """
 
@@ -62,7 +62,7 @@ class FetchPosition:
     def resume_offset(self) -> int | None:
         """The offset from which another fetcher loses no undelivered record.
 
-        A jump that waits for room is dropped with it: the stream gets it with the next records.
+        A jump that waits for capacity is dropped with it: the stream gets it with the next records.
         To look up the start again instead could pass over what was written in between.
         """
         return self.pending.fetch_offset if self.pending is not None else self.fetch_offset
@@ -111,7 +111,7 @@ def take_response(
         data: the record set.
         requested_bytes: its requested size.
         settings: limits of unpacking.
-        is_passed_over: whether an empty set only means that the response had no room left.
+        is_passed_over: whether an empty set only means that the response was full.
     """
     offset = position.fetch_offset
     assert offset is not None
@@ -177,7 +177,7 @@ def unpack(position: FetchPosition, free_bytes: int, settings: FetchSettings) ->
 def _needs_a_look_behind(
     position: FetchPosition, packed: RecordSet, decoded: FetchedRecords, settings: FetchSettings
 ) -> bool:
-    """Return whether only bytes not fetched yet can tell how to pass over an entry."""
+    """Return whether only bytes not fetched yet can show how to skip an entry."""
     is_in_front = decoded.next_offset == packed.fetch_offset == position.suspect_offset
     is_lonely = (
         decoded.error is None

@@ -117,7 +117,7 @@ class RangeReader:
         Raises:
             DataLost: offsets are not there, with ``fail_on_data_loss``.
             PartitionFailed: an entry can't be read; the broker refuses to serve the partition; or
-                nobody served it for as long as the settings say.
+                no broker served it within the time of the settings.
             MessageTooLarge: an entry is larger than the largest fetch allowed.
             AuthenticationFailed: broker and client don't authenticate each other.
             UnsupportedVersion: a broker shares no protocol version with the client.
@@ -409,7 +409,7 @@ class _RangeReading:
         is_closed = self._connections.is_reused and isinstance(error, ConnectionLost)
         self._let_go()
         if is_closed:
-            return  # while nobody looked, most likely: says nothing of the broker now
+            return  # most likely while idle: says nothing of the broker now
         passes = isinstance(error, TransportError | ProtocolError | BrokerError)
         if not passes or isinstance(error, LocalProtocolError):
             raise error.with_traceback(None)

@@ -76,7 +76,7 @@ class RangeLosses:
     def pass_gap(self, offset: int, log_end: int, now_ms: int) -> int:
         """Conclude from an empty response; return the offset where to read on.
 
-        A broker may read the log first and its end later, so one such response tells little. But
+        A broker may read the log first and its end later, so one such response proves little. But
         offsets below the end of the previous response that this one does not bring are not in the
         log: compaction took them out. (Not so offsets above this response's own end: a new leader
         may have yet to learn how far consumers may read.)

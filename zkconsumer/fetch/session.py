@@ -1,7 +1,7 @@
 """Requests of one fetcher, and the effects of their responses: no socket, thread or clock.
 
 The rule: a response counts only for a partition that is still here, still active, and still
-at the requested offset. Whatever others must do (find a new leader, make room in a
+at the requested offset. Whatever others must do (find a new leader, free capacity in a
 queue) is returned as a value.
 
 Source: Kafka 0.8.2.2 ``AbstractFetcherThread`` and ``ConsumerFetcherThread``. Unlike there, a full
@@ -100,7 +100,7 @@ class FetchSession:
         self._positions[claim.topic_partition] = FetchPosition(claim, fetch_offset)
 
     def drop_inactive(self) -> None:
-        """Remove partitions that were given up, with their chunks that waited for room."""
+        """Remove partitions that were given up, with their chunks that waited for capacity."""
         gone = [tp for tp, position in self._positions.items() if not position.claim.active]
         for tp in gone:
             del self._positions[tp]
@@ -120,7 +120,7 @@ class FetchSession:
         return lost
 
     def pending(self) -> Iterator[Chunk]:
-        """Iterate over the chunks that wait for room."""
+        """Iterate over the chunks that wait for capacity."""
         for position in self._positions.values():
             if position.pending is not None and position.claim.active:
                 yield position.pending
@@ -174,8 +174,8 @@ class FetchSession:
     ) -> FetchRequest | None:
         """Return the next fetch request, or None if nothing may be requested now.
 
-        While a chunk waits for room the broker must not wait for data: the fetcher can't react to
-        the stream during the request, and the stream may make room at any moment.
+        While a chunk waits for capacity the broker must not wait for data: the fetcher can't react
+        to the stream during the request, and the stream may free capacity at any moment.
 
         Args:
             has_capacity: called for the queues of partitions whose next entry is larger than their
@@ -210,7 +210,7 @@ class FetchSession:
     ) -> list[tuple[TopicPartition, FetchPosition]]:
         """Order a request; if the response follows that order, large entries come first.
 
-        A partition that got nothing for lack of room stays in front: one that got data
+        A partition that got nothing because the response was full stays in front: one that got data
         goes to the end of the line.
         """
         positions = list(self._positions.items())

@@ -1,1 +1,1 @@
-"""Members of groups: kept by ZooKeeper, by a coordinator, or none; two faces stand above them."""
+"""Members of groups: kept by ZooKeeper, by a coordinator, or none; below two public faces."""

@@ -36,7 +36,7 @@ class DeadlineSocket:
         return self._raw.recv_into(buffer)
 
     def close(self) -> None:
-        """Leave the socket open: whoever opened it closes it, after the response was read."""
+        """Leave the socket open: its opener closes it, after the response was read."""
 
     def _bound(self) -> None:
         left_ms = self._deadline_ms - self._clock.now_ms()

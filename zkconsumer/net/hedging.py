@@ -92,7 +92,7 @@ class Sent(Generic[C, R]):
     """A request that was sent on a connection: a ``PendingRequest``.
 
     Args:
-        connection: used by nobody else meanwhile.
+        connection: not used by any other thread meanwhile.
         in_flight: the return value of its ``begin``.
     """
 

@@ -1,6 +1,6 @@
-"""Finds out at once that nothing listens at an address, for whoever would otherwise try on.
+"""Detects at once that nothing listens at an address, for clients that would otherwise retry.
 
-A client that retries is right about servers that restart, and wrong about a misspelt port: whoever
+A client that retries is right about servers that restart, and wrong about a misspelt port: who
 types a command should not wait for the time-out to learn of that.
 """
 

@@ -191,6 +191,6 @@ def _framed(token: bytes) -> bytes:
 
 
 def _renewed_after_ms(lifetime_ms: int) -> int:
-    """Return the delay until re-authentication: at least a second, if the session lives so long."""
+    """Return the delay until re-authentication: at least a second, if the session lasts it."""
     due_ms = int(lifetime_ms * _RENEWED_AFTER)
     return _SOONEST_MS if due_ms < _SOONEST_MS < lifetime_ms else due_ms

@@ -75,7 +75,7 @@ class OAuthBearer:
         return f"n,,\1auth=Bearer {self._token}\1\1".encode()
 
     def response(self, challenge: bytes) -> None:
-        """See ``Mechanism``; whoever believes a token has nothing to say."""
+        """See ``Mechanism``; a server that accepts a token sends nothing to check."""
         if challenge:
             reported = printable(challenge[:_SHOWN_BYTES].decode("utf-8", "replace"))
             raise AuthenticationFailed(f"the broker does not take the token: {reported}")

@@ -2,8 +2,8 @@
 
 Each offset is written in one transaction with two checks: that the owner node is unchanged since it
 was seen to be our session's, and that the offset node is unchanged since we last knew it. So
-neither a member that was delayed while its partitions went to others, nor one that was never told,
-rewinds a group. What fails is read again and judged:
+neither a member that was delayed while its partitions went to others, nor one that was never
+notified, rewinds a group. What fails is read again and judged:
 
 - the value is the one to be written: our own write whose response was lost, so it is committed;
 - the owner node is gone, or another session's: refused;
@@ -52,7 +52,7 @@ class OwnerGuard(Protocol):
     def owner_nodes(
         self, partitions: Sequence[TopicPartition], /, *, anew: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
-        """Return the present owner nodes; with ``anew`` every one of them is read."""
+        """Return the present owner nodes; with ``anew`` all of them are read again."""
         ...
 
 

@@ -66,7 +66,7 @@ class ToTime:
 
 @dataclass(frozen=True, slots=True)
 class ShiftBy:
-    """Move on by so many records, or back if negative."""
+    """Move forward by this number of records, or back if negative."""
 
     count: int
 
@@ -110,7 +110,7 @@ class OffsetPlan:
     Attributes:
         plan: moves and refusals; nothing may be written while there are any refusals.
         logs: the logs that it is based on.
-        notes: surprising facts, in plain words.
+        notes: surprising facts, as sentences.
     """
 
     plan: MigrationPlan
@@ -164,7 +164,7 @@ def plan_offsets(
 def named_partitions(
     names: Iterable[str], partitions: Collection[TopicPartition]
 ) -> set[TopicPartition]:
-    """Return the partitions that ``topic`` or ``topic:0,2`` stand for.
+    """Return the partitions that ``topic`` or ``topic:0,2`` name.
 
     Raises:
         ConfigError: a name has another form, or there is no such topic.

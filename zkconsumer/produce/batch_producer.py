@@ -113,12 +113,12 @@ class BatchProducer:
 
         Raises:
             WriteFailed: some records were not acknowledged, for good or until the retries were used
-                up, or ``stop`` was called; the error tells both kinds.
+                up, or ``stop`` was called; the error lists both.
         """
         return self._writing(records, None).run()
 
     def write_from(self, source: RecordSource) -> None:
-        """Write what a source gives until it has no more; it is told what was written.
+        """Write what a source gives until it has no more; it is notified of what was written.
 
         Records that come while others are in flight are sent with the next request, so a partition
         that has to wait for its leader does not hold up the others.

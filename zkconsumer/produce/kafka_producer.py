@@ -130,7 +130,8 @@ class KafkaProducer:
     ) -> FutureRecordMetadata:
         """Queue a record, to be written in the background.
 
-        Blocks for at most ``max_block_ms``, while the topic is looked up and until there is room.
+        Blocks for at most ``max_block_ms``, while the topic is looked up and until the buffer has
+        capacity.
 
         Args:
             topic: where it goes.
@@ -142,12 +143,12 @@ class KafkaProducer:
             timestamp_ms: since the epoch; None: now. Brokers before 0.10 keep none.
 
         Returns:
-            The future place of the record. A record that is too large, and one that brokers refuse,
-            fails there.
+            The future metadata of the record. A record that is too large, and one that brokers
+            refuse, fails there.
 
         Raises:
             IllegalArgumentError: no bytes, no such partition, or no such time.
-            KafkaTimeoutError: the topic is not there, or there was no room, in ``max_block_ms``.
+            KafkaTimeoutError: the topic is not there, or the buffer was full, for ``max_block_ms``.
             BrokerError: the topic's name is illegal, or we are not authorized.
             ConsumerClosed: the producer was closed.
             ConsumerForked: this is a forked child.
@@ -338,7 +339,8 @@ class KafkaProducer:
         except SystemExit:
             if not self._is_own_thread():
                 raise
-            # It would end this thread alone, and the futures behind this one would never be known.
+            # It would end this thread alone, and the futures after this one would never be
+            # resolved.
             log.exception("a callback called sys.exit(), which ends no process from its thread")
 
     def _fail_everything(self, error: Exception) -> None:
@@ -382,7 +384,7 @@ class KafkaProducer:
                     f"no room for {size} bytes within {self.config.max_block_ms} ms: "
                     f"{self._queue.used_bytes} are not acknowledged (buffer_memory)"
                 )
-            # Nothing lingers for company that has no room.
+            # No record lingers for others that do not fit.
             if self._queue.hurry():
                 self._changed.notify_all()
             self._changed.wait(min(left_ms, NAP_MS) / 1000)
@@ -417,7 +419,7 @@ Producer = KafkaProducer
 
 
 class _Source:
-    """What a writer gets from the queue, and what it tells; see ``RecordSource``."""
+    """The queue as the source of a writer; see ``RecordSource``."""
 
     def __init__(
         self,

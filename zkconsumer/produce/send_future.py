@@ -47,7 +47,7 @@ class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
     """The outcome of one ``send``. Callbacks run in the producer's thread: they must not block.
 
     Args:
-        wait: waits until a condition holds, for so many seconds (None: without end); returns
+        wait: waits until a condition holds, for this many seconds (None: for ever); returns
             whether it does.
 
     Example:

@@ -56,7 +56,7 @@ _ENOUGH_BYTES: Final = 1 << 19
 
 
 class RecordSource(Protocol):
-    """Where a write gets further records from, and whom it tells what was written."""
+    """The source of further records for a write, notified of what was written."""
 
     def more(self) -> Mapping[TopicPartition, Sequence[Outgoing]]:
         """Return further records to write after the earlier ones of their partitions."""

@@ -106,7 +106,7 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
 
 
 def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
-    """Read messages of any sizes; each tells the size of the next one, so the last one is left."""
+    """Read messages of any sizes; each determines the size of the next, so the last one is left."""
     if len(data) - position < _OVERHEAD_BYTES:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)

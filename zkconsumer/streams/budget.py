@@ -13,7 +13,7 @@ The maximum memory of all fetching, however slow the streams are:
 - for each fetcher, ``fetch.max.bytes``: what arrives and what waits compressed together, since no
   partition is fetched while a part of its response waits. Twice that while what must wait is copied
   out of a response. (4 KiB for each partition, if that is more.) An entry larger than its part is
-  fetched all the same, one at a time for each queue, and only when the queue has room.
+  fetched all the same, one at a time for each queue, and only when the queue has capacity.
 - for each fetcher and stream, the entry last decompressed, if it was larger than the free bytes: a
   compressed set decompresses only as a whole (``fetch.max.decompressed.bytes`` at most, in small
   records up to eight times as much).

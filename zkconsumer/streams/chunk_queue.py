@@ -23,7 +23,7 @@ class PythonStore:
         max_chunks: how many chunks of active claims it takes.
 
     Attributes:
-        waiters: called once there may be room.
+        waiters: called once there may be capacity.
     """
 
     def __init__(self, max_chunks: int) -> None:
@@ -99,7 +99,7 @@ class PythonStore:
         self._wakeup.notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
-        """See there: whoever puts something here tells of it."""
+        """See there: ``StreamQueue`` notifies of each put."""
 
     def wake(self) -> None:
         """See there."""
@@ -150,7 +150,7 @@ class PythonStore:
         return list(self._items)
 
     def discard(self) -> None:
-        """See there: what was freed is room, which is all that there is to do."""
+        """See there: calls the waiters, since bytes may have been freed."""
         while True:
             try:
                 waiter = self.waiters.popleft()

@@ -24,7 +24,7 @@ from zkconsumer.streams.lease import Lease
 log = logging.getLogger(__name__)
 
 _REPORT_AFTER_MS: Final = 500
-"""A pause on an open connection is reported after streams have waited for so long.
+"""A pause on an open connection is reported after streams have waited for this long.
 
 If only the caller's own code kept our threads from running, the next response comes at once.
 """

@@ -94,7 +94,7 @@ class ChunkReader(Generic[K, V]):
         self._met: Chunk | None = None
         # The head of the queue, once it is current and only has to be removed.
         self._taken: Item | None = None
-        # A finished chunk that the queue must still be told of.
+        # A finished chunk whose bytes the queue must still free.
         self._finished: Chunk | None = None
         # Messages of all chunks taken, minus those not handed over of chunks given up.
         self._counts: dict[str, int] = {}

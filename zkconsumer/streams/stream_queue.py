@@ -1,8 +1,8 @@
 """The bounded queue between fetchers and one stream.
 
-Its rule: only the stream ever waits, for data. A producer that finds the queue full is told so and
-called back when there is room; the stream's side takes no lock of Python, so that a signal handler
-that interrupts it anywhere may shut the connector down (see ``Mailbox``).
+Its rule: only the stream ever waits, for data. A producer that finds the queue full gets False and
+a callback when there is capacity; the stream's side takes no lock of Python, so that a signal
+handler that interrupts it anywhere may shut the connector down (see ``Mailbox``).
 
 It is bounded in chunks and in bytes. What lies in it, its bounds and its waits are the engine's: a
 ``PythonStore``, or C (``native/csrc/queue.h``), which native fetch loops fill without the GIL.
@@ -193,7 +193,7 @@ class StreamQueue:
         return True
 
     def _capacity_for(self, size_bytes: int, on_capacity: Callable[[], None]) -> bool:
-        """Return whether so many bytes fit; if not, register ``on_capacity``."""
+        """Return whether ``size_bytes`` fit; if not, register ``on_capacity``."""
         if self._store.has_capacity(size_bytes):
             return True
         self._store.wait_for_capacity(on_capacity)

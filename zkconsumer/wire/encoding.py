@@ -2,7 +2,7 @@
 
 Up to Kafka 2.3 they are signed big-endian numbers, -1 for null. The flexible versions that followed
 (KIP-482) write length + 1 as a varint instead, 0 for null, and end every struct with a section of
-tagged fields. The ``Api`` tells which versions are flexible.
+tagged fields. The ``Api`` lists the flexible versions.
 """
 
 import struct
@@ -100,4 +100,4 @@ CLASSIC = Encoding(text=_fixed("h"), blob=_fixed("i"), array=_fixed("i"))
 _COMPACT = Prefix(read=_read_compact, write=_write_compact, min_bytes=1, limit=(1 << 31) - 2)
 
 FLEXIBLE = Encoding(text=_COMPACT, blob=_COMPACT, array=_COMPACT, has_tags=True)
-"""All lengths plus one, as varints; tagged fields behind every struct. Source: KIP-482."""
+"""All lengths plus one, as varints; tagged fields after every struct. Source: KIP-482."""

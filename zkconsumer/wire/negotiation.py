@@ -9,8 +9,9 @@ probes; each is sent on a new connection:
 - 0.9 neither answers an unknown request nor closes, but answers what follows it (KAFKA-3547). So
   a Heartbeat is sent with ApiVersions, in one piece: if its response comes first, the broker is
   a 0.9.
-  Waiting for a time-out instead, as others do, takes seconds, and can't tell it from a slow broker.
-  Such a broker may also lose what other clients sent in the same instant: so it is asked once.
+  Waiting for a time-out instead, as others do, takes seconds, and can't distinguish it from a slow
+  broker. Such a broker may also lose what other clients sent in the same instant: so it is asked
+  once.
 
 Probes are harmless: none creates a topic, and the responses are short. A result holds for one
 broker until its connections end: it may return as another version.
@@ -211,7 +212,7 @@ def after_close(probe: Probe) -> Probe:
 
 def of_response(response: ApiVersionsResponse) -> BrokerVersions:
     """Return the versions that a broker lists."""
-    # Of all APIs: what tells releases apart is also in APIs that we never use.
+    # Of all APIs: releases also differ in APIs that we never use.
     newest = {api_version.api_key: api_version.max_version for api_version in response.api_versions}
     return BrokerVersions(
         common=_common(_served(response)),

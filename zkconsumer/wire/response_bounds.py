@@ -2,7 +2,7 @@
 
 A fetch response has the requested size, and perhaps one larger entry: brokers from 0.10.1 on
 (version 3) return the first one whole. Those of 0.11 to 1.1, asked in an older version, convert
-records to an older format *after* truncating them to the requested size, which may take more room;
+records to an older format *after* truncating them to the requested size, which may need more bytes;
 the same allowance covers that. All other responses list partitions, groups or members, of which
 there may be many.
 """

@@ -102,7 +102,7 @@ def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
 
 
 def parse_broker_facts(data: bytes) -> BrokerFacts:
-    """Read the fields that are valid; ``nodes.parse_broker`` tells whether the node is usable."""
+    """Read the fields that are valid; ``nodes.parse_broker`` decides whether the node is usable."""
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return BrokerFacts(None, None)

@@ -49,7 +49,7 @@ class KazooWatch:
     watch: Watch
 
     def __call__(self, event: WatchedEvent) -> None:
-        """Call the watch; an event of type NONE only tells that it was dropped."""
+        """Call the watch; an event of type NONE only reports that it was dropped."""
         if event.type != EventType.NONE:
             self.watch(event.path, event.type)
 

@@ -138,7 +138,7 @@ class _KazooRawClient:
         self._response_listeners: list[ResponseListener] = []
         self._kazoo = _new_kazoo(servers, session_timeout_ms, security, self._note_negotiated)
         self._tls = kazoo_security.install(self._kazoo, security)
-        connection = self._kazoo._connection  # noqa: SLF001 - nothing public tells it
+        connection = self._kazoo._connection  # noqa: SLF001 - no public attribute has it
         self._pings = kazoo_pings.install(connection, clock, self._note_response)
         if self._pings is None:
             log.warning(
@@ -170,7 +170,7 @@ class _KazooRawClient:
     def start(self, *, supports_multi: bool | None) -> None:
         """Connect, check the chroot, and ask the server's version if needed."""
         self._kazoo.start_async()
-        kazoo_io.install_wakeup(self._kazoo._connection)  # noqa: SLF001 - nothing public tells it
+        kazoo_io.install_wakeup(self._kazoo._connection)  # noqa: SLF001 - no public attribute has it
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         try:
             self._tracker.await_connected(None, deadline_ms)
@@ -301,7 +301,7 @@ class _KazooRawClient:
     def _send_multi(self) -> bool:
         # Not by kazoo's own ``command``: it leaves its socket open after a time-out.
         try:
-            peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - nothing public tells it
+            peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - no public attribute has it
             with socket.create_connection(peer, _COMMAND_TIMEOUT_S) as requested:
                 requested.sendall(b"srvr")
                 response = requested.recv(8192).decode("utf-8", "replace")
@@ -353,7 +353,7 @@ def _new_kazoo(
         **kazoo_security.arguments_of(security),
     )
     # kazoo keeps the granted time-out in a local variable: read it from the response.
-    connection = client._connection  # noqa: SLF001 - nothing public tells it
+    connection = client._connection  # noqa: SLF001 - no public attribute has it
     if not kazoo_io.install(connection):
         log.debug("this kazoo reads and writes in its own way")
     invoke = connection._invoke  # noqa: SLF001 - see above

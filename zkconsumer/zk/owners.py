@@ -43,7 +43,7 @@ class PartitionOwners:
     def nodes(
         self, partitions: Sequence[TopicPartition], session_id: int, *, anew: bool
     ) -> dict[TopicPartition, ZNode | None]:
-        """Return the present owner nodes; with ``anew`` nothing is taken from the cache."""
+        """Return the present owner nodes; with ``anew`` without the cache."""
         if anew:
             self._memory.drop(partitions)
         return self._memory.read(partitions, session_id)

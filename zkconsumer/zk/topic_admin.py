@@ -53,7 +53,7 @@ class TopicNodes:
 
         Raises:
             ConfigError: there is no such topic.
-            RegistryError: somebody else changed it at the same time, or ZooKeeper refuses.
+            RegistryError: another client changed it at the same time, or ZooKeeper refuses.
         """
         path = topic_path(self._topic)
         (node,) = self._store.get_many([path])

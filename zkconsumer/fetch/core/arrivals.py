@@ -89,7 +89,7 @@ class Arrivals:
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
         if start <= offset <= end and state.doubts < _MOST_DOUBTS:
-            # A leader that is not up to date; or one that can't tell where our epoch ended, which
+            # A leader that is not up to date; or one that doesn't know where our epoch ended, which
             # is looked up now.
             state.doubts += 1
             state.phase = Phase.FETCHING

@@ -1,7 +1,7 @@
 """Fetch from one broker: send requests and hand over responses, turn by turn.
 
 A turn connects, tracks the fetch session, unpacks, and returns how long to wait before the next.
-``broker_fetcher`` has the thread. If the headers of a response tell the next fetch offsets, the
+``broker_fetcher`` has the thread. If the headers of a response hold the next fetch offsets, the
 next request is sent before unpacking, and its response belongs to the next turn.
 """
 
@@ -288,7 +288,7 @@ class FetchConnection:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
-        # A client over its quota is told to wait, and gets nothing else (KIP-219).
+        # A client over its quota gets a throttle time, and nothing else (KIP-219).
         is_told_to_wait = response.throttle_time_ms > 0 and not responses
         is_whole = not step.is_full or step.requests.keys() <= responses.keys()
         if not is_whole and not is_told_to_wait:
@@ -312,7 +312,7 @@ class FetchConnection:
     def _send_early(
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
     ) -> None:
-        """Send the next request, if headers tell what to request."""
+        """Send the next request, if the headers hold its offsets."""
         connection = self._exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return

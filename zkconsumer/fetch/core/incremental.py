@@ -135,7 +135,7 @@ class FetchSessionState:
         if step.epoch == SESSIONLESS_EPOCH:
             return error_code == ErrorCode.NONE
         if error_code != ErrorCode.NONE:
-            # The broker evicted the session, to make room for others; or it has another epoch of it
+            # The broker evicted the session, in favour of others; or it has another epoch of it
             # than we do: then that one is closed by asking for a new one.
             lost = error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
             self._forget_session(NO_SESSION if lost else step.session_id)

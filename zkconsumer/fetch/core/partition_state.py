@@ -271,7 +271,7 @@ class PartitionState:
         """Record a topic id; return whether it may be the topic that was read so far."""
         if topic_id is None or topic_id in self.topic_ids:
             return True
-        # An id that was seen before comes from a broker that is behind.
+        # An id that was seen before comes from a broker with older metadata.
         self.topic_ids = (*self.topic_ids, topic_id)
         return len(self.topic_ids) == 1
 

@@ -5,7 +5,7 @@ total is bounded, too; a partition with an empty buffer may always be fetched, s
 paused or slow partitions never keep others from being fetched.
 
 Sets not unpacked yet count as buffered, and the offsets after them may be requested early, if their
-headers tell where they end, so that the broker works during unpacking.
+headers hold their last offsets, so that the broker works during unpacking.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -158,7 +158,7 @@ def _wanted_bytes(state: PartitionState, front: Arriving | None, usual_bytes: in
 
 
 def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool:
-    """Return whether the buffers leave room for fetching ahead."""
+    """Return whether the buffers have capacity for fetching ahead."""
     waiting_bytes = sum(arrival.memory_bytes for arrival in arriving)
     by_frame: dict[ResponseFrame, int] = {}
     for state in states.states.values():

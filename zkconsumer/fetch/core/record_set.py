@@ -2,7 +2,7 @@
 
 Growth, damage and the cut-off end of a set are decided here, for formats 0, 1 and 2 and all
 readers: streams and ranges piece by piece, polls at once. Readers differ in how they handle damage
-(pass over it, tell the caller, give up), never in where it is.
+(skip it, report it, give up), never in its detection.
 
 Source: Kafka 0.8.2.2 ``PartitionTopicInfo.enqueue``, 3.9 ``CompletedFetch``.
 """
@@ -81,7 +81,7 @@ class Reading:
             unchanged ``next_offset`` the first entry did not fit.
         damage: the error of the entry at ``next_offset``; None: there is none.
         too_large: the entry at ``next_offset`` exceeds the fetch limit; its size is -1
-            if it can't be told. None: it does not.
+            if that is unknown. None: it does not.
     """
 
     next_offset: int

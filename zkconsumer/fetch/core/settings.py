@@ -29,7 +29,7 @@ class PollFetchSettings:
         reset: where to go on when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
         client_rack: where the caller is, to be served by the nearest replica (KIP-392).
-        sessions: whether to tell brokers only what changed since the last fetch (KIP-227).
+        sessions: whether to use incremental fetch sessions (KIP-227).
         check_crcs: accepted as other clients have it; checksums are always verified.
         owner: the group or client that has the positions, for messages.
         kept_codec: batches of this codec stay as they came, too, for a caller that writes them on.

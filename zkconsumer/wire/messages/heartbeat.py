@@ -1,4 +1,4 @@
-"""Heartbeat: keeps a member alive; the response tells it of a rebalance (from 0.9 on).
+"""Heartbeat: keeps a member alive; the response reports a rebalance (from 0.9 on).
 
 Source: Kafka 0.9.0.1 and 3.9 ``HeartbeatRequest``, ``HeartbeatResponse``; KIP-345.
 """

@@ -72,7 +72,7 @@ class JoinGroupResponse(Response):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest(Request[JoinGroupResponse]):
-    """Sent to the coordinator; the protocols stand in order of preference.
+    """Sent to the coordinator; the protocols are in order of preference.
 
     In version 0 the rebalance time-out is the session time-out.
     """

@@ -35,7 +35,7 @@ class CommitJob:
         offsets: all its offsets.
         take_overs: the take-overs of its partitions; None if they were not assigned by a group.
         deadline_ms: until when it is retried.
-        done: called with the outcome; None: nobody awaits it.
+        done: called with the outcome; None: no caller waits.
         number: its number in the queue, counted from the first job ever.
         left: the offsets without a final result.
         settled: whether none is left; then ``error`` is the error, or None.

@@ -15,7 +15,7 @@ class Pauses:
 
     Attributes:
         until_ms: when the next try is due.
-        count: how often a pause began or ended: tells pauses apart.
+        count: how often a pause began or ended: identifies a pause.
     """
 
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:

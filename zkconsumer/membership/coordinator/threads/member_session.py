@@ -167,7 +167,7 @@ class MemberSession:
 
         Args:
             event: the event.
-            cause: the error behind a refusal, for the message.
+            cause: the cause of a refusal, for the message.
         """
         with self.lock:
             self._cause = cause
@@ -239,7 +239,7 @@ class MemberSession:
             self._interrupted = False
 
     def leave_group(self) -> bool:
-        """Queue a LeaveGroup request; return True if the coordinator must be told."""
+        """Queue a LeaveGroup request; return True if the coordinator must be notified."""
         with self.lock:
             self.subscribed = False
             self._leaving_identity = None

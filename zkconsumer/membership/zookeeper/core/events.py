@@ -54,7 +54,7 @@ class RebalanceTriggered:
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """Connected, for the first time or again; the id tells whether the session is the same."""
+    """Connected, for the first time or again; the id shows whether it is the same session."""
 
     session_id: int
 

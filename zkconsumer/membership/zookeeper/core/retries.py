@@ -45,7 +45,7 @@ class Retries:
     def blocked(self, now_ms: int) -> None:
         """Record that the registration is blocked, most likely by our own node of before a crash.
 
-        It goes when its session does: for so long, tries don't count.
+        It is deleted with its session: until then, tries don't count.
         """
         if self._blocked_until_ms is None:
             self._blocked_until_ms = now_ms + 2 * self._settings.session_timeout_ms

@@ -122,7 +122,7 @@ def open_zookeeper_group(
 
     Args:
         config: the settings of the member; those of fetching are not used.
-        max_poll_interval_ms: the member leaves when no poll comes for so long.
+        max_poll_interval_ms: the member leaves when no poll comes for this long.
         clock: for pauses and time-outs.
         connect: opens the session.
         observers: receive the group's events, as those of a connector.

@@ -1,4 +1,4 @@
-"""The interface that tells whether a member's caller is still alive."""
+"""The interface by which a member checks that its caller is still alive."""
 
 from typing import Protocol
 
