@@ -21,7 +21,7 @@ _OF_SPARK = (
     *("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"),
     *("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"),
 )
-"""Variables that ``spark-submit``, or whoever configured Spark, has set."""
+"""Variables set by ``spark-submit``, or by the configuration of Spark."""
 _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Variables that lead to what says where a path without a scheme is: in HDFS, most often."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")

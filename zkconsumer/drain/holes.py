@@ -15,7 +15,7 @@ from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 NOTED = 1_000
-"""How many holes of a partition are noted one by one; more are noted as so many in a stretch."""
+"""Maximum number of holes of a partition recorded singly; more become a count in a range."""
 
 
 RunsOf = Callable[

@@ -39,7 +39,7 @@ class BatchPlan:
         expired: what the log no longer held when the plan was made; directly in front of the
             partition's range.
         notes: what the landing wanted to be kept, see ``Landing.prepare``.
-        created: what tells the topics from former ones of their names, where that is known.
+        created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
     number: int
@@ -96,11 +96,11 @@ class Situation:
     """The inputs of a plan.
 
     Attributes:
-        positions: where the drain stands, by partition.
+        positions: the positions of the drain, by partition.
         ends: the log's ends, of the partitions that can be asked for now.
-        starts: where those begin that are new, at or behind the log's beginning.
+        starts: the start positions of new partitions, at or after the log start offset.
         until: where this run is to stop, where that is before the log's end.
-        created: what tells the topics from former ones of their names, where that is known.
+        created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
     positions: Positions
@@ -194,7 +194,7 @@ def refuse_recreated(recreated: Collection[str], positions: Positions, path: str
 
     Args:
         recreated: the topics that were deleted and created again.
-        positions: where the drain stands in them.
+        positions: the positions of the drain in them.
         path: of the drain, for people.
 
     Raises:

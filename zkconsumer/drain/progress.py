@@ -76,7 +76,7 @@ class LoggedProgress:
 
 
 class JsonProgress:
-    """Prints a JSON object a line: whenever the cluster was looked at, and behind every batch.
+    """Prints a JSON object a line: after each look at the cluster, and after every batch.
 
     Its reader may go away: that does not end the drain.
 

@@ -16,7 +16,7 @@ class ClusterLogs(NamedTuple):
     Attributes:
         ends: where the logs begin and end.
         starts: where those begin that are new.
-        created: what tells the topics from former ones of their names, where that is known.
+        created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
     ends: Mapping[TopicPartition, LogEnds]
@@ -32,12 +32,12 @@ class DrainSource(Protocol):
 
         Args:
             positions: of the partitions that are known; others begin at their logs' beginning.
-                None for a new drain, whose partitions begin where it is told to start.
+                None for a new drain, whose partitions begin at the configured start.
         """
         ...
 
     def created(self, topics: Collection[str]) -> Creations:
-        """What tells these topics from former ones of their names; never raises."""
+        """Return the creation of each topic, which identifies it, if known; never raises."""
         ...
 
 

@@ -85,7 +85,7 @@ class Sides:
 
 
 class DrainRunner:
-    """Drains until it is done, or told to stop. One run.
+    """Drains until it is done, or stopped. One run.
 
     Args:
         settings: of this run.

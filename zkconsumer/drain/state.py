@@ -9,7 +9,7 @@ A run killed at any point leaves one of these states, from which the next run go
 | a plan without a manifest | LAND it, as a new attempt |
 | a plan with a manifest, and something staged | PUBLISH, then COMMIT, then CLEAN |
 
-What is staged is deleted last. So as long as it is there, nobody knows whether its batch was
+What is staged is deleted last. So as long as it is there, it is unknown whether its batch was
 published and the group's offsets committed, and both are done once more; both can be.
 """
 
@@ -54,8 +54,8 @@ class DrainState:
 
     Attributes:
         step: to be done next.
-        plan: the batch in hand; before PLAN the last one, None before the first.
-        manifest: of the batch in hand; from PUBLISH on.
+        plan: the current batch; before PLAN the last one, None before the first.
+        manifest: the manifest of the current batch; from PUBLISH on.
     """
 
     step: DrainStep
@@ -96,21 +96,21 @@ class DrainState:
 
     @property
     def batch(self) -> BatchPlan:
-        """The batch in hand; every step but the first two has one."""
+        """The current batch; every step but the first two has one."""
         if self.plan is None:
             raise ValueError(f"{self.step.value} has no batch in hand")
         return self.plan
 
     @property
     def landing(self) -> Manifest:
-        """What was landed of the batch in hand; there is one from PUBLISH on."""
+        """The manifest of the current batch; there is one from PUBLISH on."""
         if self.manifest is None:
             raise ValueError(f"{self.step.value} has nothing landed")
         return self.manifest
 
     @property
     def next_number(self) -> int:
-        """The number of the plan behind the last one."""
+        """The number of the next plan."""
         return 1 if self.plan is None else self.plan.number + 1
 
     def _expect(self, step: DrainStep) -> None:

@@ -47,7 +47,7 @@ def ignored_signals() -> frozenset[signal.Signals]:
 def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM end the drain in order; the second at once, as safely.
 
-    It must come behind the start of Spark, which takes Ctrl-C for itself. Thread: main only.
+    It must come after the start of Spark, which takes Ctrl-C for itself. Thread: main only.
 
     Args:
         stop: is asked.

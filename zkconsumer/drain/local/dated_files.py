@@ -18,7 +18,7 @@ _DAY_US = 86_400_000_000
 _LAST_DAY = 2_932_896
 """The end of the year 9999, in days since the epoch."""
 _FULL_BYTES = 512 << 20
-"""A file that is so long is finished: a bucket copies no object of more than 5 GB at once."""
+"""Size at which a file is finished: a bucket copies no object of more than 5 GB at once."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FileColumns = Callable[[pa.Schema], pa.Schema]
 """Gives the columns that files of a table have, out of those of the rows."""

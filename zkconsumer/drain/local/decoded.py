@@ -44,7 +44,7 @@ class RowDecoder:
 
     Args:
         settings: of the drain.
-        decoding: of the values; None only to tell their schemas.
+        decoding: decodes the values; None only to find their schemas.
     """
 
     def __init__(self, settings: DecodeSettings, decoding: ValueDecoding | None) -> None:
@@ -53,7 +53,7 @@ class RowDecoder:
         self._lock = threading.Lock()
 
     def columns(self) -> pa.Schema:
-        """Those of landed rows: all that there are by now, whoever has met their schemas."""
+        """The columns of landed rows: all so far, of every reader that found a schema."""
         with self._lock:
             if self._decoding is not None:
                 self._decoding.catch_up()

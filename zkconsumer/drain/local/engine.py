@@ -120,7 +120,7 @@ def _iceberg(
 
 
 def _cores() -> int:
-    """How many processors this process may use; all where a system does not tell."""
+    """Return how many processors this process may use; all if the system does not say."""
     reported = getattr(os, "sched_getaffinity", None)
     return len(reported(0)) if reported is not None else os.cpu_count() or 1
 

@@ -22,7 +22,7 @@ _BINARIES = ("key", "value")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGE_YEARS = 400
 _AGE_US = 146_097 * 86_400_000_000
-"""Of 400 years: after these the calendar begins anew. Python's own ends with the year 9999."""
+"""Of 400 years: after these the calendar repeats. Python's own ends with the year 9999."""
 _LAST_YEAR = 9_999
 _UNENCODED = {"offset": "DELTA_BINARY_PACKED"}
 PREFIX = "value_prefix"
@@ -52,7 +52,7 @@ class ParquetFile:
 
     Args:
         sink: is closed with it.
-        columns: of its rows: those of ``SCHEMA``, and perhaps more behind them.
+        columns: the columns of its rows: those of ``SCHEMA``, and perhaps more after them.
     """
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema = SCHEMA) -> None:
@@ -115,7 +115,7 @@ def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = S
         files: opens it.
         path: its own.
         file_format: ``parquet`` or ``json``.
-        columns: of the rows: those of ``SCHEMA``, and of Parquet perhaps more behind them.
+        columns: the columns of the rows: those of ``SCHEMA``; in Parquet perhaps more after them.
     """
     sink = files.output(path)
     return JsonFile(sink) if file_format == "json" else ParquetFile(sink, columns)

@@ -157,7 +157,7 @@ class HdfsStorage:
 
 
 class _Ranges:
-    """A reader that may be sent behind the end of its file, as Python's own."""
+    """A reader that may seek past the end of its file, as Python's own."""
 
     def __init__(self, reader: "FileReader") -> None:
         self._reader = reader
@@ -165,7 +165,7 @@ class _Ranges:
         self._position = 0
 
     def read(self, size: int | None) -> bytes:
-        """Read at most so many bytes; all that follow if None."""
+        """Read at most ``size`` bytes; all that follow if None."""
         left = max(0, self._length - self._position)
         count = left if size is None else min(size, left)
         data = self._reader.read_range(self._position, count) if count else b""

@@ -46,7 +46,7 @@ def last_batch(metadata: TableMetadata, drain: str) -> int:
     """Return the number of a drain's newest visible batch; 0 if there is none.
 
     It is the newest that leads to the current snapshot: a table that was rolled back has others.
-    Where the snapshots of all its batches have expired, a property tells.
+    If the snapshots of all its batches have expired, a property of the table has it.
     """
     snapshots = snapshots_of(metadata)
     there = [commit.number for commit in commits_of(snapshots, drain)]

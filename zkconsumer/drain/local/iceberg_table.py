@@ -117,7 +117,7 @@ class IcebergTable:
         name: which table, and whose catalog.
         storage: the drain's; the table's files are there, too.
         properties: of the catalog, beside what pyiceberg's configuration says of it.
-        pause: waits so many milliseconds before a commit is tried again.
+        pause: waits for this many milliseconds before a commit is retried.
 
     Raises:
         ConfigError: the drain's own catalog can't be where the storage is, or its library is not
@@ -143,7 +143,7 @@ class IcebergTable:
             )
         odd = [sign for sign in "#?" if sign in self._location]
         if odd:
-            # pyiceberg takes what is behind them for no part of the path.
+            # pyiceberg does not count what follows them as part of the path.
             raise ConfigError(f"an Iceberg table can't be at {self._location}: {odd[0]} is in it")
         if name.catalog is None and scheme_of(self._location) != "file":
             raise ConfigError(

@@ -27,7 +27,7 @@ from zkconsumer.spark.options import SourceOptions
 R = TypeVar("R")
 RECORDS_PER_PIECE = 1_000_000
 _MOST_BYTES = 2**31 - 1
-"""No answer is too large: what is asked for is bounded, and room is made for what really comes."""
+"""No response is too large: requests are bounded, and memory grows with what arrives."""
 _LEAST_PIECE = 50_000
 """Offsets that are not worth another connection and another file."""
 

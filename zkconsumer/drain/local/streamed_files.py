@@ -53,7 +53,7 @@ class Download(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most so many bytes."""
+        """Read at most ``size`` bytes."""
         with self._door():
             return bytes(self._reader.read(None if size < 0 else size))
 

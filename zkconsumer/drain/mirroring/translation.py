@@ -98,11 +98,11 @@ class Translation:
     def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
         """Return the target offset at which a consumer of this source offset goes on.
 
-        An offset without a message stands for the next one that has one; the offset behind the
-        last mirrored message for the offset behind its copy.
+        An offset without a message counts as the next one with a message; the offset after the
+        last mirrored message as the offset after its copy.
 
         Returns:
-            None where that can't be told: offsets further on are not mirrored yet, or nothing of
+            None if unknown: offsets further on are not mirrored yet, or nothing of
             the partition is.
         """
         runs = self._runs.get(topic_partition, ())

@@ -127,7 +127,7 @@ class BatchDecoding:
         """Adopt what the tasks of a pass met.
 
         Returns:
-            Whether there are schemas now that it did not decode by, whoever adopted them.
+            Whether schemas were added that it did not decode by.
         """
         if self._catalog is None or not done.findings.schemas:
             return False
@@ -210,7 +210,7 @@ class TaskDecoding:
     def decoded(
         self, batches: Iterable[pa.RecordBatch], findings: Findings
     ) -> Iterator[tuple[str, SplitRows]]:
-        """Yield decoded rows with their topic, and note what was met behind the last of them."""
+        """Yield decoded rows with their topic; record the schemas found after the last of them."""
         met: list[FixedCatalog] = []
         decoder = self._decoder(met)
         for batch in batches:

@@ -35,7 +35,7 @@ def described_by_spark(what: str) -> Iterator[None]:
 def reason(text: str) -> str:
     """What matters of a message with stack traces of two languages: our own error, if there is one.
 
-    The last one is the first cause's: Spark puts causes behind what they led to.
+    The last one is the root cause: Spark lists causes after their effects.
     """
     ours = _OURS.findall(text)
     if ours:

@@ -28,7 +28,7 @@ def drain(
     Args:
         session: of Spark; its settings stay as they are.
         settings: what to drain, and where to.
-        watch: is told what goes on.
+        watch: receives the progress.
         stop: ends it before the next batch.
 
     Raises:

@@ -244,7 +244,7 @@ def _runs_of(messages: DataFrame, wanted: Mapping[TopicPartition, OffsetRange]) 
 def date_of(created_ms: int) -> str:
     """Spark SQL: the day of a message, in UTC; that of its plan where it has no timestamp.
 
-    Also where its timestamp is behind the year 9999, as when a producer took microseconds for
+    Also if its timestamp is after the year 9999, as when a producer took microseconds for
     milliseconds: one folder that readers can't take for a date would make texts of all of them.
     """
     planned = datetime.fromtimestamp(created_ms / 1000, UTC).date().isoformat()

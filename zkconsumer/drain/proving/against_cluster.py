@@ -31,7 +31,7 @@ def check_cluster(
         landed: the rows that are there.
         options: of the source: ``zookeeper.connect`` or ``kafka.bootstrap.servers``, and others.
         wanted: what was landed of each topic-partition.
-        created: what told their topics from others of their names when they were landed.
+        created: the creation of each topic when its offsets were landed.
 
     Returns:
         One check for each of them, and for other partitions of their topics: new ones, which the

@@ -54,7 +54,7 @@ class Kind(StrEnum):
 
 
 EXCUSED = frozenset({Kind.EXPIRED, Kind.COMPACTED})
-"""What is no fault of whoever read the log."""
+"""Gaps that the reader of the log is not to blame for."""
 
 
 class CoveredRange(NamedTuple):

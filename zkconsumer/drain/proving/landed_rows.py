@@ -1,7 +1,7 @@
 """Compare the current files of a landing with its manifests.
 
 What is read is what any reader of the landing would see, not what the manifests list: a file that
-nobody noted shows up as duplicates, and one that was deleted as a gap.
+no batch recorded shows up as duplicates, and one that was deleted as a gap.
 """
 
 import re
@@ -60,7 +60,7 @@ def compare_files(
         *_described("files are not as they were landed", resized),
         *_described("files are there that no batch landed", foreign),
     ]
-    # Elsewhere Spark could not tell what topic and date a file is of: it is foreign anyway.
+    # Elsewhere Spark could not find the topic and date of a file: it is foreign anyway.
     readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
     return LandedFiles(readable, tuple(problems))
 
@@ -69,7 +69,7 @@ def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -
     """Hold the files that a table of Delta's or Iceberg's names against those that are there.
 
     Whoever tends the table may have written its rows anew, into other files than the drain's. So
-    only rows tell what is landed; but a file that is named must be there.
+    only rows show what is landed; but a file that is named must be there.
 
     Args:
         noted: paths that the table names.

@@ -17,7 +17,7 @@ _KINDS = {AbsenceKind.COMPACTED: Kind.COMPACTED, AbsenceKind.EXPIRED: Kind.EXPIR
 
 @dataclass(slots=True, kw_only=True)
 class PartitionRecord:
-    """What was landed of one topic-partition, as the batches tell it.
+    """The landed offsets of one topic-partition, as recorded by the batches.
 
     Attributes:
         start: the first offset that the drain was to land.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from zkconsumer.model import OffsetRange
 
 Offsets = frozenset[tuple[str, int, int, int]]
-"""Ranges: topic, partition, the first offset and the one behind the last."""
+"""Ranges: topic, partition, the first offset and the one after the last."""
 
 _SHOWN = 10
 

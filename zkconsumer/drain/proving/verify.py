@@ -151,7 +151,7 @@ def _landed(journal: BatchJournal, published: Published) -> Iterator[tuple[Batch
 
 
 def _created(journal: BatchJournal, published: Published) -> Creations:
-    """What told the topics from others of their names, as of the last batch that is there."""
+    """Return the creation of each topic, as of the last batch that is there."""
     there = [number for number in range(1, published.last + 1) if number not in published.lost]
     return journal.plan(there[-1]).created if there else {}
 
@@ -234,7 +234,7 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
 
 
 def _unplaced(rows: LandedRows) -> list[str]:
-    """What a table has that no drain wrote; its log does not tell whose a file is."""
+    """Return the files of a table that no drain wrote; its log does not say whose a file is."""
     count = rows.unplaced()
     return [f"{count} rows have no topic, partition or offset"] if count else []
 
@@ -242,7 +242,7 @@ def _unplaced(rows: LandedRows) -> list[str]:
 def _landed_since(seen: _Seen) -> set[int]:
     """Batches that are landed by now and not looked at; to be asked when files have been listed.
 
-    Files that claim to be of any other batch are nobody's.
+    Files named for any other batch belong to none.
     """
     landed = layout.numbers_of_files(seen.storage.names(layout.BATCHES))
     return {number for number in landed if number > seen.published.last}
