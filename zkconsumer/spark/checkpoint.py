@@ -16,7 +16,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.spark.stream_offsets import StreamOffsets
 
 KEPT: Final = 100
-"""So many batches are kept, as by Spark."""
+"""Number of batches kept, as by Spark."""
 
 _VERSION = "v1"
 _DONE = f'{_VERSION}\n{{"nextBatchWatermarkMs":0}}'.encode()

@@ -183,7 +183,7 @@ class ClusterReader:
         raise AssertionError("there is always a first try")
 
     def creations(self, topics: Collection[str]) -> Creations:
-        """Return each topic's creation, which tells it from a former one, if known; never raises.
+        """Return each topic's creation, which identifies it among topics of its name; never raises.
 
         ZooKeeper's number of the transaction that created the topic's node or, where ZooKeeper is
         not given, the topic's id (brokers 2.8 and later).
@@ -243,7 +243,7 @@ class ClusterReader:
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """Return end offsets that include everything before the first record as new as a time.
 
-        By segments that is the end of the one behind what ``at_time`` gives: it is the first that
+        By segments that is the end of the one after the result of ``at_time``: it is the first that
         was written to after the time, and may begin before it.
 
         Args:
@@ -324,7 +324,7 @@ class ClusterReader:
         return self._client().view(topics, timeout_ms=self._timeout_ms)
 
     def _client(self) -> ClusterClient:
-        """What asks brokers; made anew once something failed, by whoever is there then."""
+        """The client of the brokers; created again by the next caller after a failure."""
         if self._open is None:
             brokers = self._finder.brokers()
             client_settings = ClientSettings(

@@ -1,7 +1,8 @@
 """Detect the features of the installed Spark, without comparing version numbers.
 
 Sources in Python came with Spark 4.0, filters with 4.1, limits of reading and word of
-Trigger.AvailableNow with 4.2. What is missing has a stand-in here, so that others need not ask.
+Trigger.AvailableNow with 4.2. What is missing has a substitute here, so that other modules need no
+checks.
 """
 
 import sys
@@ -71,7 +72,7 @@ OLDEST_JAVA: Final = 17 if HAS_SOURCES else 11
 """The first Java that this Spark, and what we ask of it, runs on."""
 
 HAS_READ_LIMITS: Final = _is_there("pyspark.sql.streaming.datasource")
-"""Whether a stream hears where a batch starts, how much it may read, and of its trigger."""
+"""Whether Spark passes a stream the start of a batch, its limit, and its trigger."""
 
 HAS_ARROW_UDFS: Final = hasattr(functions, "arrow_udf")
 """Whether functions of columns may take and give Arrow's arrays."""

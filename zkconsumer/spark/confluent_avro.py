@@ -1,4 +1,4 @@
-"""``from_confluent_avro``: Avro behind a schema id as a column of Spark's, from 3.4 on.
+"""``from_confluent_avro``: Avro after a schema id as a column of Spark's, from 3.4 on.
 
 Spark's own ``from_avro`` takes a value for bare Avro and reads the five bytes of the id as a part
 of it. Where Spark takes Arrow functions (4.1) rows stay in Arrow; before, they are Python's.

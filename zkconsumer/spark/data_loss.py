@@ -45,7 +45,7 @@ class OffsetsLost(ZkConsumerError):
 class Loss:
     """A range of one partition that can't be read, and why.
 
-    An empty range stands for everything from there on: nobody knows how much that was.
+    An empty range means everything from there on: how much that was is unknown.
     """
 
     lost: OffsetRange

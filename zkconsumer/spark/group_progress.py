@@ -2,8 +2,8 @@
 
 It is no member: nothing is registered or claimed. So it must not write to a group that members
 work in, each of which takes what it finds as its own last word; and it never moves an offset back,
-since somebody else who committed further has dealt with those messages. Only what lies behind the
-log's end is nobody's progress: there the topic was deleted and made again, or cut off.
+since another member that committed further has processed those messages. Only an offset after the
+log's end is no progress: there the topic was deleted and made again, or cut off.
 
 Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a time.
 """
@@ -159,7 +159,7 @@ class GroupProgress:
 
         Args:
             offsets: the next offset to read of each partition.
-            log_ends: where the partitions' logs end, as far as known: a committed offset behind
+            log_ends: where the partitions' logs end, as far as known: a committed offset after
                 that is overwritten, though it is larger.
 
         Raises:

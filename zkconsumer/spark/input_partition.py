@@ -20,7 +20,7 @@ class ZkInputPartition(InputPartition):
         from_offset: the first offset to read.
         until_offset: one past the last.
         leader: who led the partition when this was planned; None: to be asked for.
-        brokers: whom to ask for the leader.
+        brokers: the brokers to request the leader from.
         settings: how to read.
         security: how brokers are reached; it is in no text of this.
         are_old: all brokers are of 0.8 or 0.9, and need not be asked.

@@ -27,7 +27,7 @@ OFFSETS_STORAGE = "kafka.offsets.storage"
 ISOLATION = "kafka.isolation.level"
 
 ALIASES = {"kafka.group.id": "group.id", "kafka.zookeeper.connect": "zookeeper.connect"}
-"""Names that stand for another option."""
+"""Aliases of other options."""
 
 EFFECTIVE = frozenset(
     {

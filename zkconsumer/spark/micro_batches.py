@@ -23,7 +23,7 @@ class Trigger:
 
     Attributes:
         available_now: read what is there at the start, and end.
-        interval_ms: at most one batch in so much time.
+        interval_ms: the minimum time between batches.
         stopped: asked before each batch, and while there is nothing to read.
     """
 
@@ -59,7 +59,7 @@ class MicroBatches:
 
         Args:
             trigger: see there.
-            wait: waits for at most so many milliseconds.
+            wait: waits for at most the given milliseconds.
 
         Returns:
             How many batches were written.

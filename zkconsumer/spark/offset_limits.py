@@ -3,10 +3,10 @@
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
 ``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``AtGroupOffsets`` is our own.
 
-A time stands for the first message as new. Brokers before 0.10.1, and logs without timestamps, know
-only when a segment of a log was last written to. There it stands for a segment, and always on the
-safe side: what starts at a time may start earlier than asked, and what ends at a time may end
-later, by up to a segment or two.
+A time means the first message that is not older. Brokers before 0.10.1, and logs without
+timestamps, know only when a segment of a log was last written to. There it means a segment, and
+always on the safe side: what starts at a time may start earlier than asked, and what ends at a time
+may end later, by up to a segment or two.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ _SHOWN = 10
 
 Offsets = dict[TopicPartition, int]
 Committed = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int | None]]
-"""Where a group stands: the next offset of each partition, None where it has committed none."""
+"""The positions of a group: the next offset of each partition, None without a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def resolve_starting(
         limit: what the options say.
         partitions: all that the query reads.
         log: where to ask.
-        committed: where the group stands; needed for ``AtGroupOffsets`` only.
+        committed: the offsets of the group; needed for ``AtGroupOffsets`` only.
 
     Raises:
         ConfigError: offsets or times are not given for just these partitions; or no message is as
@@ -210,7 +210,7 @@ def resolve_ending(
 
 
 def check_order(starting: OffsetLimit, ending: OffsetLimit) -> None:
-    """Refuse a start behind its end, and two lists of different partitions.
+    """Refuse a start after its end, and two lists of different partitions.
 
     Source: Spark's ``checkOffsetLimitValidity``.
 

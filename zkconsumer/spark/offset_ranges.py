@@ -25,7 +25,7 @@ def divide(
 
     First no piece may be larger than ``max_records_per_partition``; then, where that gives fewer
     pieces than ``min_partitions``, large ones are cut on, by their share of the whole. The number
-    is met about, not exactly: shares are rounded. The pieces of a range are in order, one behind
+    is met about, not exactly: shares are rounded. The pieces of a range are in order, one after
     the other, and differ in size by at most one.
 
     Args:

@@ -146,7 +146,7 @@ class SourceOptions:
         return replace(self, notes=self.notes + ignored)
 
     def for_streaming(self) -> "SourceOptions":
-        """Return the options of a streaming query: from the latest offset on, if not told else.
+        """Return the options of a streaming query: from the latest offset on by default.
 
         Raises:
             ConfigError: an option makes no sense in a streaming query.

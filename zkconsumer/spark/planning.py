@@ -53,7 +53,7 @@ class PlanningCluster(LogLookup, Protocol):
         ...
 
     def creations(self, topics: Collection[str]) -> Creations:
-        """What tells topics from former ones of their names, as far as known; never raises."""
+        """Return the creation of each topic, if known; never raises."""
         ...
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
@@ -118,7 +118,7 @@ def starting_offsets(
     """Return the start offsets of a new query.
 
     Raises:
-        ConfigError: an offset lies behind the end of its log; or see ``resolve_starting``.
+        ConfigError: an offset is after the end of its log; or see ``resolve_starting``.
     """
     start = resolve_starting(options.starting, partitions, look, committed)
     look.look_behind_end(start)

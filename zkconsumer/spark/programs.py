@@ -114,10 +114,10 @@ def stream(  # noqa: PLR0913 - one optional part a line, all by name
         write: writes a batch: its rows and its number. What it raises ends the stream.
         checkpoint: the folder that keeps where the stream is, wherever Spark can write.
         available_now: read what is there at the start, and end; else read on.
-        interval_ms: make at most one batch in so many milliseconds.
-        stopped: True ends the stream behind the batch in hand. Asked between batches and while
+        interval_ms: the minimum time between batches, in milliseconds.
+        stopped: True ends the stream after the current batch. Asked between batches and while
             there is nothing to read; where Spark's own engine runs, each second. With Spark
-            Connect the batch in hand is broken off.
+            Connect the current batch is cancelled.
         schema: the columns that are wanted; None for all of them.
         options: see ``read``.
 

@@ -1,6 +1,6 @@
 """The batch reader: plans on the driver, reads fixed ranges in the tasks.
 
-Spark makes it anew for every planning, and sends it to the tasks: it holds options and columns,
+Spark creates one for every planning, and sends it to the tasks: it holds options and columns,
 and no connection.
 """
 

@@ -136,7 +136,7 @@ class RowBatches:
         """One batch of all records of a part, in their order.
 
         Raises:
-            BufferError: somebody changed the bytes after they were checked.
+            BufferError: the bytes were changed after the check.
         """
         if part.runs:
             columns = columns_of_runs(part.runs, self._wanted)

@@ -7,7 +7,7 @@ does not keep it, and asks again when the query is started anew before the batch
 the topics were created, as far as that is known, so that one that is created again is not read on.
 
 Source: Spark 4.2 ``KafkaSourceOffset``; its ``KafkaSourceInitialOffsetWriter`` keeps the start in a
-file of the checkpoint, of whose place a source in Python does not hear.
+file of the checkpoint, whose path a source in Python does not get.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class StreamOffsets:
     Attributes:
         offsets: the next offset to read of each partition.
         begun_at: where the batch that ends here started; only the first one says so.
-        created: what tells the topics from former ones of their names, where that is known.
+        created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
     offsets: Mapping[TopicPartition, int]

@@ -3,7 +3,7 @@
 The calls come in Spark's order, from one thread. ``latest`` is called with the end of the last
 batch that is *complete*, also after the very last one and first thing after a restart; so the
 group's offsets are committed there. (Spark calls ``commit`` only when it builds a further batch,
-which would leave the group one batch behind.)
+which would leave the group one batch late.)
 
 A group whose members are at work is nothing to commit to: that is looked at before each commit,
 and about once a second besides.
@@ -57,7 +57,7 @@ class Surroundings:
         cluster: to ask for partitions and offsets.
         progress: the group's; None where it is neither read nor written.
         clock: for delays.
-        wait: waits for so many milliseconds.
+        wait: waits for the given milliseconds.
     """
 
     cluster: PlanningCluster
@@ -241,7 +241,7 @@ class StreamPlan:
         return self._cluster.earliest(requested) if requested else {}
 
     def _is_fixed_start(self) -> bool:
-        """Return whether a query that starts anew from these options starts at the same offsets."""
+        """Return whether a query that restarts from these options starts at the same offsets."""
         starting = self._options.starting
         return isinstance(starting, Exact) and min(starting.offsets.values(), default=0) >= 0
 

@@ -22,7 +22,7 @@ from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.rows import RowBatches
 
 _MOST_BYTES = 2**31 - 1
-"""No answer is too large: what is asked for is bounded, and room is made for what really comes."""
+"""No response is too large: requests are bounded, and memory grows with what arrives."""
 
 _pools: Final[dict[tuple[ClientSettings, bool], ConnectionPool]] = {}
 

@@ -19,7 +19,7 @@ from zkconsumer.zk.topic_nodes import topic_czxids
 log = logging.getLogger(__name__)
 
 _AGAIN_AFTER_MS: Final = 10_000
-"""How long nobody is asked after a failure: a query is not to wait for who is away."""
+"""Pause after a failure: a query must not wait for brokers that are down."""
 
 
 class TopicCreations:
@@ -82,6 +82,6 @@ class TopicCreations:
         if self._without_ids:
             return {}
         view = self._view_of(topics)
-        # Brokers before 2.8 have none to tell.
+        # Brokers before 2.8 have no topic ids.
         self._without_ids = bool(view.partitions) and not view.topic_ids
         return {topic: f"id:{one.hex()}" for topic, one in view.topic_ids.items()}

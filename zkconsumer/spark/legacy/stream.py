@@ -36,7 +36,7 @@ class DirectStream:
     """Creates the RDD of each batch. Thread: Spark's, one batch after the other.
 
     Args:
-        stream_id: tells it from others.
+        stream_id: its id in the context.
         params: where the cluster is, and how to read it.
         ranges: what batches had, and where the next one starts.
         read: what tasks do.

@@ -69,7 +69,7 @@ class SinkOptions:
         topic: where all rows go; None leaves it to their ``topic`` column.
         partitioner: whose rule keys follow: a class name of the original.
         batch: how records are written.
-        notes: what to tell the user once, in the log.
+        notes: notes for the user, logged once.
     """
 
     address: ClusterAddress

@@ -30,7 +30,7 @@ Row: TypeAlias = tuple[str | None, int | None, bytes | None, bytes | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkColumns:
-    """Where in a row the columns stand that count; None for those that are not there."""
+    """The positions of the known columns in a row; None for missing ones."""
 
     topic: int | None
     partition: int | None

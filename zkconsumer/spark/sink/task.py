@@ -30,9 +30,9 @@ class SinkPlan:
     """Settings of a writing task, made on the driver.
 
     Attributes:
-        brokers: whom to ask for leaders.
+        brokers: the brokers to request leaders from.
         topic: where all rows go; None leaves it to their column.
-        columns: where the columns stand.
+        columns: the positions of the columns.
         partitioner: whose rule keys follow.
         batch: how records are written.
         security: how brokers are reached; it is in no text of this.

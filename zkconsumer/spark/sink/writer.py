@@ -45,7 +45,7 @@ def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> TaskResult:
 
 
 def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
-    """Describe the rows written; None stands for a failed task."""
+    """Describe the rows written; None means a failed task."""
     return in_words(message.tally for message in messages if isinstance(message, TaskResult))
 
 
