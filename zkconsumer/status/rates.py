@@ -68,7 +68,7 @@ class _Series:
         return known
 
     def add(self, sample: _Sample, width: int) -> None:
-        """Add the sums over ``width`` partitions; with other partitions than before, begin anew."""
+        """Add the sums over ``width`` partitions; with other partitions than before, restart."""
         samples = self._samples
         if width != self._width or (samples and sample.at_ms <= samples[-1].at_ms):
             samples.clear()

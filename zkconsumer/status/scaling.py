@@ -55,7 +55,7 @@ class SharePlan:
         before: the current assignment, likewise.
         invented: new readers, under invented ids.
         leaving: members that would leave.
-        unread: partitions of the group's topics that nobody would read.
+        unread: partitions of the group's topics that no member would read.
     """
 
     readers: Mapping[str, tuple[TopicPartition, ...]]

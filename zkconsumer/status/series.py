@@ -1,6 +1,6 @@
 """Time series of a cluster: log ends of partitions, commits of groups. Pure; kept small.
 
-They tell *when* the log end was at a committed offset (the group's lag in time), and whether a
+They show *when* the log end was at a committed offset (the group's lag in time), and whether a
 group's commits progress (``burrow``).
 
 A large cluster has hundreds of thousands of series, so each is stored in arrays of 64-bit numbers,
@@ -179,7 +179,7 @@ class Commits:
         """Add the committed offset, unless it is the last known commit.
 
         If commit times are unknown, only a change of the offset reveals a commit, and it counts as
-        made when it was seen: repeated commits of the same offset can't be told from none.
+        made when it was seen: repeated commits of the same offset can't be distinguished from none.
 
         The lag of the first commit is unknown, since it can be old; except that it was zero if it
         still is.

@@ -16,7 +16,7 @@ class Circumstances:
             this is the first.
         long_before: a snapshot at least ``silence_ms`` old, for offsets that do not move; None:
             ``earlier`` is used.
-        just_before: a snapshot a moment ago, which tells the offsets committed before the log ends
+        just_before: a snapshot a moment ago, which has the offsets committed before the log ends
             were last read; None: ``earlier`` is used.
         strategies: ``partition.assignment.strategy`` of ZooKeeper groups by group id, as far as it
             was given; no node has it.

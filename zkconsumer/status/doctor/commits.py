@@ -89,7 +89,7 @@ def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bo
 def _committed_anew(look: GroupContext, pair: Pair) -> bool:
     """Return whether the same offset is known to have been committed again.
 
-    ZooKeeper stamps commits; Kafka's storage mostly does not tell.
+    ZooKeeper stamps commits; Kafka's storage mostly does not show their time.
     """
     then, now = (partition.effective(look.group.kind) for partition in pair)
     if then is None or now is None or None in {then.committed_ms, now.committed_ms}:

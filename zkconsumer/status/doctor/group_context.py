@@ -118,7 +118,7 @@ class GroupContext:
 
     @cached_property
     def unowned(self) -> tuple[TopicPartition, ...]:
-        """The partitions that members subscribe to and nobody owns, in order."""
+        """The subscribed partitions without an owner, in order."""
         return tuple(
             fault.topic_partition for fault in self.faults if fault.fault is OwnershipFault.UNOWNED
         )

@@ -25,7 +25,7 @@ _OF_PARTITIONS = frozenset(
         Code.OFFSET_BELOW_LOG,
     }
 )
-"""Effects of partitions that nobody reads, or can claim."""
+"""Effects of partitions that no member reads, or can claim."""
 _OF_THE_GROUP = frozenset(
     {
         Code.SUBSCRIPTIONS_UNEQUAL,

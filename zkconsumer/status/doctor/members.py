@@ -124,7 +124,7 @@ def _is_foreign(member: MemberStatus) -> bool:
 
 
 def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis:
-    """Report clients with an assignment of their own, which disturb nobody and may be fine."""
+    """Report clients with an assignment of their own, which disturb no group and may be fine."""
     foreign = all(map(_is_foreign, found))
     return Diagnosis(
         code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,

@@ -179,7 +179,7 @@ def _missing(look: GroupContext) -> list[Diagnosis]:
 
 
 def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
-    """Return the severity: only a second snapshot tells a stuck group from a rebalance."""
+    """Return the severity: only a second snapshot distinguishes a stuck group from a rebalance."""
     around = look.around
     before = around.group_before(look.group.key)
     if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:

@@ -60,7 +60,7 @@ class ReadinessFacts:
         releases: of the brokers by id, inferred from what they serve; those missing are unknown.
         formats: the oldest format in the log of each topic, as magic; those missing are unknown,
             or empty.
-        settings: of a broker's server.properties; None: nobody gave one.
+        settings: a broker's server.properties; None: not given.
     """
 
     releases: Mapping[int, Release] = field(default_factory=dict)

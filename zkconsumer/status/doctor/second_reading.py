@@ -1,4 +1,4 @@
-"""Decides what takes a second snapshot to tell, and how long to wait for it (pure).
+"""Decides which findings need a second snapshot, and how long to wait for it (pure).
 
 A rebalancing group looks for moments like a stuck one, and an offset that was just committed like
 one that does not move. Groups at rest need no second snapshot.
@@ -103,7 +103,7 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
 def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
     """Return the groups with offsets beyond the log ends that were read.
 
-    Log ends are read before offsets: another snapshot at once tells whether they just grew.
+    Log ends are read before offsets: another snapshot at once shows whether they just grew.
     """
     return frozenset(
         key

@@ -35,7 +35,7 @@ def read_readiness(
     """Ask every broker once, all at the same time.
 
     Args:
-        snapshot: tells where logs begin.
+        snapshot: has the log start offsets.
         view: the brokers and leaders.
         dialer: connects to them; the caller stops it.
         timeout_ms: time limit of the whole.
@@ -43,7 +43,7 @@ def read_readiness(
         settings: of a broker's server.properties, if given.
 
     Returns:
-        What brokers told in time.
+        The responses of brokers that came in time.
     """
     deadline = Deadline(clock, timeout_ms)
     lookups = {
