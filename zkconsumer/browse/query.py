@@ -1,4 +1,4 @@
-"""What somebody wants to see of a topic. Pure."""
+"""The query for messages of a topic. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

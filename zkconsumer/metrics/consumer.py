@@ -65,7 +65,7 @@ class ConsumerMetrics:
         self._consumers.append(consumer)
 
     def families(self) -> Iterator[Family]:
-        """Return how they stand now."""
+        """Return their present values."""
         return consumer_families(self._numbers())
 
     def _numbers(self) -> Iterator[ConsumerNumbers]:

@@ -139,7 +139,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._run(consumer, target, pipeline)
 
     def _run(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
-        """Mirror; what is in hand at the end is written, if it need not be tried for too long."""
+        """Mirror; at the end pending messages are written, unless their retries take too long."""
         try:
             consumer.subscribe(pattern=self._settings.topics, listener=self)
             self._loop(consumer, target, pipeline)

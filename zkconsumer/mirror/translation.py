@@ -1,6 +1,6 @@
 """Where a group goes on in the target of a mirror, by the lines of its offsets file. Pure.
 
-The one rule: nothing is passed over. A group that stood at an offset goes on at the first place in
+The one rule: nothing is passed over. A group at an offset continues at the first position in
 the target from which on all messages lie that it had not read. Copies that a killed mirror left may
 come to it again.
 """
@@ -21,7 +21,7 @@ class GroupTranslation:
         not_yet: the source partitions whose messages before the group's offset are not all in
             the lines: wait for the mirror.
         unread: the source partitions in which no mirror read from the group's offset on, and
-            where one begins behind it: messages between are not in the target, if there are any.
+            where one begins after it: messages between are not in the target, if there are any.
         without: the source partitions of which nothing was mirrored and nothing read.
     """
 
@@ -69,7 +69,7 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
 def _unread(
     committed: Mapping[TopicPartition, int], lines: Iterable[Line]
 ) -> dict[TopicPartition, int]:
-    """Return where a mirror begins behind a group's offset, with nothing read from there on."""
+    """Return where a mirror begins after a group's offset, with nothing read from there on."""
     begins: dict[TopicPartition, list[int]] = {}
     nexts: dict[TopicPartition, int] = {}
     starts: dict[TopicPartition, int] = {}

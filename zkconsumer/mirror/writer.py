@@ -72,7 +72,7 @@ class Writer:
         """Write the rest of a batch.
 
         Returns:
-            False if it was abandoned since the mirror ends; ``batch.positions()`` tells how far it
+            False if it was abandoned since the mirror ends; ``batch.positions()`` has how far it
             got, then as after an error.
 
         Raises:

@@ -27,11 +27,11 @@ _CLOSE_MS: Final = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A target and what it wants to hear.
+    """A target and the policy of its notifications.
 
     Attributes:
         name: for the log.
-        target: who is told.
+        target: the receiver.
         policy: of what, and when.
     """
 
@@ -41,14 +41,15 @@ class Route:
 
 
 class Notifier:
-    """Takes states, and tells targets. Thread: any.
+    """Takes cluster states, and notifies targets of troubles. Thread: any.
 
     Args:
         routes: the targets.
         origin: where messages come from.
         timing: how long a trouble has to last.
         on_alerts: called with the alerts there are after each state, on the judging thread.
-        on_death: called with the error of a thread that dies: somebody is told nothing any more.
+        on_death: called with the error of a thread that dies: its target gets no more
+            notifications.
         clock: for durations and instants.
     """
 
@@ -135,7 +136,7 @@ class _Sender:
         self._wakeup.notify()
 
     def request_stop(self) -> None:
-        """End after the message in hand. Thread: any."""
+        """Request the end, after the present message. Thread: any."""
         self._stop.set()
         self._wakeup.notify()
 

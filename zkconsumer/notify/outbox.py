@@ -1,4 +1,4 @@
-"""What one target is still to be told: the difference between what is and what it knows. Pure.
+"""The undelivered notifications of one target: the present alerts minus those it knows. Pure.
 
 There is no queue that could grow: whatever happened while a target was away, or in quiet hours, it
 is told how things are then, once. What came and went meanwhile it never hears of.

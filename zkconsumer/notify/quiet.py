@@ -1,4 +1,4 @@
-"""Hours in which nobody is to be told anything. Pure."""
+"""Hours without notifications. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo

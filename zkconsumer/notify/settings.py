@@ -34,10 +34,10 @@ _SECRET_BYTES: Final = 16 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifySettings:
-    """Who is told of what.
+    """The targets, and the alerts that each gets.
 
     Attributes:
-        routes: the targets; none: nobody is told.
+        routes: the targets; none: no notifications.
         timing: how long a trouble has to last.
         page: the address of the page, for links.
     """
@@ -80,7 +80,7 @@ class _Keys:
         self._known: set[str] = set()
 
     def end(self, *also: str) -> None:
-        """Refuse keys that nobody asked for."""
+        """Refuse unknown keys."""
         known = self._known | set(also)
         for key in self._table:
             if key not in known:

@@ -46,7 +46,7 @@ class NotTaken(ZkConsumerError):
 
 
 class Receiver(Protocol):
-    """Who is told."""
+    """A receiver of notifications."""
 
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
         """Send messages. Blocks, for a bounded time.
@@ -119,7 +119,7 @@ class MailTarget:
         sender: the address that it comes from.
         receivers: the addresses that it goes to.
         security: ``starttls``, ``tls`` from the first byte on, or ``none``.
-        user: to log in with; None: nobody logs in.
+        user: the user name; None: no login.
         password: of that user.
         ssl_context: verifies the server.
         timeout_ms: for connecting, and again for all else.

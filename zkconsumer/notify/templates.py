@@ -30,7 +30,7 @@ _SUMMARY_CHARS: Final = 1000
 _SUBJECT_CHARS: Final = 150
 _ID_CHARS: Final = 250
 _STANDS_MS: Final = 300_000
-"""How long Alertmanager keeps an alert of which it hears nothing more; its own default."""
+"""How long Alertmanager keeps an alert without an update; its own default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

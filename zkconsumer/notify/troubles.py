@@ -77,7 +77,8 @@ class GroupObservation:
 def observe(state: ClusterState) -> GroupObservation:
     """Return what a state says of the cluster and of its groups."""
     if state.problem is not None:
-        # Before the first read there is nothing to be told; after it, that nothing can be seen.
+        # Before the first read there is nothing to report; after it, that the cluster can't be
+        # read.
         trouble = GroupTrouble(
             severity=Severity.ERROR,
             code=UNREADABLE,

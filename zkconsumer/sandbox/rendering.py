@@ -83,7 +83,7 @@ def broker_properties(
         "zookeeper.connect": layout.zookeeper_connect,
         "zookeeper.session.timeout.ms": "6000",  # newer versions take 18 s to notice a death
         "auto.create.topics.enable": str(layout.auto_create_topics).lower(),
-        # A test machine has few cores: the default thread pools would only stand in line.
+        # A test machine has few cores: the threads of the default pools would only queue up.
         "num.network.threads": "2",
         "num.io.threads": "4",
     }

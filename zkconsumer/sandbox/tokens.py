@@ -31,7 +31,7 @@ def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
 
 
 class TokenServer:
-    """Gives tokens to whoever asks as the grant of client credentials does, until it is closed.
+    """Issues tokens by the grant of client credentials, until it is closed.
 
     Args:
         subject: who they are of.

@@ -1,4 +1,4 @@
-"""How many cells a value may come to: few bytes can stand for very many. Pure.
+"""Limits the cells of a decoded value: few bytes can encode very many. Pure.
 
 An item of a list costs as many cells as its type has columns, whatever its bytes are: a null struct
 takes a place in each of them.
@@ -31,7 +31,7 @@ class CellBudget:
         """Take some.
 
         Raises:
-            BadValue: so many are not left.
+            BadValue: fewer are left.
         """
         self._left -= cells
         if self._left < 0:

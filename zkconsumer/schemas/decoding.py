@@ -1,7 +1,7 @@
 """Values to one typed Arrow column, and rejects: each value is decoded alone.
 
 The column's type grows with the schemas that are met, in the order in which the catalog knows them,
-so that whoever decodes the same values with the same catalog gets the same rows and rejects. A
+so that the same values and the same catalog give the same rows and rejects. A
 schema is of the column once a value was decoded with it: ids in values are anybody's.
 """
 
@@ -72,7 +72,7 @@ class SchemaCatalog(Protocol):
 
         Raises:
             UnusableSchema: there is one, but it can't be used.
-            SchemaError: it can't be told whether there is one, or it can't be had.
+            SchemaError: whether there is one is unknown, or it can't be fetched.
         """
         ...
 
@@ -160,7 +160,7 @@ class ValueDecoding:
 
         Raises:
             ConfigError: values are bare, and their subject has no schema that can be used.
-            SchemaError: a schema can't be had now; which values are bad can't be told without it.
+            SchemaError: a schema can't be fetched now; without it bad values can't be found.
         """
         found = DecodedValues(
             schemas=[None] * len(values), payload_starts=[0] * len(values), rejects={}

@@ -1,4 +1,4 @@
-"""Schemas kept for as long as a process lives: for decoding that leaves nothing behind."""
+"""Schemas kept in memory: for decoding that writes nothing."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,7 @@ _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
 
 
 class RegistryClient:
-    """See ``SchemaSource``: each schema is asked for once by whoever keeps it.
+    """See ``SchemaSource``: each schema is requested once by its caller, which keeps it.
 
     Args:
         settings: how to reach it.

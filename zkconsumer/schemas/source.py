@@ -19,6 +19,6 @@ class SchemaSource(Protocol):
 
         Raises:
             UnusableSchema: there is one, but it can't be used.
-            SchemaError: it can't be told, or it can't be had.
+            SchemaError: it is unknown, or can't be fetched.
         """
         ...

@@ -3,7 +3,7 @@
 A value begins with a magic byte 0 and the schema's id in 4 bytes. Serializers of platform 8.0 can
 put a GUID into a header instead: magic byte 1 and its 16 bytes; then the value is the payload. For
 Protobuf the indexes of the message follow in either: how many, then each, as zigzag varints; a
-single 0 stands for the first message.
+single 0 means the first message.
 
 Source: Confluent's Java ``SchemaId``, ``MessageIndexes``, ``DualSchemaIdDeserializer``.
 """
