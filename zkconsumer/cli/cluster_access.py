@@ -203,7 +203,7 @@ class CommandCluster:
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
         """Return the brokers' addresses at the listener of the bootstrap brokers.
 
-        If the cluster does not report them, the registered ones; failures then tell why not.
+        If the cluster does not report them, the registered ones; failures then say why.
         """
         keys = [(broker.broker.id, broker.created_ms) for broker in brokers]
         if not self._listeners.keys() >= set(keys):
@@ -271,7 +271,7 @@ def open_cluster(
 
 
 def require_zookeeper(connect: str) -> None:
-    """Check that something listens at one of the servers, so that nobody waits for a time-out.
+    """Check that something listens at one of the servers, so that no call waits for a time-out.
 
     Args:
         connect: the connect string.

@@ -18,7 +18,7 @@ _COLUMNS = (
 
 
 class _Share(NamedTuple):
-    """One broker: how many partitions it leads, should lead, keeps, and lags behind in."""
+    """One broker: how many partitions it leads, should lead, keeps, and is out of sync in."""
 
     broker_id: int
     status: BrokerStatus | None

@@ -10,7 +10,7 @@ def whole_number(
     """Return what parses a whole number, for ``type=`` of an argument.
 
     Args:
-        complaint: what is said behind a text that is none.
+        complaint: the end of the error message for an invalid text.
         least: the least that it may be: 1 or 0.
         digits: how many it may have at most.
     """

@@ -92,7 +92,7 @@ def _check_extra() -> None:
 
 
 def _play(args: argparse.Namespace) -> int:
-    """Serve the page of a sandbox, which ends with it; nobody is told of what is only played."""
+    """Serve the page of a sandbox, which ends with it; no target is notified of its troubles."""
     from zkconsumer.cli.sandbox import playing  # noqa: PLC0415 - its own dependencies
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
@@ -327,6 +327,6 @@ def _default_history(address: str) -> Path:
             "FILE, or --no-history"
         ) from error
     name = re.sub(r"[^A-Za-z0-9.-]+", "_", address)
-    if len(name) > _NAME_CHARS:  # a chroot, at the end, tells clusters apart
+    if len(name) > _NAME_CHARS:  # a chroot, at the end, distinguishes clusters
         name = f"{name[:_NAME_CHARS]}-{blake2b(address.encode(), digest_size=8).hexdigest()}"
     return folder / f"{name}.history"

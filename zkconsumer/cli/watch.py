@@ -156,7 +156,7 @@ def _test(settings: NotifySettings, origin: NotificationOrigin) -> int:
 def _tested(route: Route, origin: NotificationOrigin) -> bool:
     now_ms = SystemClock().wall_ms()
     alert = Alert(
-        # Not the cluster's own: its end would end what is told of the cluster.
+        # Not the cluster's own: its end would end the notifications of the cluster.
         subject=GroupKey(GroupKind.ZOOKEEPER, "zkconsumer-test"),
         severity=Severity.WARNING,
         trouble=GroupTrouble(

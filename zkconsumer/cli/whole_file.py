@@ -14,7 +14,7 @@ from zkconsumer.cli.text_files import sync_folder
 def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
     """Open a file to be written; an existing one remains until this one is complete.
 
-    If the block fails, nothing is left behind. A special file, such as a pipe, is written directly.
+    If the block fails, no file is left. A special file, such as a pipe, is written directly.
     The temporary file has an unguessable name in the same folder: others with write access to it
     can't have put a link there.
 

@@ -247,7 +247,7 @@ def _prepare(console: ConsoleSettings, nodes: GroupNodeAccess, group_id: str) ->
 
 @contextmanager
 def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
-    """A configuration with a new group, of which nothing stays behind."""
+    """Return a configuration with a new group, of which nothing is left afterwards."""
     config = ConsumerConfig.from_properties({**settings, "group.id": "console-consumer"})
     with open_store(config) as store:
         group_id = free_group(lambda one: GroupNodeAccess(store, one).exist(), random.randrange)

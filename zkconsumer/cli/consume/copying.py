@@ -29,7 +29,7 @@ class Copier:
 
     Attributes:
         count: how many messages are wholly written.
-        cursor: what is in hand.
+        cursor: the message being copied.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:
@@ -39,7 +39,7 @@ class Copier:
         self.cursor = CurrentMessage.WRITTEN
 
     def pending(self) -> int | None:
-        """Which message is in hand, by its number from 0, and not wholly accounted for; or None."""
+        """The number, from 0, of the message being copied and not wholly written yet; or None."""
         return self.count if self.cursor is CurrentMessage.HOLDING else None
 
     def copy(self, messages: Iterator[Message], limit: int | None = None) -> None:

@@ -273,7 +273,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
 def _write_so_far(
     first: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
 ) -> None:
-    """Name what the first look found for sure, to whoever waits for the second one."""
+    """Print what the first snapshot found for sure, while the second is awaited."""
     unsure = of_the_dead(first, keys) | beyond_ends(first, keys)
     for finding in examine(about(first, keys), around):
         if finding.group not in unsure:

@@ -25,7 +25,7 @@ class DoctorReport:
     Attributes:
         snapshot: the last snapshot.
         apart_ms: its distance from the first one; None if there was only one.
-        unsure: groups about which a second snapshot would tell more, and why.
+        unsure: groups about which a second snapshot would show more, and why.
         findings: the diagnoses, the worst first.
     """
 

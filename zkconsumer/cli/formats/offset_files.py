@@ -46,7 +46,7 @@ def _line(*cells: str | int) -> str:
 
 
 def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Imported:
-    """Parse a file of either kind; the first line tells which.
+    """Parse a file of either kind; the first line shows which.
 
     Args:
         text: what it holds.

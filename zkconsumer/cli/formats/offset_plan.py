@@ -119,7 +119,7 @@ def _partitions_json(plan: OffsetPlan, outcome: MigrationOutcome | None) -> list
 
 
 def _overall(reports: Sequence[OffsetStoreReport]) -> str:
-    """Return how all of it stands."""
+    """Return the state of the whole plan."""
     if any(report.plan.plan.refusals for report in reports):
         return "refused"
     outcomes = [report.outcome for report in reports]

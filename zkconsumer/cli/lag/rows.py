@@ -166,7 +166,7 @@ def _by_group(rows: Iterable[LagRow]) -> dict[GroupKey, list[LagRow]]:
 
 
 def _owner_cell(row: LagRow) -> Cell:
-    """Return the owner; where nobody is known to be one, that stands out."""
+    """Return the owner; an unknown one is marked."""
     if row.partition.owner is None and row.group.whole:
         return Painted("nobody", Colour.BAD)
     return row.partition.owner

@@ -111,7 +111,7 @@ def finish(
         cluster: the groups' cluster.
         jobs: the planned changes.
         scala: returns the original's output.
-        asking: the group that has to be typed before anything is written; None: nobody is asked.
+        asking: the group that has to be typed before anything is written; None: no confirmation.
 
     Raises:
         ConfigError: the cluster has none of the partitions.

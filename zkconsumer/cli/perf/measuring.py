@@ -56,7 +56,7 @@ def measure(
     """Open the source and read it to its end.
 
     Args:
-        opening: opens it: the time that this takes is told apart.
+        opening: opens it; the time that this takes is measured separately.
         limits: when to report, and when to end.
         stop: what a signal wakes us by.
         clock: for all times.
