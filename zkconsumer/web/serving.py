@@ -186,7 +186,7 @@ class PageServer(uvicorn.Server):
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See ``uvicorn.Server``: whoever keeps us waiting is not waited for."""
+        """See ``uvicorn.Server``: does not wait for slow clients."""
         self._gate.stop_accepting(_TAKING_S)
         await super().shutdown(sockets)
 

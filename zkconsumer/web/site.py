@@ -24,7 +24,7 @@ class Site:
         hosts: the allowed host names.
         events: the listeners.
         clock: for ages.
-        messages: reads messages of topics; None: nobody may see any.
+        messages: reads messages of topics; None: no page shows any.
     """
 
     source: StateSource
