@@ -38,7 +38,7 @@ class BuildInfo(NamedTuple):
     libraries: Mapping[str, str | None]
 
     def labels(self) -> dict[str, str]:
-        """The labels of the metric ``zkconsumer_build_info``."""
+        """Return the labels of the metric ``zkconsumer_build_info``."""
         return {
             "version": self.version,
             "python": self.python,

@@ -177,7 +177,7 @@ class ConsumerConfig:
 
 
 def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
-    """Every key's value, defaults filled in, from settings given by keys with dots.
+    """Return every key's value, with defaults, from settings by keys with dots.
 
     Raises:
         ConfigError: names the key, its value and what is allowed.

@@ -248,7 +248,7 @@ def by_our_names(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def read_values(given: Mapping[str, object]) -> dict[str, Value]:
-    """The value of each of ``SECURITY_KEYS``, defaults filled in; other settings are passed over.
+    """Return the value of each of ``SECURITY_KEYS``, with defaults; ignore other settings.
 
     Args:
         given: settings by their keys with dots, in either spelling.

@@ -85,6 +85,6 @@ class ConfigKey:
 
 
 def shown(raw: object) -> str:
-    """A value as error messages show it: not at any length."""
+    """Return a value as error messages show it, truncated."""
     text = repr(raw)
     return text if len(text) <= 100 else text[:97] + "..."

@@ -199,7 +199,7 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> "ErrorCode":
-        """The error code of that number; UNKNOWN for numbers that came later."""
+        """Return the error code of a number; UNKNOWN for later ones."""
         return _BY_CODE.get(code, cls.UNKNOWN)
 
 
@@ -207,11 +207,11 @@ _BY_CODE = {int(member): member for member in ErrorCode}
 
 
 def error_name(code: int) -> str:
-    """The name of a code for people, with its number: also of one that is not known."""
+    """Return the name of a code for people, with its number, even if it is unknown."""
     known = _BY_CODE.get(code)
     return f"{known.name} ({code})" if known is not None else f"error code {code}"
 
 
 def explained(code: int) -> str:
-    """A code in words: its name, and what it means."""
+    """Return a code in words: its name and its meaning."""
     return f"{error_name(code)}: {ErrorCode.of(code).text}"

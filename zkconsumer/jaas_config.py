@@ -47,7 +47,7 @@ empty name: nothing here has a use for it."""
 
 
 def settings_in_jaas(setting: str, text: str) -> Mapping[str, str]:
-    """What a JAAS configuration says, by our names; ``sasl.mechanism`` where the module has one.
+    """Return the settings of a JAAS configuration by our names; ``sasl.mechanism`` if it has one.
 
     Args:
         setting: where it was given, for errors; what it says is secret and is never told.

@@ -265,5 +265,5 @@ class ConsumerThreadId:
 
 
 def utf16_key(text: str) -> bytes:
-    """A sort key that orders text as Java does, by UTF-16 code unit."""
+    """Return a sort key that orders text as Java does, by UTF-16 code unit."""
     return text.encode("utf-16-be", "surrogatepass")

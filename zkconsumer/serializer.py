@@ -33,7 +33,7 @@ class Deserializer(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - nothing to do is the rule
-        """Called when the consumer is closed."""
+        """Do nothing: it holds no resources."""
 
 
 class Serializer(ABC):
@@ -61,7 +61,7 @@ class Serializer(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - nothing to do is the rule
-        """Called when the producer is closed."""
+        """Do nothing: it holds no resources."""
 
 
 class DefaultSerializer(Serializer, Deserializer):
@@ -113,7 +113,7 @@ class DefaultSerializer(Serializer, Deserializer):
         return None if data is None else data.decode(self.encoding)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds no resources."""
 
 
 class JsonSerializer(DefaultSerializer):

@@ -138,7 +138,7 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
 
 
 def _format_at(path: str) -> str | None:
-    """What the drain in a folder of this machine says that its format is; None where none says."""
+    """Return the format that the drain in a local folder names; None if none does."""
     from zkconsumer.drain.identity import DrainIdentity  # noqa: PLC0415 - loads much
 
     try:

@@ -56,7 +56,7 @@ class Output:
 
 
 def mend_standard_streams() -> None:
-    """Where standard error was closed from the start, let what goes there go nowhere.
+    """Send standard error to nowhere if it was closed from the start.
 
     Else ``print`` would turn to standard output, in among the messages, and the next connection
     would get the descriptor that libraries complain to.

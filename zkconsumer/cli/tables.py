@@ -192,7 +192,7 @@ def counted(number: int, what: str) -> str:
 
 
 def json_text(value: object) -> str:
-    """A JSON object as it is printed, with its line end; offsets are numbers, unknown is null."""
+    """Return a printed JSON object with its line end; offsets are numbers, unknown is null."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -32,7 +32,7 @@ class CallDeadline:
 
     @property
     def why_over(self) -> str:
-        """Why there is no time left, for the message of a call that sent no request."""
+        """Why no time is left, for the error of a call that sent no request."""
         if self._stop.is_set:
             return "this client was stopped"
         return "the time was over before any was asked"

@@ -71,7 +71,7 @@ class DeltaLanding:
         return "delta"
 
     def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
-        """The table needs nothing kept."""
+        """Do nothing: the table needs no state."""
         return self._files.prepare(plan)
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
@@ -129,7 +129,7 @@ class DeltaLanding:
 
 
 def delta_uri(uri: str) -> str:
-    """A Hadoop path as ``deltalake`` takes it."""
+    """Return a Hadoop path as ``deltalake`` takes it."""
     for ours, theirs in (("s3a://", "s3://"), ("file:", "")):
         if uri.startswith(ours):
             return theirs + uri.removeprefix(ours)
@@ -137,7 +137,7 @@ def delta_uri(uri: str) -> str:
 
 
 def _schema(columns: Any = None) -> Any:
-    """The table's schema: the source's columns, then those that Arrow's schema has besides."""
+    """Return the table's schema: the source's columns, then those that Arrow's schema adds."""
     from deltalake import Field, Schema  # noqa: PLC0415 - optional
     from deltalake.schema import PrimitiveType  # noqa: PLC0415 - optional
 
@@ -149,7 +149,7 @@ def _schema(columns: Any = None) -> Any:
 
 
 def _missing(table: Any, wanted: Any) -> list[Any]:
-    """The fields of a schema that a table has not, or not all of."""
+    """Return the fields of a schema that a table lacks, wholly or in part."""
     there = _by_name(json.loads(table.to_json()))
     asked = _by_name(json.loads(wanted.to_json()))
     return [
@@ -160,7 +160,7 @@ def _missing(table: Any, wanted: Any) -> list[Any]:
 
 
 def _holds(there: Any, wanted: Any) -> bool:
-    """Whether a type, as Delta's JSON has it, has all fields of another."""
+    """Return whether a type in Delta's JSON has all fields of another."""
     if not isinstance(there, dict) or not isinstance(wanted, dict):
         return True
     if wanted["type"] == "struct":

@@ -23,7 +23,7 @@ class TableName:
 
     @property
     def target(self) -> str | None:
-        """What a drain's identity says of it: None where all is as it is by itself."""
+        """The table in a drain's identity; None by default."""
         if self == TableName():
             return None
         return f"{self.catalog or ''}:{self.table}"

@@ -155,7 +155,7 @@ class BrokerError(Coded, BrokerResponseError):
     code: int
 
     def __new__(cls, code: int, *_args: object, **_named: object) -> Self:
-        """Of the class that is the code's, too."""
+        """Create an instance of the code's class, too."""
         return super().__new__(cls, code=code)
 
     def __init__(

@@ -102,7 +102,7 @@ _MOST_KEPT = 512
 
 
 def for_code(code: int) -> type[BrokerResponseError]:
-    """The class for an error code; one of its own, an ``UnknownError``, for a code that came later.
+    """Return the class for an error code; an ``UnknownError`` of its own for a later code.
 
     Args:
         code: the number, as a broker gave it.
@@ -154,7 +154,7 @@ class Coded(KafkaError):
     code: int | None
 
     def __new__(cls, *_args: object, code: int | None = None, **_named: object) -> Self:
-        """Of the class that is the code's, too."""
+        """Create an instance of the code's class, too."""
         return BaseException.__new__(with_code(cls, code))
 
     def __init__(self, text: str, *, code: int | None = None) -> None:
@@ -164,5 +164,5 @@ class Coded(KafkaError):
 
 
 def _made_again(kind: type[KafkaError], code: int | None, args: tuple[Any, ...]) -> KafkaError:
-    """From a pickle: without ``__init__``, whose arguments are not kept."""
+    """Restore from a pickle, without ``__init__``, whose arguments are not kept."""
     return BaseException.__new__(with_code(kind, code), *args)

@@ -259,7 +259,7 @@ class FetchSession:
         judge_offsets(position, self._settings)
 
     def large_sinks(self) -> set[ChunkSink]:
-        """The queues of partitions whose next entry needs more than their part of a response."""
+        """Return the queues of partitions whose next entry exceeds their part of a response."""
         ready = {tp: position for tp, position in self._positions.items() if position.ready}
         return {ready[tp].claim.sink for tp in self._large(ready)}
 

@@ -207,7 +207,7 @@ class ConnectionTable:
             self._queue(one).discard(one.address, number)
 
     def overdue(self, number: int, progress: ConnectionProgress, now_ms: int) -> Waits | None:
-        """For what a connection has kept us waiting too long; None where it has not."""
+        """Return what a connection is too late with; None if nothing."""
         one = self._open.get(number)
         if one is None:
             return None
@@ -295,7 +295,7 @@ _BOTH: Final = (False, True)
 
 
 def address_key(host: str) -> str:
-    """What counts as one address: of IPv6 the network, since each client has one for itself."""
+    """Return the key of a client address: for IPv6 its network, of which each client has one."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

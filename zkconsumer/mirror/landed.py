@@ -50,7 +50,7 @@ class Landed:
         return self.runs[-1][1]
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """The source and target offset of each."""
+        """Return the source and target offset of each."""
         at = self.target_offset
         for start, until in self.runs:
             for offset in range(start, until):

@@ -150,7 +150,7 @@ def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
 
 
 def ranges_of(locations: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPartition, Run]]:
-    """What to read of the target to see these places: what is nearly together is one range."""
+    """Return the target ranges to read for these locations; near ones are merged."""
     by_target: dict[TopicPartition, list[int]] = {}
     for target, offset in locations:
         by_target.setdefault(target, []).append(offset)

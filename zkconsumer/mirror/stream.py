@@ -258,7 +258,7 @@ class MirrorStream(ConsumerRebalanceListener):
             self._supervisor.wake()
 
     def _partitions(self, target: Target, topic: str, wanted: int) -> Sequence[int]:
-        """Those of the target's topic; asked for as long as messages are tried to be written.
+        """Return the partitions of the target's topic; retry for as long as writes are retried.
 
         Raises:
             Woken: the stream is ending.

@@ -123,7 +123,7 @@ class _Comparison:
         self.target_ends = target.end_offsets(targets)
 
     def committed(self, named: Mapping[TopicPartition, Lines]) -> dict[TopicPartition, int]:
-        """What the group has committed, of all partitions of topics of which a line names one."""
+        """Return the group's commits, of all partitions of topics that a line names."""
         wanted = {
             TopicPartition(topic, number)
             for topic in {tp.topic for tp in named}

@@ -29,7 +29,7 @@ class Renewal(Protocol):
         ...
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether to re-authenticate before the next request."""
+        """Return whether to re-authenticate before the next request."""
         ...
 
     def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:

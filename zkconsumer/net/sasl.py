@@ -115,7 +115,7 @@ class SaslSession:
             raise self._failed(connection, str(error)) from error
 
     def _needs_handshake(self) -> bool:
-        """Whether the broker expects a handshake that names the mechanism."""
+        """Return whether the broker expects a handshake that names the mechanism."""
         old = self.versions.generation is BrokerGeneration.V0_9
         return not (old and self.security.sasl_mechanism == GSSAPI)
 

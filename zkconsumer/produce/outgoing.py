@@ -49,7 +49,7 @@ def parts_of(outgoing: Outgoing) -> tuple[Record, Headers]:
 
 
 def outgoing_bytes(outgoing: Outgoing) -> int:
-    """What a record takes in a log of magic 0, uncompressed, and its headers where they fit."""
+    """Return the size of a record in an uncompressed log of magic 0, with headers if they fit."""
     record, headers = parts_of(outgoing)
     size = _ENTRY_BYTES + len(record.key or b"") + len(record.value or b"")
     for name, value in headers:
@@ -118,7 +118,7 @@ def build_set(
 
 
 def headers_refused(position: int, version: int) -> LocalProtocolError:
-    """The error of a set whose record at this place has headers, for a broker before 0.11."""
+    """Return the error of a set with headers at this index, for a broker before 0.11."""
     return LocalProtocolError(
         f"record {position} of the set has headers, which brokers before Kafka 0.11 can't "
         f"keep (Produce version {version}): write it without them"

@@ -53,7 +53,7 @@ def text_hash(key: bytes) -> int:
 
 @_kept
 def bytes_hash(key: bytes) -> int:
-    """The hash of a key as bytes, as the Scala producer's ``ByteArrayPartitioner`` has it."""
+    """Return the hash of a key as bytes, as the Scala producer's ``ByteArrayPartitioner``."""
     value = 1
     for byte in key:
         value = (31 * value + (byte - 256 if byte > 127 else byte)) & _MASK

@@ -174,7 +174,7 @@ class Pending:
         return True
 
     def unsent(self) -> Iterator[PendingSet]:
-        """All sets that were cut off and are not written, to be numbered again; none is in flight.
+        """Return all truncated sets that are not written, to renumber; none is in flight.
 
         Brokers do not know the new numbers, so one set goes first again (``is_flowing``).
         """

@@ -383,7 +383,7 @@ class Writing:
         return True
 
     def _change_identity(self, change: Callable[[], None]) -> None:
-        """Nothing is under way: what is sent from now on is numbered again, or not at all."""
+        """Renumber what is sent from now on, or stop numbering, while nothing is in flight."""
         self._identity_change = None
         change()
         for pending_set in self._pending.unsent():

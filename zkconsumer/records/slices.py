@@ -64,7 +64,7 @@ class RecordSlice(Protocol):
         """Return the headers of the records that have any, by index."""
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
-        """As of ``DecodedSet``: pairs of an index and the epoch from there on."""
+        """Return pairs of an index and the epoch from there on; see ``DecodedSet``."""
 
 
 class FetchedRecords(Protocol):

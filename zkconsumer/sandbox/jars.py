@@ -27,7 +27,7 @@ Fetch = Callable[[Jar, Path], Path]
 
 
 def cache_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """Where this user's jars lie: ``$XDG_CACHE_HOME/zkconsumer/jars`` or below ``~/.cache``."""
+    """Return the folder of jars: ``$XDG_CACHE_HOME/zkconsumer/jars`` or in ``~/.cache``."""
     base = environ.get("XDG_CACHE_HOME", "")
     # The XDG rules say that a relative path counts as unset.
     root = Path(base) if os.path.isabs(base) else home / ".cache"

@@ -73,7 +73,7 @@ def check_kerberos(java: Path) -> None:
 
 
 def major_version(text: str) -> int | None:
-    """The 17 of ``openjdk version "17.0.15"``, the 8 of ``"1.8.0_402"``; None: it has neither."""
+    """Return the 17 of ``openjdk version "17.0.15"``, the 8 of ``"1.8.0_402"``; else None."""
     found = re.search(r'version "(?:1\.)?(\d{1,4})', text)
     return None if found is None else int(found[1])
 

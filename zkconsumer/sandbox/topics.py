@@ -232,7 +232,7 @@ class TopicAdmin:
 
 
 def _unled(view: BrokerKnowledge, topics: set[str], live: set[int]) -> str:
-    """What a broker does not know yet of the topics; empty where it knows all that it can."""
+    """Return what a broker does not know yet of the topics; empty if it knows all."""
     if not topics <= view.topics:
         return f"does not know topic {min(topics - view.topics)}"
     for topic_partition, partition in view.partitions.items():

@@ -108,7 +108,7 @@ class ZooKeeperClient:
         return self._request(_DELETE, _text(path) + struct.pack(">i", -1)) is not None
 
     def children(self, path: str, *, as_listed: bool = False) -> list[str]:
-        """The names of the node's children, sorted or as listed; none where there is no node."""
+        """Return the names of the node's children, sorted or as listed; none without a node."""
         reply = self._request(_GET_CHILDREN, _text(path) + b"\0")
         if reply is None:
             return []

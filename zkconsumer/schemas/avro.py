@@ -99,7 +99,7 @@ def _check_logical_types(writer: "_Walk", reader: "_Walk") -> None:
 
 
 def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tuple["_Walk", Any]:
-    """What the schema comes to, and the schema as fastavro reads by it."""
+    """Return the schema's definition, and the schema as fastavro reads by it."""
     texts = [text for _, text in definition.references] + [definition.text]
     schemas = [parsed_json(text, "the schema") for text in texts]
     try:
@@ -122,7 +122,7 @@ def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tu
 
 
 def _parsed(schemas: list[Any]) -> tuple[Any, _Names]:
-    """The last of some schemas, as fastavro has it, and all named ones."""
+    """Return the last of the schemas, as fastavro has it, and all named ones."""
     names: _Names = {}
     parsed: Any = None
     for schema in schemas:
@@ -179,7 +179,7 @@ class _Walk:
         self.payloads: PayloadCheck
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
-        """The type of a schema's values, and what makes it of fastavro's."""
+        """Return the type of a schema's values, and the conversion from fastavro's."""
         self._bounds.enter(depth)
         match schema:
             case list():
@@ -253,7 +253,7 @@ class _Walk:
 
 
 def _logical(schema: Any) -> tuple[pa.DataType, Converter] | None:
-    """Of a logical type that columns have; None for others, which stay what they are based on."""
+    """Return the type of a logical type of columns; None for others, which keep their base."""
     match schema["logicalType"], schema["type"]:
         case "date", "int":
             return pa.date32(), _day

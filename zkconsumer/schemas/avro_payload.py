@@ -81,7 +81,7 @@ class SchemaWidths:
         self._known: dict[str, tuple[int, bool]] = {}
 
     def of(self, schema: Any) -> tuple[int, bool]:
-        """How many values, items of its lists left out; and whether it takes bytes at all."""
+        """Return the number of values without list items, and whether they take any bytes."""
         if isinstance(schema, list):
             return max((self.of(branch)[0] for branch in schema), default=1), True
         if isinstance(schema, str):
@@ -127,7 +127,7 @@ class _Compiler:
         self._open: set[str] = set()
 
     def check_of(self, schema: Any) -> _Check:
-        """What checks values of a schema."""
+        """Return the check of values of a schema."""
         if isinstance(schema, list):
             return _union([self.check_of(branch) for branch in schema])
         if isinstance(schema, str):
@@ -192,7 +192,7 @@ class _Compiler:
 
 
 def _number(payload: _Payload, at: int) -> tuple[int, int]:
-    """A long, and where it ends."""
+    """Return a long, and where it ends."""
     data, found, shift = payload.data, 0, 0
     for end in range(at, at + _LONG_BYTES):
         byte = data[end]
@@ -281,7 +281,7 @@ def _record(fields: list[_Check]) -> _Check:
 
 
 def _blocks(item: _Check, cells: int) -> _Check:
-    """Of an array or a map; each of its items takes a byte at least."""
+    """Return the blocks of an array or a map; each item takes at least a byte."""
 
     def check(payload: _Payload, at: int) -> int:
         while True:

@@ -58,7 +58,7 @@ class DefaultValues:
                 field["default"] = value
 
     def _value(self, schema: Any, given: Any) -> Any:
-        """The value of a default; ``_NONE`` where it is none of this schema."""
+        """Return the value of a default; ``_NONE`` if it does not fit the schema."""
         self._made += 1
         if self._made > MAX_FIELDS:
             raise SchemaError(f"its defaults come to more than {MAX_FIELDS} values")
@@ -158,7 +158,7 @@ class LogicalTypes:
             _check_pair(writer, reader)
 
     def _check_branches(self, writer: Any, reader: Any) -> None:
-        """A value becomes the first branch that it fits: one of its own kind, or a wider number."""
+        """Check that a value fits a branch: the first of its own kind, or a wider number."""
         branches = [_described(branch, self._reader) for branch in reader]
         same = [branch for branch in branches if branch["type"] == writer["type"]]
         named = [branch for branch in same if branch.get("name") == writer.get("name")]
@@ -183,12 +183,12 @@ class LogicalTypes:
 
 
 def type_of(schema: Any, names: _Names) -> str:
-    """The word for the type of a parsed schema."""
+    """Return the word for the type of a parsed schema."""
     return "union" if isinstance(schema, list) else _described(schema, names)["type"]
 
 
 def _described(schema: Any, names: _Names) -> Any:
-    """A schema that is no union, as an object whose type is a word."""
+    """Return a schema that is no union as an object whose type is a word."""
     while True:
         if isinstance(schema, str):
             if schema not in names:

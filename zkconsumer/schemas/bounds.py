@@ -43,14 +43,14 @@ Counter = Callable[[Any, CellBudget], None]
 
 
 def width(kind: pa.DataType) -> int:
-    """How many columns a type has, those of items within it left out."""
+    """Return the number of columns of a type, without those of items within it."""
     if pa.types.is_struct(kind):
         return 1 + sum(width(field.type) for field in kind)
     return 1
 
 
 def counter_of(kind: pa.DataType, get: Callable[[Any, str], Any]) -> Counter | None:
-    """What counts values of a type; None where they can't cost more than their bytes.
+    """Return the counter of values of a type; None if they can't exceed their bytes.
 
     Args:
         kind: the type.

@@ -44,12 +44,12 @@ class FieldBounds:
 
 
 def usable_name(name: str) -> bool:
-    """Whether tables can have a column of this name."""
+    """Return whether tables can have a column of this name."""
     return bool(name) and not _NOT_IN_TABLES & set(name)
 
 
 def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
-    """The type of a record; JSON text where it has no field, since files can't hold that.
+    """Return the type of a record; JSON text without fields, since files can't hold that.
 
     Raises:
         TypeConflict: two names differ by case alone, which most tables take for one.
@@ -65,7 +65,7 @@ def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
 
 
 def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.DataType:
-    """The type that holds values of both.
+    """Return the type that holds values of both.
 
     Args:
         old: of the column as it is; its fields keep their places.
@@ -82,7 +82,7 @@ def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.Da
 
 
 def field_count(kind: pa.DataType) -> int:
-    """How many fields a type has, on all levels."""
+    """Return how many fields a type has, on all levels."""
     return sum(1 + field_count(kind.field(at).type) for at in range(kind.num_fields))
 
 

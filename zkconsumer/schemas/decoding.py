@@ -64,11 +64,11 @@ class SchemaCatalog(Protocol):
     """The schemas of a column, in the order in which it came to have them."""
 
     def adopted(self) -> Sequence[AdoptedSchema]:
-        """All that are known now; more may follow, never others before them."""
+        """Return all schemas known now; later ones are appended."""
         ...
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """A schema: as it was adopted, or else as it is now; None where there is none of this key.
+        """Return a schema as it was adopted, or as it is now; None if there is none of this key.
 
         Raises:
             UnusableSchema: there is one, but it can't be used.
@@ -187,7 +187,7 @@ class ValueDecoding:
         return framed(value, header, has_indexes=self._has_indexes)
 
     def _decoded(self, use: SchemaUse, payload: bytes) -> object:
-        """A value.
+        """Return a value.
 
         Raises:
             BadValue: it can't be decoded.
@@ -200,7 +200,7 @@ class ValueDecoding:
         return _decoded(decoder, payload)
 
     def _met(self, use: SchemaUse, payload: bytes) -> PayloadDecoder | str:
-        """What decodes values of a schema that is not adopted; it is, if this value is of it."""
+        """Return the decoder of a schema that is not adopted; adopt it if this value fits it."""
         candidate = self._candidates.get(use)
         if candidate is None:
             # Another process may have adopted it.
@@ -231,7 +231,7 @@ class ValueDecoding:
         return found
 
     def _definition(self, key: SchemaKey) -> SchemaDefinition | str:
-        """A schema; or why there is none. The same for all of its messages."""
+        """Return a schema, or why there is none; the same for all of its messages."""
         found = self._found.get(key)
         if found is None:
             try:
@@ -242,7 +242,7 @@ class ValueDecoding:
         return found
 
     def _decoder(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
-        """The decoder of an adopted schema; why there is none, where it does not fit the column."""
+        """Return the decoder of an adopted schema, or why it does not fit the column."""
         made = self._made(use, definition)
         if isinstance(made, str):
             return made
@@ -253,7 +253,7 @@ class ValueDecoding:
         return made
 
     def _made(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
-        """The decoder of a schema; why there is none, where it can't be used."""
+        """Return the decoder of a schema, or why it can't be used."""
         name = named(use.schema)
         if definition.kind != self._kind:
             return f"{name} is of the kind {definition.kind}, not {self._kind}"
@@ -263,7 +263,7 @@ class ValueDecoding:
             return f"{name}: {_reason(error)}"
 
     def _column(self, decoded: list[object], rejects: dict[int, str]) -> pa.Array:
-        """The values as a column; those that do not fit it become rejects."""
+        """Return the values as a column; those that do not fit it become rejects."""
         try:
             return pa.array(decoded, self.type)
         except Exception:  # noqa: BLE001 - one of them does not fit: which, is asked next
@@ -277,7 +277,7 @@ class ValueDecoding:
 
 
 def named(key: SchemaKey) -> str:
-    """A schema, for people."""
+    """Return a schema, for people."""
     return f"the schema of {key}" if isinstance(key, str) else f"schema {key}"
 
 
@@ -306,7 +306,7 @@ def _check(decoder: PayloadDecoder, payload: bytes) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Why a value is bad, for people and for a column of texts: whatever a library quotes."""
+    """Return why a value is bad, for people and for a text column, whatever a library quotes."""
     text = printable(" ".join(str(error).split())[:_SHOWN_CHARS])[:_SHOWN_CHARS]
     if isinstance(error, BadValue | SchemaError | TypeConflict) and text:
         return text

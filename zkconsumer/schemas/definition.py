@@ -39,7 +39,7 @@ class SchemaDefinition:
         return len(self.text) + sum(len(name) + len(text) for name, text in self.references)
 
     def to_value(self) -> dict[str, object]:
-        """What ``from_value`` reads."""
+        """Return the input of ``from_value``."""
         return {
             "kind": self.kind,
             "text": self.text,
@@ -71,7 +71,7 @@ class SchemaDefinition:
 
 
 def parsed_json(text: str | bytes, what: str) -> object:
-    """What a JSON text holds.
+    """Return the value of a JSON text.
 
     Raises:
         SchemaError: it is none, or nested too deep; names ``what``.
@@ -85,7 +85,7 @@ def parsed_json(text: str | bytes, what: str) -> object:
 
 
 def from_base64(text: str, what: str) -> bytes:
-    """The bytes of a Protobuf descriptor.
+    """Return the bytes of a Protobuf descriptor.
 
     Raises:
         SchemaError: the text is not base64: most often a ``.proto`` file's own text.

@@ -78,7 +78,7 @@ class _Walk:
         self._bounds = FieldBounds()
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
-        """The type of a schema's values, and what checks and makes it."""
+        """Return the type of a schema's values, and its check and conversion."""
         self._bounds.enter(depth)
         if not isinstance(schema, dict):
             return JSON_TEXT, json_text
@@ -114,7 +114,7 @@ class _Walk:
         return JSON_TEXT, json_text
 
     def _referred(self, reference: str, depth: int) -> tuple[pa.DataType, Converter]:
-        """What a ``$ref`` leads to; JSON text where it leads out, to an anchor, or into itself."""
+        """Return the target of a ``$ref``; JSON text if it leads out, to an anchor or to itself."""
         is_within = reference == "#" or reference.startswith("#/")
         if not is_within or reference in self._open:
             return JSON_TEXT, json_text
@@ -131,7 +131,7 @@ class _Walk:
 
 
 def _type_of(schema: Any) -> object:
-    """The one type besides null; None where there is none, or several."""
+    """Return the one type besides null; None without one, or with several."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kinds = [name for name in kind if name != "null"]
@@ -142,7 +142,7 @@ def _type_of(schema: Any) -> object:
 
 
 def _but_null(schema: Any) -> object:
-    """The other branch of an ``anyOf`` or ``oneOf`` with null; None where it is no such thing."""
+    """Return the other branch of an ``anyOf`` or ``oneOf`` with null; None if it is not one."""
     for name in ("anyOf", "oneOf"):
         branches = schema.get(name)
         if isinstance(branches, list) and "type" not in schema:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def json_text(value: object) -> str:
-    """The JSON of a decoded value; bytes as Avro's JSON has them, a character each.
+    """Return the JSON of a decoded value; bytes as in Avro's JSON, a character each.
 
     Raises:
         RecursionError: it is nested too deep.

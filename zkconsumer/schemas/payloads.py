@@ -14,11 +14,11 @@ class PayloadDecoder(Protocol):
 
     @property
     def type(self) -> pa.DataType:
-        """Of the values, as Arrow has them."""
+        """The Arrow type of the values."""
         ...
 
     def decode(self, payload: bytes) -> object:
-        """The value, as ``pyarrow.array`` takes it for this type.
+        """Return the value, as ``pyarrow.array`` takes it for this type.
 
         Raises:
             Exception: it is none of this schema: any error says that.

@@ -100,7 +100,7 @@ class ProtobufDecoder:
 
 
 def _files(definition: SchemaDefinition) -> list[Any]:
-    """The files, those first that others import; the last one has the message."""
+    """Return the files, imported ones first; the last one has the message."""
     try:
         if definition.is_set:
             found = descriptor_pb2.FileDescriptorSet()
@@ -156,7 +156,7 @@ class _Walk:
         self._bounds = FieldBounds()
 
     def message(self, descriptor: Any, depth: int) -> tuple[pa.DataType, Reader]:
-        """The type of a message, and what reads it."""
+        """Return the type of a message, and its reader."""
         self._bounds.enter(depth)
         name = descriptor.full_name
         if name == "google.protobuf.Timestamp":
@@ -178,7 +178,7 @@ class _Walk:
         )
 
     def _field(self, field: Any, depth: int) -> tuple[pa.DataType, Reader]:
-        """The type of a field, and what reads it from its message."""
+        """Return the type of a field, and the function that reads it from its message."""
         name = field.name
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             return self._map(field, depth)
@@ -228,7 +228,7 @@ def _micros(message: Any) -> int:
 
 
 def _text(message: Any) -> str:
-    """A message that has no type of its own, as JSON by the names of its fields."""
+    """Return a message without a type of its own, as JSON by the names of its fields."""
     return json_text(_plain(message, 0))
 
 

@@ -34,7 +34,7 @@ class Recent(Generic[K, V]):
         self._size = 0
 
     def get(self, key: K) -> V | None:
-        """What was put; None where that is gone, or never was."""
+        """Return what was put; None if it was evicted, or never put."""
         entry = self._entries.get(key)
         if entry is None:
             return None

@@ -107,7 +107,7 @@ class RegistryClient:
         return text
 
     def _get(self, path: str, query: str = "") -> Mapping[str, Any] | None:
-        """What is there; None where the registry says that nothing is."""
+        """Return the resource; None if the registry has none."""
         status, data = self._response(path, query)
         if status == 200:
             found = parsed_json(data, f"{self._where}{path}")
@@ -156,7 +156,7 @@ class RegistryClient:
 
 
 def _is_absence(path: str, code: object) -> bool:
-    """Whether a 404 says that a schema is not there, and not that this is no registry.
+    """Return whether a 404 means a missing schema, rather than a server that is no registry.
 
     Registries from before GUIDs know no such endpoint; any producer can write one into a header.
     """

@@ -81,7 +81,7 @@ class RegistrySettings:
         )
 
     def ssl_context(self) -> ssl.SSLContext | None:
-        """What checks the registry; None where it is reached in plain.
+        """Return the TLS context for the registry; None without TLS.
 
         Raises:
             ConfigError: a file can't be used.

@@ -15,7 +15,7 @@ class SchemaSource(Protocol):
     """Finds schemas. Thread: one at a time."""
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """A schema; None where there surely is none of this key.
+        """Return a schema; None if there surely is none of this key.
 
         Raises:
             UnusableSchema: there is one, but it can't be used.

@@ -73,7 +73,7 @@ def _guid(header: bytes) -> UUID:
 
 
 def _indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
-    """The indexes, and where they end."""
+    """Return the indexes, and where they end."""
     count, at = _zigzag(data, at)
     if count == 0:
         return (0,), at

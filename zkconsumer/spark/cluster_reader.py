@@ -324,7 +324,7 @@ class ClusterReader:
         return self._client().view(topics, timeout_ms=self._timeout_ms)
 
     def _client(self) -> ClusterClient:
-        """The client of the brokers; created again by the next caller after a failure."""
+        """Return the client of the brokers; created again by the next caller after a failure."""
         if self._open is None:
             brokers = self._finder.brokers()
             client_settings = ClientSettings(

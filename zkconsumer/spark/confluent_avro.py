@@ -122,7 +122,7 @@ class _ColumnDecoder:
     is_strict: bool
 
     def decode(self, values: list[bytes | None]) -> pa.Array:
-        """The values as an array of the reader's type."""
+        """Return the values as an array of the reader's type."""
         with _lock:
             decoding = self._decoding()
             found = decoding.decode(self._framed(values))
@@ -134,7 +134,7 @@ class _ColumnDecoder:
         return column if column.type.equals(kind) else column.cast(kind)
 
     def decode_one(self, value: bytes | None) -> Any:
-        """A value as Spark's Python functions give it; null where Python has none for it."""
+        """Return a value as Spark's Python functions do; null if Python has none for it."""
         column = self.decode([value])
         try:
             return _python(column.to_pylist()[0], column.type)
@@ -144,7 +144,7 @@ class _ColumnDecoder:
             return None
 
     def _framed(self, values: list[bytes | None]) -> list[bytes | None]:
-        """The values, of one id where all are of one schema: each id would get a decoder."""
+        """Return the values under one id if all have one schema: each id would get a decoder."""
         if self.registry is not None:
             return values
         return [
@@ -174,7 +174,7 @@ _lock: Final = threading.Lock()
 
 
 def _python(value: Any, kind: pa.DataType) -> Any:
-    """A value as Spark's Python functions give it: maps are dictionaries."""
+    """Return a value as Spark's Python functions do: maps are dictionaries."""
     if value is None:
         return None
     if pa.types.is_struct(kind):

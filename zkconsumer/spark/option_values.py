@@ -80,7 +80,7 @@ def read_duration_ms(option: str, text: str) -> int:
 
 
 def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
-    """One of some words, in any case.
+    """Return one of some words, in any case.
 
     Raises:
         ConfigError: naming the option.

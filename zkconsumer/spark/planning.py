@@ -40,7 +40,7 @@ class PlanningCluster(LogLookup, Protocol):
         ...
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
-        """What the query reads, sorted; raises ``ConfigError`` for what is not there."""
+        """Return the partitions of the query, sorted; raise ``ConfigError`` for missing ones."""
         ...
 
     def latest(

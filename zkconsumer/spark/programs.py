@@ -196,7 +196,7 @@ def _columns(options: SourceOptions) -> StructType:
 
 
 def _texts(options: Mapping[str, Option]) -> dict[str, str]:
-    """As Spark makes texts of what programs give for options."""
+    """Return option values as texts, as Spark makes them."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in options.items()

@@ -133,7 +133,7 @@ class RowBatches:
         self._wanted = {*schema.names, *(["offset"] if "headers" in schema.names else [])}
 
     def batch(self, part: RangePart) -> pa.RecordBatch:
-        """One batch of all records of a part, in their order.
+        """Return one batch of all records of a part, in order.
 
         Raises:
             BufferError: the bytes were changed after the check.

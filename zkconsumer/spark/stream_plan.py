@@ -208,7 +208,7 @@ class StreamPlan:
         return self._partitions
 
     def _created(self, partitions: Sequence[TopicPartition]) -> Creations:
-        """What tells these topics from former ones, as of the last look; as long as nobody says."""
+        """Return the last known creation of each topic, for as long as no broker reports it."""
         topics = {tp.topic for tp in partitions}
         if self._created_ms != self._partitions_ms or not topics <= self._creations.keys():
             self._creations = {**self._creations, **self._cluster.creations(topics)}
@@ -231,7 +231,7 @@ class StreamPlan:
         return start.begun_at is None or start.begun_at == start.offsets
 
     def _begins(self, start: Offsets, ends: Offsets) -> Offsets:
-        """Where new partitions begin; and others, if batches are not to crawl over what is lost."""
+        """Return the start offsets of new partitions; of others, too, to skip deleted records."""
         requested = [tp for tp in ends if tp not in start]
         if (
             self._options.max_offsets_per_trigger is not None

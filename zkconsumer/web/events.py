@@ -102,7 +102,7 @@ class EventHub:
         return True
 
     def _has_capacity(self, address: str) -> bool:
-        """Whether this address may have one more; the one that has most may lose one for it."""
+        """Return whether this address may open one more; another address may lose one for it."""
         if len(self._bells) < self._clients_max:
             return True
         counts = Counter(wakeup.address for wakeup in self._bells)

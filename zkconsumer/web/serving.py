@@ -66,7 +66,7 @@ def parse_address(text: str) -> Address:
 
 @contextmanager
 def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
-    """A socket that listens, and where it does.
+    """Return a listening socket and its address.
 
     Raises:
         ZkConsumerError: the port is in use, or the address is not local.

@@ -46,7 +46,7 @@ class ZnodeView:
 
 
 def is_below(group_id: str, path: str) -> bool:
-    """Whether a path is a group's root or lies below it, and is written as ZooKeeper writes it."""
+    """Return whether a path is a group's root or below it, and normalised."""
     root = GroupPaths(group_id).root
     if path != root and not path.startswith(f"{root}/"):
         return False

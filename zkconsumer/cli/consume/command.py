@@ -92,7 +92,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_look(parser: argparse.ArgumentParser) -> None:
-    """How to look at messages without a group."""
+    """Add the options for looking at messages without a group."""
     group = parser.add_argument_group(
         "a look at messages of --topic, a plain name here: no group is joined, nothing committed"
     )
@@ -121,7 +121,7 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    """How much to print, and how."""
+    """Add the options for the amount and form of the output."""
     parser.add_argument(
         "--max-messages", type=count_of_messages, metavar="N", help="end after N messages"
     )

@@ -39,7 +39,7 @@ class Copier:
         self.cursor = CurrentMessage.WRITTEN
 
     def pending(self) -> int | None:
-        """The number, from 0, of the message being copied and not wholly written yet; or None."""
+        """Return the number, from 0, of the message that is not wholly written yet; or None."""
         return self.count if self.cursor is CurrentMessage.HOLDING else None
 
     def copy(self, messages: Iterator[Message], limit: int | None = None) -> None:

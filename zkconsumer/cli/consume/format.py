@@ -116,7 +116,7 @@ def json_line(message: Message) -> bytes:
 
 
 def base64_line(message: Message) -> bytes:
-    """One JSON object on one line; key and value are in base64 whatever they are, or null."""
+    """Return one JSON object on one line; key and value are in base64, or null."""
     fields = {
         "topic": message.topic,
         "partition": message.partition,

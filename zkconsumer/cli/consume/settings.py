@@ -85,7 +85,7 @@ def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> Conso
 
 
 def _topic_filter(args: argparse.Namespace) -> Whitelist | Blacklist:
-    """The original takes the name of a topic for a whitelist, so for a regular expression."""
+    """Return the topic as a regular expression, as the original's whitelist takes it."""
     if args.blacklist is not None:
         return Blacklist(args.blacklist)
     return Whitelist(args.topic if args.whitelist is None else args.whitelist)

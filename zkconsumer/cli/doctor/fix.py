@@ -41,7 +41,7 @@ class Treated:
     failed: bool
 
     def left(self, findings: Sequence[Diagnosis]) -> list[Diagnosis]:
-        """What is still bad; what follows from something goes with it, if it has no own repair."""
+        """Return what is still bad; consequences go with their cause if they have no repair."""
         left: list[Diagnosis] = []
         for diagnosis in findings:
             if diagnosis not in self.repaired:

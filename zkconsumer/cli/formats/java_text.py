@@ -118,7 +118,7 @@ def _spread(hash_code: int) -> int:
 
 
 def _doubled(table: dict[int, list[_Entry]], size: int) -> dict[int, list[_Entry]]:
-    """Every bin in two: the run at its end that stays together as it is, the rest turned round."""
+    """Split every bin in two: the run at its end stays as it is, the rest is reversed."""
     doubled: dict[int, list[_Entry]] = {}
     for number, entries in table.items():
         start = len(entries) - 1

@@ -20,7 +20,7 @@ _TOLD: Final = 5
 
 
 def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
-    """What ``kafka-consumer-groups --reset-offsets --export`` writes of one group or of several.
+    """Return the CSV of ``kafka-consumer-groups --reset-offsets --export`` for one or more groups.
 
     ``topic,partition,offset`` a line, and the group before it where there are several.
 
@@ -39,7 +39,7 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
 
 def _line(*cells: str | int) -> str:
-    """A line of CSV. Only with both characters in its end the library quotes cells with either."""
+    """Return a line of CSV; its end needs both characters for quotes around cells with either."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\r\n").writerow(cells)
     return line.getvalue().removesuffix("\r\n") + "\n"
@@ -112,7 +112,7 @@ def _parse_csv(text: str, group_id: str | None) -> Imported:
 
 
 def _text_cell(name: str) -> str:
-    """A cell that is text to every spreadsheet; the same for what begins like one already."""
+    """Return a cell that every spreadsheet takes for text; so for what begins like one."""
     return f"'{name}" if _FORMULA.match(name) else name
 
 

@@ -39,7 +39,7 @@ class Imported(NamedTuple):
 
 
 def export_text(nodes: Iterable[OffsetNode]) -> str:
-    """The file, in the order given: the original takes that in which ZooKeeper lists them."""
+    """Return the text of the file, in the given order; the original has the order of ZooKeeper."""
     return "".join(f"{path}:{text}\n" for path, text in nodes)
 
 
@@ -73,7 +73,7 @@ def read_as_original(text: str, name: str) -> dict[str, str]:
 
 
 def _java_fields(line: str) -> list[str]:
-    """As Java's ``split`` cuts: empty fields at the end fall away."""
+    """Split as Java's ``split`` does: empty fields at the end are dropped."""
     fields = line.split(":")
     while fields and not fields[-1]:
         fields.pop()

@@ -164,7 +164,7 @@ def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
 
 
 def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) -> str:
-    """What the original prints; groups in the order of their names, not as ZooKeeper has them."""
+    """Return the output of the original; groups are sorted by name, not as in ZooKeeper."""
     kind = usual_kind(args)
     if action == "list" and kind is GroupKind.ZOOKEEPER:
         return group_list_text(access.store.children_many([CONSUMERS])[0] or [])

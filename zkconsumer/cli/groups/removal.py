@@ -126,7 +126,7 @@ class GroupRemoval:
         return None
 
     def _nobody_is_in(self, *, has_ids: bool) -> Iterator[Op]:
-        """What fails in a transaction where there is a member, and else leaves all as it was."""
+        """Return a check for a transaction that fails if the group has a member."""
         ids = self._paths.ids
         if has_ids:
             yield DeleteOp(ids)

@@ -66,7 +66,7 @@ def total_lag(group: GroupStatus) -> int | None:
 
 
 def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = None) -> str | None:
-    """The sum of its lags; ``12+`` where some more are not known, though it has offsets there.
+    """Return the sum of its lags; ``12+`` if more are unknown though it has offsets there.
 
     Args:
         group: the group.
@@ -132,7 +132,7 @@ def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool
 
 
 def _owner_of(group: GroupStatus, partition: GroupPartition) -> str | None:
-    """The id of the member that has a partition: in ZooKeeper its owners are threads of members."""
+    """Return the id of the member that owns a partition; in ZooKeeper owners are its threads."""
     if partition.owner is None or group.kind is GroupKind.COORDINATOR:
         return partition.owner
     thread = ConsumerThreadId.parse(partition.owner)
@@ -160,7 +160,7 @@ def _members_table(group: GroupStatus, *, coloured: bool) -> str:
 
 
 def reads_text(member: MemberStatus) -> str | None:
-    """What a member reads: ``orders:2`` are two streams; a wildcard is shown as it was given."""
+    """Return the topics of a member: ``orders:2`` are two streams; a wildcard is as registered."""
     if member.regex is not None:
         return f"{member.pattern}: {member.regex}"
     return " ".join(f"{topic}:{count}" for topic, count in member.streams.items()) or None

@@ -147,7 +147,7 @@ def _as_nodes(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
 
 def _write(name: str, text: str) -> None:
-    """All or nothing: a file that was there stays until the new one is on the disk."""
+    """Write all or nothing: an existing file stays until the new one is on disk."""
     if name == _STDOUT:
         show(text)
         return

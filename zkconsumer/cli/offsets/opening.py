@@ -186,7 +186,7 @@ class OffsetsCluster:
         return self._lookup.logs([tp for tp in partitions if tp in self.partitions])
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
-        """Where the first record is that is not older than a time; see ``CommandLogLookup.since``.
+        """Return the first offset that is not older than a time; see ``CommandLogLookup.since``.
 
         Raises:
             ZkConsumerError: it can't be asked.

@@ -162,7 +162,7 @@ def _is_interactive() -> bool:
 
 
 def _instant(text: str) -> int:
-    """A time; a number before there was Kafka is one of seconds, and would set all to the start."""
+    """Return a time in ms; refuse a number from before there was Kafka, which is in seconds."""
     at_ms = parse_instant(text)
     if text.isdigit() and at_ms < _FIRST_MS:
         raise ConfigError(

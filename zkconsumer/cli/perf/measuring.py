@@ -80,7 +80,7 @@ def measure(
 
 
 def _checked(found: Measurement, source: PerfSource) -> Measurement:
-    """What was found, if there is nothing else to read: else a rate of a part looks like all.
+    """Return the measurement if there is nothing else to read; else a partial rate looks like all.
 
     Raises:
         ZkConsumerError: nothing could be read at all.

@@ -45,7 +45,7 @@ def as_table(found: Measurement, *, coloured: bool) -> str:
 
 
 def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, object]:
-    """Everything; rates are null where no time has passed."""
+    """Return all figures; rates are null if no time has passed."""
     return {
         "topic": topic,
         "start": instant(found.start_ms),

@@ -88,7 +88,7 @@ class PerfSource:
 def zookeeper_source(
     options: PerfOptions, group_id: str | None, *, deleting: bool
 ) -> Iterator[PerfSource]:
-    """A member of a group of its own, which is gone afterwards.
+    """Return a member of a group of its own, which is deleted afterwards.
 
     Args:
         options: what to read.

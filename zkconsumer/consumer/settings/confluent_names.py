@@ -45,7 +45,7 @@ _MOST_SECONDS = 10.0
 
 
 def advice_on_dict(keys: Iterable[object]) -> str:
-    """What to write in place of ``Consumer({...})``; values are not told, some are secret."""
+    """Return the replacement for ``Consumer({...})``, without values: some are secret."""
     names = [_called_here(key) for key in keys if isinstance(key, str)]
     shown = ", ".join(f"{name}=..." for name in names[:10]) or "bootstrap_servers=..., group_id=..."
     more = ", ..." if len(names) > 10 else ""
@@ -56,12 +56,12 @@ def advice_on_dict(keys: Iterable[object]) -> str:
 
 
 def advice_on_key(name: str) -> str:
-    """What to write in place of a keyword argument that is a key with dots."""
+    """Return the replacement for a keyword argument that is a key with dots."""
     return f"{name} is no keyword argument: write {_called_here(name)}=..., or config={{...}}"
 
 
 def is_probably_seconds(timeout: object) -> TypeGuard[float]:
-    """Whether a wait is most likely meant in seconds, as confluent-kafka has it.
+    """Return whether a wait is most likely meant in seconds, as confluent-kafka has it.
 
     A float as people write it, up to ten: that long a wait is of no use in milliseconds, and what a
     program computes has more digits.
@@ -72,7 +72,7 @@ def is_probably_seconds(timeout: object) -> TypeGuard[float]:
 
 
 def advice_on_seconds(timeout: float) -> str:
-    """What to write in place of ``poll(1.0)``."""
+    """Return the replacement for ``poll(1.0)``."""
     return (
         f"poll({timeout}) would wait for {timeout} milliseconds: for {timeout} seconds, as with "
         f"confluent-kafka, write poll(timeout_ms={round(timeout * 1000)}); for so few "

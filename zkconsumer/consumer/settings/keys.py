@@ -18,7 +18,7 @@ _STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """The parts of a list that is written as one text, with commas."""
+    """Split a list that is written as one text with commas."""
     return tuple(part for item in text.split(",") if (part := item.strip()))
 
 

@@ -95,7 +95,7 @@ class GivenObjects:
     default_offset_commit_callback: CommitCallback | None = None
 
     def origin_of(self, tp: TopicPartition) -> RecordOrigin:
-        """What the records of a partition have in common."""
+        """Return the origin that the records of a partition share."""
         return RecordOrigin(
             tp,
             _function_of(self.key_deserializer, tp.topic),
@@ -151,7 +151,7 @@ def _method_of(one: object) -> Callable[..., Any] | None:
 
 
 def _function_of(one: Any, topic: str) -> Deserializer | None:
-    """As what a record calls, see ``records.consumer_record.deserialized``."""
+    """Return a function that a record calls; see ``records.consumer_record.deserialized``."""
     if one is None:
         return None
     method = _method_of(one)
@@ -178,7 +178,7 @@ class _WithHeaders:
 
 
 def _takes_headers(method: Callable[..., Any]) -> bool:
-    """Whether it has a third argument that must be given: kafka-python 3 put one in between."""
+    """Return whether a third argument is required: kafka-python 3 inserted the headers."""
     try:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):

@@ -31,7 +31,7 @@ _PROTOCOL = re.compile(r"[A-Za-z0-9_.+-]+://")
 def merged(
     config: Mapping[str, object] | None, settings: Mapping[str, object]
 ) -> dict[str, object]:
-    """Everything that was given, by keys with dots; keyword arguments win, None is not given.
+    """Return all given settings by keys with dots; keyword arguments win, None is not given.
 
     Raises:
         ConfigError: no map, a key that is no text, or one that nothing knows: it names the nearest;
@@ -54,7 +54,7 @@ def merged(
 
 
 def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
-    """The value of each key of the table, by attribute name, defaults filled in.
+    """Return the value of each key of the table, by attribute name, with defaults.
 
     Raises:
         ConfigError: names the key, its value and what is allowed.
@@ -72,7 +72,7 @@ def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
 
 
 def inert_values(given: Mapping[str, object]) -> dict[str, object]:
-    """What was given of settings without effect, by attribute name; said once, for who looks."""
+    """Return the given settings without effect, by attribute name; each is logged once."""
     found = {spec.attribute: given[spec.key] for spec in KEYS if spec.inert and spec.key in given}
     if found:
         log.debug("settings that are accepted but have no effect here: %s", ", ".join(found))
@@ -80,7 +80,7 @@ def inert_values(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
-    """The settings that only a consumer in a ZooKeeper group has.
+    """Return the settings that only a consumer in a ZooKeeper group has.
 
     Raises:
         ConfigError: there are some, and no ``zookeeper.connect``.
@@ -130,7 +130,7 @@ def _plain(spec: ConfigKey, raw: object) -> object:
 
 
 def _whole(spec: ConfigKey, raw: float) -> object:
-    """A float of a setting that is an integer; times are rounded up, so that none ends early."""
+    """Return an integer setting given as a float; times are rounded up, so that none ends early."""
     if raw.is_integer():
         return int(raw)
     if not spec.key.endswith(".ms") or math.isnan(raw) or raw < 0:
@@ -139,7 +139,7 @@ def _whole(spec: ConfigKey, raw: float) -> object:
 
 
 def _addresses(raw: object) -> object:
-    """Without protocols in front; addresses of IPv6 in brackets. As kafka-python takes them."""
+    """Return servers without protocols; IPv6 addresses in brackets, as kafka-python takes them."""
     if not isinstance(raw, str):
         return raw
     parts = [_PROTOCOL.sub("", part.strip(), count=1) for part in raw.split(",")]

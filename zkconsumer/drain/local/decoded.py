@@ -53,7 +53,7 @@ class RowDecoder:
         self._lock = threading.Lock()
 
     def columns(self) -> pa.Schema:
-        """The columns of landed rows: all so far, of every reader that found a schema."""
+        """Return the columns of landed rows: all so far, of every reader that found a schema."""
         with self._lock:
             if self._decoding is not None:
                 self._decoding.catch_up()
@@ -149,7 +149,7 @@ _NONE: Final = pa.RecordBatch.from_pylist([], DEAD)
 
 
 def _value_headers(column: pa.Array) -> dict[int, bytes]:
-    """The last header of each row that names a schema, as Kafka's own ``lastHeader`` has it."""
+    """Return the last header of each row that names a schema, as Kafka's ``lastHeader`` does."""
     if column.null_count == len(column):
         return {}
     found: dict[int, bytes] = {}
@@ -161,7 +161,7 @@ def _value_headers(column: pa.Array) -> dict[int, bytes]:
 
 
 def _decoded_values(values: list[bytes | None], headers: Mapping[int, bytes]) -> DecodedValues:
-    """What names the schemas of values; a value without one stays as it is."""
+    """Return the schema names of values; a value without one stays as it is."""
     found = DecodedValues(schemas=[None] * len(values), payload_starts=[0] * len(values))
     for at, value in enumerate(values):
         if value is None:

@@ -19,7 +19,7 @@ class Upload(io.RawIOBase):
         self._door = door
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
@@ -45,11 +45,11 @@ class Download(io.RawIOBase):
         self._door = door
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:

@@ -47,7 +47,7 @@ class _Output(io.RawIOBase):
         self._written = 0
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:

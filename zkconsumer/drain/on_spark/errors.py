@@ -33,7 +33,7 @@ def described_by_spark(what: str) -> Iterator[None]:
 
 
 def reason(text: str) -> str:
-    """What matters of a message with stack traces of two languages: our own error, if there is one.
+    """Return the essence of a message with stack traces of two languages: our error, if any.
 
     The last one is the root cause: Spark lists causes after their effects.
     """

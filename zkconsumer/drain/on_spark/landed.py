@@ -84,7 +84,7 @@ class SparkRows:
 def read_files(
     session: SparkSession, root: str, paths: Iterable[str], file_format: str
 ) -> DataFrame:
-    """The rows of landed files.
+    """Return the rows of landed files.
 
     Files that can't be read count as empty, so that what they held is found missing.
 
@@ -127,7 +127,7 @@ def _read_below(
 def _from_cluster(
     landed: DataFrame, options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
 ) -> DataFrame:
-    """The cluster's messages; those that expire meanwhile are just not there."""
+    """Return the messages of the cluster, without those that expire meanwhile."""
     assign: dict[str, list[int]] = {}
     for topic, partition in sorted(ranges):
         assign.setdefault(topic, []).append(partition)

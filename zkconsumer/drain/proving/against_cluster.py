@@ -51,7 +51,7 @@ def check_cluster(
 def _look(
     options: Mapping[str, str], wanted: Mapping[TopicPartition, Run], created: Creations
 ) -> dict[TopicPartition, ClusterCheck]:
-    """What of the landed ranges the cluster still has."""
+    """Return the landed ranges that the cluster still has."""
     everything = source_options({**options, "subscribePattern": ".*"})
     with ClusterReader.of(everything) as reader:
         known = set(reader.partitions(TopicPattern(".*")))

@@ -121,7 +121,7 @@ def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
 
 
 def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
-    """How many runs lie over every stretch of offsets that has one, in order.
+    """Return the number of runs over each range of offsets that has one, in order.
 
     Args:
         found: runs sorted by ``from_offset``, taken one at a time; empty ones don't count.
@@ -146,7 +146,7 @@ def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
 
 
 def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
-    """What lies from ``at`` to ``limit`` under the open runs; those that end there are closed."""
+    """Return the ranges from ``at`` to ``limit`` under open runs; close those that end there."""
     while ends and ends[0] <= limit:
         copies = len(ends)
         end = heapq.heappop(ends)

@@ -84,7 +84,7 @@ class PartitionCoverage:
         return self.landed == self.record.contents
 
     def problems(self) -> list[str]:
-        """What is wrong, one sentence each."""
+        """Return what is wrong, one sentence each."""
         message = list(self.record.problems)
         message += [
             f"{_offsets(finding)} {_WORDS[kind]}: {_stretches(finding)}"
@@ -116,7 +116,7 @@ class PartitionCoverage:
         return [f"{self.topic_partition}: {text}" for text in message]
 
     def doubts(self) -> list[str]:
-        """What could not be looked at, though it was asked for."""
+        """Return what could not be looked at, though it was asked for."""
         if self.cluster is None or self.cluster.obstacle is None:
             return []
         return [f"{self.topic_partition}: not compared with the cluster: {self.cluster.obstacle}"]

@@ -109,7 +109,7 @@ def _cluster_word(check: ClusterCheck | None) -> str:
 
 
 def _lag(check: ClusterCheck) -> str:
-    """How much the log has that no batch has landed yet: what is proven says nothing of that."""
+    """Return how many records no batch has landed yet: the proof does not cover them."""
     lag = 0 if check.log_end is None else check.log_end - check.compared.until_offset
     return f", {lag} to come" if lag > 0 else ""
 

@@ -34,7 +34,7 @@ def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
 def compare_commits(
     landed: Mapping[int, Offsets], commits: Iterable[TableCommit], *, is_whole: bool
 ) -> list[str]:
-    """What contradicts the record, one sentence each.
+    """Return the contradictions to the record, one sentence each.
 
     Args:
         landed: the ranges of each batch that is looked at.

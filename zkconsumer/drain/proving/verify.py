@@ -165,7 +165,7 @@ def _lost(numbers: tuple[int, ...]) -> str:
 def _rows(
     seen: _Seen, record: VerificationRecord
 ) -> tuple[LandedRows, LandedRows | None, list[str]]:
-    """What a reader of the landing and of its dead letters sees of these batches.
+    """Return the rows of these batches in the landing and in its dead letters.
 
     Returns:
         All rows; those of dead letters, None where there are none; what is wrong with files.

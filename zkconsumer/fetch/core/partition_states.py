@@ -112,11 +112,11 @@ class PartitionStates:
             self.effects.notes.append(f"{self.settings.owner}: topic {topic} {text}")
 
     def sources(self) -> Iterable[Broker]:
-        """The brokers that partitions are fetched from."""
+        """Return the brokers that partitions are fetched from."""
         return self._sources.keys()
 
     def of(self, broker: Broker) -> OrderedDict[TopicPartition, PartitionState]:
-        """The partitions that are fetched from a broker, in the order of their turns there."""
+        """Return the partitions fetched from a broker, in the order of their turns there."""
         return self._sources.get(broker, OrderedDict())
 
     def expire_replicas(self, broker: Broker, now_ms: int) -> None:

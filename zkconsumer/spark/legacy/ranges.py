@@ -38,7 +38,7 @@ class BatchRanges:
         return self._kept.get(_instant_ms(time))
 
     def next(self, latest: Mapping[TopicPartition, int]) -> tuple[OffsetRange, ...]:
-        """What a new batch has, by where the logs end; a log that became shorter adds nothing."""
+        """Return the next batch up to the log ends; a log that became shorter adds nothing."""
         ranges = []
         for tp, offset in sorted(self._offsets.items()):
             until = max(offset, latest[tp])

@@ -36,7 +36,7 @@ class OffsetRange:
     untilOffset: int  # noqa: N815 - Spark's name
 
     def count(self) -> int:
-        """How many offsets it spans."""
+        """Return how many offsets it spans."""
         return self.untilOffset - self.fromOffset
 
 

@@ -128,7 +128,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def first_names(items: Iterable[str], count: int, limit: int = 5) -> str:
-    """The first of many names in a row, which may be too many to list, and how many there are."""
+    """Return the first of many names in a row, and their number."""
     shown = ", ".join(islice(items, limit))
     return shown if count <= limit else f"{shown} and {count - limit} more"
 

@@ -154,7 +154,7 @@ class GroupContext:
         return zookeeper_now_ms(self.snapshot) - self.last_change_ms < self.around.settle_ms
 
     def member_of(self, owner: str) -> str | None:
-        """The consumer id (or member id) that an owner's text names; None where it names none."""
+        """Return the member id in the text of an owner; None without one."""
         if not self.in_zookeeper:
             return owner
         thread = ConsumerThreadId.parse(owner)

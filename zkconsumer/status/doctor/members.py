@@ -288,7 +288,7 @@ def _far_off(look: GroupContext) -> list[Diagnosis]:
 
 
 def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
-    """How far a member's times are from those of its node; a process may be older than that."""
+    """Return the difference between a member's times and its node's; a process may be older."""
     skew_ms, created_ms = look.around.skew_ms, member.created_ms
     registered_ms = member.registered_ms
     if created_ms is not None and registered_ms is not None:

@@ -91,7 +91,7 @@ def _is_excused(look: GroupContext, fault: MisownedPartition) -> bool:
 
 
 def _is_new(look: GroupContext, fault: MisownedPartition) -> bool:
-    """Whether the node is so young that what it does not fit may have been read before it."""
+    """Return whether the node is so new that the other data may have been read before it."""
     since_ms = look.partitions[fault.topic_partition].owner_since_ms
     now_ms = zookeeper_now_ms(look.snapshot)
     return since_ms is not None and now_ms - since_ms < look.around.settle_ms

@@ -38,7 +38,7 @@ def is_described(group: ListedGroup) -> bool:
 
 
 def is_reconciled(group: ListedGroup) -> bool:
-    """Whether ConsumerGroupDescribe says more of it: its coordinator shares out (KIP-848)."""
+    """Return whether ConsumerGroupDescribe has more: its coordinator assigns (KIP-848)."""
     return group.type.lower() == CONSUMER_PROTOCOL
 
 
@@ -135,7 +135,7 @@ def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) ->
 
 
 def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, CommittedOffset | str]:
-    """What is stored for each partition, or why that is not known; nothing where nothing is."""
+    """Return the stored offset of each partition, or why it is unknown; nothing without one."""
     found: dict[TopicPartition, CommittedOffset | str] = {
         tp: f"its offset in Kafka: {read.reason(tp)}" for tp in read.codes
     }

@@ -140,7 +140,7 @@ def _member(
 def _streams(
     registration: Registration, topics: Mapping[str, Sequence[int]]
 ) -> tuple[Mapping[str, int], str | None]:
-    """What it reads, and why that is not known. Internal topics are left out, as by default."""
+    """Return the streams of a group, and why they are unknown; without internal topics."""
     try:
         return expand(registration, topics, exclude_internal=True), None
     except ConfigError as error:

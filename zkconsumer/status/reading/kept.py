@@ -263,7 +263,7 @@ class Kept:
         return kinds[key.kind].get(key.group_id)
 
     def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
-        """The partition numbers of every topic, as ZooKeeper lists them; None: never read."""
+        """Return the partition numbers of every topic, as in ZooKeeper; None: never read."""
         if self.topics is None:
             return None
         return {
@@ -331,7 +331,7 @@ def _covered(
 
 
 def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:
-    """The addresses that brokers registered, of those that did so in a way that can be used."""
+    """Return the registered addresses of brokers, where they are usable."""
     return {broker.broker.id: broker.broker for broker in brokers if broker.broker.port > 0}
 
 

@@ -31,7 +31,7 @@ _SIGN: Final = 1 << 63
 
 
 def parse_dump(text: str) -> frozenset[int] | None:
-    """The sessions in the response to ``dump``; None where it is no list of all of them (pure)."""
+    """Return the sessions in the response to ``dump``; None if it does not list them all (pure)."""
     start = _LISTED.search(text)
     if start is None:
         return None

@@ -95,7 +95,7 @@ def read_brokers(
 
 
 def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
-    """All topics, in the order in which ZooKeeper lists them, without the offsets of their logs.
+    """Return all topics, in the order of ZooKeeper, without the offsets of their logs.
 
     Assignments can depend on that order, see ``filters.expand``.
 

@@ -102,7 +102,7 @@ class ZookeeperGroups:
                 del self._seen_ms[name], self._sizes[name]
 
     def _waves(self, names: Sequence[str], first: Collection[str]) -> Iterator[list[str]]:
-        """All groups, those that are wanted first and the oldest, in pieces of the same size."""
+        """Return all groups, wanted ones first, then the oldest, in pieces of equal size."""
         wave: list[str] = []
         size = 0
         for name in sorted(

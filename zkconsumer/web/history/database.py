@@ -51,7 +51,7 @@ def check_file(path: Path) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that only reads; of any thread.
+    """Yield a connection that only reads; of any thread.
 
     Raises:
         sqlite3.Error: the file is absent, or can't be read.

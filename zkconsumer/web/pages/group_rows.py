@@ -155,7 +155,7 @@ def trouble_rank(row: GroupRow, found: DiagnosisCount | None) -> int:
 
 
 def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, DiagnosisCount]:
-    """What the doctor has found in these groups, as far as it can examine them without a wait.
+    """Return the doctor's findings in these groups, as far as examined without a wait.
 
     Groups that would exceed the limit of partitions are omitted.
     """

@@ -72,7 +72,7 @@ class CommitQueue:
         return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.settled)
 
     def next_due_ms(self) -> int | None:
-        """When there is something to do; None: only after the next event."""
+        """Return when there is something to do; None: only after the next event."""
         if self._in_flight is not None:
             return None
         open_ = [job.deadline_ms for job in self._jobs if not job.settled]

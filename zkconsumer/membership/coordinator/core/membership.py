@@ -88,7 +88,7 @@ class MembershipCore:
         return self._heartbeat.trusted_until_ms
 
     def next_deadline_ms(self) -> int | None:
-        """When to send a ``TimerExpired``; None: only after the next event."""
+        """Return when to send a ``TimerExpired``; None: only after the next event."""
         if self._topics is None or self._fenced:
             return None
         first_ms, now_ms = None, self._now_ms

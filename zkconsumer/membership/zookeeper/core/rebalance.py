@@ -73,7 +73,7 @@ class RebalanceCore:
         )
 
     def next_deadline_ms(self) -> int | None:
-        """When to send a ``DeadlineReached``; None: only after the next event."""
+        """Return when to send a ``DeadlineReached``; None: only after the next event."""
         return self._deadline_ms
 
     def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
