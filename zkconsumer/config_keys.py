@@ -69,8 +69,8 @@ KEYS: tuple[ConfigKey, ...] = (
         kind="int",
         default=6000,
         low=1,
-        doc="The session time-out to ask ZooKeeper for; the server may grant another. A member "
-        "that vanishes keeps its partitions for so long.",
+        doc="The session time-out to request of ZooKeeper; the server may grant another. A member "
+        "that vanishes keeps its partitions that long.",
     ),
     ConfigKey(
         key="zookeeper.connection.timeout.ms",
@@ -149,10 +149,10 @@ KEYS: tuple[ConfigKey, ...] = (
         derived_text="4194304, or `fetch.message.max.bytes` where that is set",
         low=1,
         since="zkconsumer",
-        doc="How far the fetch of a partition may grow that is far behind: one that fills what it "
-        "is asked for is asked for twice as much the next time, within `fetch.max.bytes` and what "
-        "its stream's queue has room for. At the end of the log it is asked for "
-        "`fetch.message.max.bytes` again. At least that; equal to it, nothing grows.",
+        doc="The largest fetch of a partition that is far behind: the size doubles after each "
+        "response that fills it, within `fetch.max.bytes` and the free bytes of its "
+        "stream's queue. At the end of the log it is `fetch.message.max.bytes` again. At least "
+        "that; equal to it, nothing grows.",
     ),
     ConfigKey(
         key="fetch.message.growth.max.bytes",
@@ -224,7 +224,7 @@ KEYS: tuple[ConfigKey, ...] = (
         since="zkconsumer",
         doc="What an automatic commit covers. `at_least_once`: messages whose successor was asked "
         "for. `at_most_once`: the offset is committed before the message is handed over. `scala`: "
-        "messages that were handed over, as the original does; a crash may lose the one in hand.",
+        "messages that were handed over, as the original does; a crash may lose the current one.",
     ),
     ConfigKey(
         key="poison.policy",
@@ -233,8 +233,8 @@ KEYS: tuple[ConfigKey, ...] = (
         choices=("raise", "skip", "dead_letter"),
         since="zkconsumer",
         doc="What to do with a message that can't be read (damaged, unknown codec, larger than the "
-        "largest fetch): the stream raises and the partition stands still; it is logged and passed "
-        "over; or it is written to `poison.dead.letter.file` and passed over.",
+        "largest fetch): the stream raises and the partition stops; it is logged and skipped; or "
+        "it is written to `poison.dead.letter.file` and skipped.",
     ),
     ConfigKey(
         key="poison.dead.letter.file",
@@ -288,9 +288,9 @@ KEYS: tuple[ConfigKey, ...] = (
         low=0,
         high=100,
         since="zkconsumer",
-        doc="Delivery pauses when ZooKeeper has answered nothing for this share of the session "
+        doc="Delivery pauses when ZooKeeper has been silent for this share of the session "
         "time-out: soon after, the session may end and others may own the partitions. While the "
-        "connection stands, less than 17 counts as 17, which is the time of two pings.",
+        "connection is up, less than 17 counts as 17, which is the time of two pings.",
     ),
     ConfigKey(
         key="refresh.leader.backoff.ms",

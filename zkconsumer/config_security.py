@@ -139,8 +139,8 @@ SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
         key="sasl.kerberos.principal",
         kind="text",
         since="librdkafka",
-        doc="With `GSSAPI`: who we are; without it the first one of the keytab, or whoever the "
-        "tickets are of.",
+        doc="With `GSSAPI`: the client's principal; without it the first one of the keytab, or "
+        "that of the tickets.",
     ),
 )
 """The settings, as rows of every table that has them."""

@@ -123,8 +123,8 @@ class SharedSettings(TypedDict, total=False):
     """
 
     sasl_kerberos_principal: str | None
-    """With `GSSAPI`: who we are; without it the first one of the keytab, or whoever the tickets are
-    of.
+    """With `GSSAPI`: the client's principal; without it the first one of the keytab, or that of the
+    tickets.
 
     Default: none. Allowed: text.
     """
@@ -198,8 +198,8 @@ class ConsumerSettings(SharedSettings, total=False):
     """
 
     zookeeper_session_timeout_ms: int | None
-    """The session time-out to ask ZooKeeper for; the server may grant another. A member that
-    vanishes keeps its partitions for so long.
+    """The session time-out to request of ZooKeeper; the server may grant another. A member that
+    vanishes keeps its partitions that long.
 
     Default: 6000. Allowed: an integer of at least 1.
     """
@@ -318,10 +318,9 @@ class ConsumerSettings(SharedSettings, total=False):
     """
 
     fetch_message_catch_up_max_bytes: int | None
-    """How far the fetch of a partition may grow that is far behind: one that fills what it is asked
-    for is asked for twice as much the next time, within `fetch.max.bytes` and what its stream's
-    queue has room for. At the end of the log it is asked for `fetch.message.max.bytes` again. At
-    least that; equal to it, nothing grows.
+    """The largest fetch of a partition that is far behind: the size doubles after each response
+    that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
+    the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
 
     Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
     least 1.
@@ -374,15 +373,15 @@ class ConsumerSettings(SharedSettings, total=False):
     delivery: Literal["at_least_once", "at_most_once", "scala"] | None
     """What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
     `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
-    that were handed over, as the original does; a crash may lose the one in hand.
+    that were handed over, as the original does; a crash may lose the current one.
 
     Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala.
     """
 
     poison_policy: Literal["raise", "skip", "dead_letter"] | None
     """What to do with a message that can't be read (damaged, unknown codec, larger than the largest
-    fetch): the stream raises and the partition stands still; it is logged and passed over; or it is
-    written to `poison.dead.letter.file` and passed over.
+    fetch): the stream raises and the partition stops; it is logged and skipped; or it is written to
+    `poison.dead.letter.file` and skipped.
 
     Default: 'raise'. Allowed: raise or skip or dead_letter.
     """
@@ -426,9 +425,9 @@ class ConsumerSettings(SharedSettings, total=False):
     """
 
     zookeeper_silence_percent: int | None
-    """Delivery pauses when ZooKeeper has answered nothing for this share of the session time-out:
-    soon after, the session may end and others may own the partitions. While the connection stands,
-    less than 17 counts as 17, which is the time of two pings.
+    """Delivery pauses when ZooKeeper has been silent for this share of the session time-out: soon
+    after, the session may end and others may own the partitions. While the connection is up, less
+    than 17 counts as 17, which is the time of two pings.
 
     Default: 33. Allowed: an integer of at least 0 and at most 100.
     """

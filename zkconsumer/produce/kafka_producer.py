@@ -312,7 +312,7 @@ class KafkaProducer:
         for tp, cause in error.causes.items():
             with self._changed:
                 # Of a refused set, halved down to one record, only that one is the cause.
-                count = 1 if tp in error.refused else self._queue.in_hand(tp)
+                count = 1 if tp in error.refused else self._queue.in_flight_count(tp)
                 records = self._queue.settle(tp, count)
             self._fail(records, cause)
         with self._changed:
@@ -321,17 +321,17 @@ class KafkaProducer:
     def _resolve(self, written: WrittenSet, records: Sequence[QueuedRecord]) -> None:
         tp = written.topic_partition
         for index, record in enumerate(records):
-            self._resolve(record, _metadata(tp, written.base_offset + index, record), None)
+            self._resolve_future(record, _metadata(tp, written.base_offset + index, record), None)
         with self._resolved:
             self._resolved.notify_all()
 
     def _fail(self, records: Iterable[QueuedRecord], error: Exception) -> None:
         for record in records:
-            self._resolve(record, None, error)
+            self._resolve_future(record, None, error)
         with self._resolved:
             self._resolved.notify_all()
 
-    def _resolve(
+    def _resolve_future(
         self, record: QueuedRecord, metadata: RecordMetadata | None, error: Exception | None
     ) -> None:
         try:

@@ -34,7 +34,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         synonyms={"-1": "all"},
         since="0.8.2",
         doc="Whose logs hold a record before it counts as written: those of all in-sync replicas, "
-        "or the leader's alone. `0` is refused: no future could tell a lost record.",
+        "or the leader's alone. `0` is refused: no future could report a lost record.",
         accepts='Literal["all", "1", -1, 1] | None',
     ),
     ConfigKey(
@@ -77,7 +77,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         default=0,
         low=0,
         since="0.8.2",
-        doc="How long a record waits for others to fill its batch, while there is room for them; "
+        doc="How long a record waits for others to fill its batch, while the buffer has capacity; "
         "less than `delivery_timeout_ms`. Also with 0, records that come while others are in "
         "flight go together.",
     ),
@@ -96,7 +96,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         default=33_554_432,
         low=1,
         since="0.8.2",
-        doc="The most bytes of records that are not acknowledged; `send` waits for room.",
+        doc="The maximum bytes of unacknowledged records; beyond it `send` waits.",
     ),
     ConfigKey(
         key="max.request.size",
@@ -113,7 +113,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         default=60_000,
         low=0,
         since="0.9.0",
-        doc="How long `send` and `partitions_for` wait for the topic's metadata, and for room.",
+        doc="How long `send` and `partitions_for` wait for the topic's metadata, and for "
+        "buffer memory.",
     ),
     ConfigKey(
         key="allow.auto.create.topics",

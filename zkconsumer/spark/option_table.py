@@ -125,11 +125,11 @@ _RANGE = (
         name="startingOffsets",
         allowed='`earliest`, `latest`, `group` or JSON: `{"topicA":{"0":23,"1":-1}}`',
         default_text="`latest` in streaming queries, `earliest` in batch queries",
-        doc="Where a new query starts; one that goes on does so where it left off. In JSON, -2 is "
+        doc="Where a new query starts; a restarted one continues where it left off. In JSON, -2 is "
         "the earliest offset and -1 the latest, and every partition that is read must be named. "
-        "`group` (ours) is where `group.id` stands; a partition for which it has committed nothing "
-        "starts at its earliest offset. Partitions that come up later are read from their start. "
-        "A batch query can't start at the latest offset.",
+        "`group` (ours) is the committed offset of `group.id`; a partition without a "
+        "commit starts at its earliest offset. Partitions that come up later are read from their "
+        "start. A batch query can't start at the latest offset.",
     ),
     Option(
         name="endingOffsets",
@@ -177,7 +177,7 @@ _RANGE = (
         allowed="`true` or `false`",
         default="true",
         doc="Whether a query fails when what it should read is not there any more, or goes on "
-        "behind it with a warning. Either names the offsets.",
+        "after it with a warning. Either names the offsets.",
     ),
 )
 
@@ -186,15 +186,15 @@ _SIZE = (
         name="maxOffsetsPerTrigger",
         queries="streaming",
         allowed="at least 1",
-        doc="Read about so many messages in a batch. Each partition gets its share by what there "
-        "is to read in it, and none is starved.",
+        doc="Read about this many messages in a batch. Each partition gets its share by its "
+        "backlog, and none is starved.",
     ),
     Option(
         name="minOffsetsPerTrigger",
         queries="streaming",
         allowed="at least 0",
-        doc="Wait for so many messages before a batch, but not longer than `maxTriggerDelay`. Must "
-        "not be more than `maxOffsetsPerTrigger`. With Trigger.AvailableNow nothing is waited for.",
+        doc="Wait for this many messages before a batch, but not longer than `maxTriggerDelay`. "
+        "Must not be more than `maxOffsetsPerTrigger`. It does not apply to Trigger.AvailableNow.",
     ),
     Option(
         name="maxTriggerDelay",
@@ -207,7 +207,7 @@ _SIZE = (
         name="minPartitions",
         allowed="at least 1",
         default_text="one task for each partition",
-        doc="Cut large partitions so that there are about so many tasks.",
+        doc="Cut large partitions so that there are about this many tasks.",
     ),
     Option(
         name="maxRecordsPerPartition",

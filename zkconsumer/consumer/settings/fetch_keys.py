@@ -1,4 +1,4 @@
-"""How a ``KafkaConsumer`` reads from brokers, and as whom: the rest of the table of ``keys``."""
+"""The settings of fetching and security of a ``KafkaConsumer``: the rest of ``keys``."""
 
 from zkconsumer.config_spec import ConfigKey, Value, Values
 
@@ -15,7 +15,7 @@ FETCH: tuple[ConfigKey, ...] = (
         default=1,
         low=0,
         since="0.9.0",
-        doc="A broker waits until it has so much for us...",
+        doc="A broker waits until it has this many bytes...",
     ),
     ConfigKey(
         key="fetch.max.wait.ms",
@@ -23,7 +23,7 @@ FETCH: tuple[ConfigKey, ...] = (
         default=500,
         low=0,
         since="0.9.0",
-        doc="... or until so much time is over. Less than `request_timeout_ms`.",
+        doc="... or until this time is over. Less than `request_timeout_ms`.",
     ),
     ConfigKey(
         key="fetch.max.bytes",
@@ -65,7 +65,7 @@ FETCH: tuple[ConfigKey, ...] = (
         kind="bool",
         default=True,
         since="kafka-python",
-        doc="Whether brokers that can (from 1.1 on) are told only what changed since the last "
+        doc="Whether requests to brokers from 1.1 on name only what changed since the last "
         "fetch (KIP-227).",
     ),
     ConfigKey(

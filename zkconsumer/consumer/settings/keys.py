@@ -71,7 +71,7 @@ _WHERE = (
         kind="text",
         default="",
         since="2.4.0",
-        doc="Where this client stands, so that brokers may send it to a replica near by (KIP-392).",
+        doc="The rack of this client, so that brokers may send it to a near replica (KIP-392).",
     ),
 )
 
@@ -100,7 +100,7 @@ _GROUP = (
         default=45_000,
         low=1,
         since="0.9.0",
-        doc="After so long without a heartbeat the coordinator gives the partitions to others. It "
+        doc="After this time without a heartbeat the coordinator reassigns the partitions. It "
         "must lie between the broker's `group.min.session.timeout.ms` and "
         "`group.max.session.timeout.ms`.",
     ),
@@ -110,7 +110,7 @@ _GROUP = (
         default=3_000,
         low=1,
         since="0.9.0",
-        doc="How often to tell the coordinator that we live: at most a third of "
+        doc="The interval of heartbeats to the coordinator: at most a third of "
         "`session_timeout_ms`, so that two may get lost.",
     ),
     ConfigKey(
@@ -119,8 +119,8 @@ _GROUP = (
         default=300_000,
         low=1,
         since="0.10.1",
-        doc="A member that does not poll for so long leaves its group: its work hangs. Its next "
-        "poll joins again, and says so.",
+        doc="A member that does not poll for this long leaves its group: it counts as stuck. Its "
+        "next poll joins again, and reports it.",
     ),
     ConfigKey(
         key="partition.assignment.strategy",
@@ -155,10 +155,10 @@ _OFFSETS = (
         choices=("earliest", "latest"),
         any_case=True,
         since="zkconsumer",
-        doc="Where `latest` begins in a partition that came to be after this consumer looked "
-        "first, of a new topic or an old one: at its beginning, so that nothing is lost, as "
-        "Spark's source does; or, as Java and kafka-python do, behind what was written before we "
-        "hear of it.",
+        doc="Where `latest` begins in a partition that was created after this consumer started, "
+        "of a new topic or an old one: at its beginning, so that nothing is lost, as Spark's "
+        "source does; or, as Java and kafka-python do, after what was written before it was "
+        "discovered.",
     ),
     ConfigKey(
         key="enable.auto.commit",
@@ -205,7 +205,7 @@ _POLL = (
         default=-1,
         low=-1,
         since="kafka-python",
-        doc="Iteration ends when no record came for so long; -1 (or `float('inf')`): never.",
+        doc="Iteration ends when no record came for this long; -1 (or `float('inf')`): never.",
     ),
     ConfigKey(
         key="exclude.internal.topics",
@@ -219,10 +219,10 @@ _POLL = (
         kind="bool",
         default=True,
         since="2.3.0",
-        doc="Whether asking for a topic that is subscribed or assigned may create it, where the "
-        "brokers have `auto.create.topics.enable`. So a misspelt name makes a topic, as in Java "
-        "and kafka-python; with `False` it does not, also on brokers before 0.11, which those "
-        "can't tell not to.",
+        doc="Whether the metadata request for a subscribed or assigned topic may create it, if "
+        "the brokers have `auto.create.topics.enable`. So a misspelt name creates a topic, as in "
+        "Java and kafka-python; with `False` it does not, even on brokers before 0.11, where those "
+        "can't prevent it.",
     ),
     ConfigKey(
         key="default.api.timeout.ms",

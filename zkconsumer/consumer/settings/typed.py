@@ -48,7 +48,7 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     client_rack: str | None
-    """Where this client stands, so that brokers may send it to a replica near by (KIP-392).
+    """The rack of this client, so that brokers may send it to a near replica (KIP-392).
 
     Default: ''. Allowed: text.
     """
@@ -69,22 +69,22 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     session_timeout_ms: float | None
-    """After so long without a heartbeat the coordinator gives the partitions to others. It must lie
+    """After this time without a heartbeat the coordinator reassigns the partitions. It must lie
     between the broker's `group.min.session.timeout.ms` and `group.max.session.timeout.ms`.
 
     Default: 45000 (brokers before 0.10.1: 30000). Allowed: an integer of at least 1.
     """
 
     heartbeat_interval_ms: float | None
-    """How often to tell the coordinator that we live: at most a third of `session_timeout_ms`, so
+    """The interval of heartbeats to the coordinator: at most a third of `session_timeout_ms`, so
     that two may get lost.
 
     Default: 3000. Allowed: an integer of at least 1.
     """
 
     max_poll_interval_ms: float | None
-    """A member that does not poll for so long leaves its group: its work hangs. Its next poll joins
-    again, and says so.
+    """A member that does not poll for this long leaves its group: it counts as stuck. Its next poll
+    joins again, and reports it.
 
     Default: 300000. Allowed: an integer of at least 1.
     """
@@ -107,9 +107,9 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     auto_offset_reset_new_partitions: Literal["earliest", "latest"] | None
-    """Where `latest` begins in a partition that came to be after this consumer looked first, of a
-    new topic or an old one: at its beginning, so that nothing is lost, as Spark's source does; or,
-    as Java and kafka-python do, behind what was written before we hear of it.
+    """Where `latest` begins in a partition that was created after this consumer started, of a new
+    topic or an old one: at its beginning, so that nothing is lost, as Spark's source does; or, as
+    Java and kafka-python do, after what was written before it was discovered.
 
     Default: 'earliest'. Allowed: earliest or latest.
     """
@@ -141,7 +141,7 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     consumer_timeout_ms: float | None
-    """Iteration ends when no record came for so long; -1 (or `float('inf')`): never.
+    """Iteration ends when no record came for this long; -1 (or `float('inf')`): never.
 
     Default: -1. Allowed: an integer of at least -1.
     """
@@ -153,9 +153,10 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     allow_auto_create_topics: bool | None
-    """Whether asking for a topic that is subscribed or assigned may create it, where the brokers
-    have `auto.create.topics.enable`. So a misspelt name makes a topic, as in Java and kafka-python;
-    with `False` it does not, also on brokers before 0.11, which those can't tell not to.
+    """Whether the metadata request for a subscribed or assigned topic may create it, if the brokers
+    have `auto.create.topics.enable`. So a misspelt name creates a topic, as in Java and
+    kafka-python; with `False` it does not, even on brokers before 0.11, where those can't prevent
+    it.
 
     Default: True. Allowed: true or false.
     """
@@ -168,13 +169,13 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     fetch_min_bytes: int | None
-    """A broker waits until it has so much for us...
+    """A broker waits until it has this many bytes...
 
     Default: 1. Allowed: an integer of at least 0.
     """
 
     fetch_max_wait_ms: float | None
-    """... or until so much time is over. Less than `request_timeout_ms`.
+    """... or until this time is over. Less than `request_timeout_ms`.
 
     Default: 500. Allowed: an integer of at least 0.
     """
@@ -201,7 +202,7 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     enable_incremental_fetch_sessions: bool | None
-    """Whether brokers that can (from 1.1 on) are told only what changed since the last fetch
+    """Whether requests to brokers from 1.1 on name only what changed since the last fetch
     (KIP-227).
 
     Default: True. Allowed: true or false.
@@ -388,8 +389,8 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     zookeeper_session_timeout_ms: int | None
     """With `zookeeper_connect` only.
 
-    The session time-out to ask ZooKeeper for; the server may grant another. A member that vanishes
-    keeps its partitions for so long.
+    The session time-out to request of ZooKeeper; the server may grant another. A member that
+    vanishes keeps its partitions that long.
 
     Default: 6000. Allowed: an integer of at least 1.
     """
@@ -536,10 +537,9 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     fetch_message_catch_up_max_bytes: int | None
     """With `zookeeper_connect` only.
 
-    How far the fetch of a partition may grow that is far behind: one that fills what it is asked
-    for is asked for twice as much the next time, within `fetch.max.bytes` and what its stream's
-    queue has room for. At the end of the log it is asked for `fetch.message.max.bytes` again. At
-    least that; equal to it, nothing grows.
+    The largest fetch of a partition that is far behind: the size doubles after each response that
+    fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of the
+    log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
 
     Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
     least 1.
@@ -577,7 +577,7 @@ class KafkaConsumerSettings(SharedSettings, total=False):
 
     What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
     `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
-    that were handed over, as the original does; a crash may lose the one in hand.
+    that were handed over, as the original does; a crash may lose the current one.
 
     Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala.
     """
@@ -586,8 +586,8 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """With `zookeeper_connect` only.
 
     What to do with a message that can't be read (damaged, unknown codec, larger than the largest
-    fetch): the stream raises and the partition stands still; it is logged and passed over; or it is
-    written to `poison.dead.letter.file` and passed over.
+    fetch): the stream raises and the partition stops; it is logged and skipped; or it is written to
+    `poison.dead.letter.file` and skipped.
 
     Default: 'raise'. Allowed: raise or skip or dead_letter.
     """
@@ -637,8 +637,8 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     zookeeper_silence_percent: int | None
     """With `zookeeper_connect` only.
 
-    Delivery pauses when ZooKeeper has answered nothing for this share of the session time-out: soon
-    after, the session may end and others may own the partitions. While the connection stands, less
+    Delivery pauses when ZooKeeper has been silent for this share of the session time-out: soon
+    after, the session may end and others may own the partitions. While the connection is up, less
     than 17 counts as 17, which is the time of two pings.
 
     Default: 33. Allowed: an integer of at least 0 and at most 100.
