@@ -1,4 +1,4 @@
-"""What a call of ``replay`` asks for: which partitions, from where, up to where."""
+"""The partitions and offset ranges that a call of ``replay`` requests."""
 
 import argparse
 import sys
@@ -12,14 +12,14 @@ from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 
 TRIES = 3
-"""How many times the time-out of one answer all tries of a question may take."""
+"""Limit of all tries of a lookup, in time-outs of one response."""
 
 
 def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPartition, int] | None:
-    """Return what a file of offsets says of the topic, or of all topics where none is named.
+    """Return the offsets in a file for the topic, or for all topics if none is named.
 
     Raises:
-        ConfigError: it says nothing of that, or of several groups.
+        ConfigError: it has none of these, or those of several groups.
         OSError: it can't be read.
     """
     if name is None:
@@ -40,10 +40,10 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
 def partitions_of(
     args: argparse.Namespace, client: ClusterClient, starts: Mapping[TopicPartition, int] | None
 ) -> list[TopicPartition]:
-    """Return what is to be read, all of which the cluster has.
+    """Return the partitions to read, all of which exist.
 
     Raises:
-        ConfigError: it has not.
+        ConfigError: one does not exist.
         ZkConsumerError: no broker answers.
     """
     topics = {args.topic} if starts is None else {tp.topic for tp in starts}
@@ -72,7 +72,7 @@ def partitions_of(
 
 
 def logs_of(lookup: CommandLogLookup, partitions: Sequence[TopicPartition]) -> Logs:
-    """Beginning and end of each log.
+    """Return the start and end offset of each log.
 
     Raises:
         ZkConsumerError: a leader does not answer.
@@ -94,17 +94,17 @@ def bounds_of(
     logs: Logs,
     look_up: Callable[[int, Logs], TimeLookupResult],
 ) -> dict[TopicPartition, int]:
-    """Return one end of each range, as far as it is not that of the log.
+    """Return one end of each range, where it differs from that of the log.
 
     Args:
-        offset: the same of all.
-        time_ms: a time, in ms since the epoch.
-        file: what a file says.
-        logs: of all partitions.
-        look_up: finds the time.
+        offset: the same offset for all.
+        time_ms: a time to look up, in ms since the epoch.
+        file: the offsets in a file.
+        logs: the logs of all partitions.
+        look_up: finds the offsets of the time.
 
     Raises:
-        ConfigError: the file has nothing of a partition.
+        ConfigError: the file lacks a partition.
         ZkConsumerError: a leader does not answer.
     """
     if offset is not None:

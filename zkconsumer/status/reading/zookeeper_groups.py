@@ -10,8 +10,8 @@ from typing import Final
 from zkconsumer.clock import Clock
 from zkconsumer.errors import RegistryError
 from zkconsumer.status.model import GroupStatus
+from zkconsumer.status.reading.children_cache import NODES_MAX_AGE_MS, ChildrenCache
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.folder_memory import NODES_MAX_AGE_MS, FolderMemory
 from zkconsumer.status.reading.group_nodes import GroupNodes, group_status
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.read_nodes import Read, Unreadable
@@ -40,7 +40,7 @@ class ZookeeperGroups:
     ) -> None:
         self._store = store
         self._clock = clock
-        self._memory = FolderMemory(owners_max_age_ms)
+        self._memory = ChildrenCache(owners_max_age_ms)
         self._seen_ms: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
 
@@ -132,7 +132,7 @@ class ZookeeperGroups:
 class _Wave:
     """Reads some groups, each kind of node of all of them at once."""
 
-    def __init__(self, batches: NodeBatches, memory: FolderMemory, now_ms: int) -> None:
+    def __init__(self, batches: NodeBatches, memory: ChildrenCache, now_ms: int) -> None:
         self._batches = batches
         self._memory = memory
         self._now_ms = now_ms
@@ -183,22 +183,22 @@ class _Wave:
         return {name: {number: next(nodes) for number in ids[name]} for name in names}
 
     def _in_folders(
-        self, folders: Mapping[str, Mapping[str, str]]
+        self, cached: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
         """Return the children by group and topic; of nodes that are written once."""
-        self._names(folders)
-        paths = [path for of_group in folders.values() for path in of_group.values()]
+        self._names(cached)
+        paths = [path for of_group in cached.values() for path in of_group.values()]
         nodes = self._memory.nodes(self._batches, paths, self._now_ms)
         return {
             name: {topic: nodes[path] for topic, path in of_group.items() if path in nodes}
-            for name, of_group in folders.items()
+            for name, of_group in cached.items()
         }
 
     def _offsets(
-        self, folders: Mapping[str, Mapping[str, str]]
+        self, cached: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
         """Return the same for nodes that are written repeatedly."""
-        names = self._names(folders)
+        names = self._names(cached)
         nodes = iter(
             self._batches.get(
                 [f"{path}/{child}" for path, below in names.items() for child in below]
@@ -207,11 +207,11 @@ class _Wave:
         read = {path: {child: next(nodes) for child in below} for path, below in names.items()}
         return {
             name: {topic: read[path] for topic, path in of_group.items() if path in read}
-            for name, of_group in folders.items()
+            for name, of_group in cached.items()
         }
 
-    def _names(self, folders: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
-        group_of = {path: name for name, of_group in folders.items() for path in of_group.values()}
+    def _names(self, cached: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
+        group_of = {path: name for name, of_group in cached.items() for path in of_group.values()}
         listed: dict[str, Sequence[str]] = {}
         for path, below in self._memory.names(self._batches, list(group_of)).items():
             if isinstance(below, Unreadable):

@@ -159,7 +159,7 @@ class CommitQueue:
                         job.refused(tp, code)
         self._pause(now_ms, failed=failed)
 
-    def unanswered(self, reason: str, now_ms: int, *, sent: bool) -> None:
+    def on_request_failed(self, reason: str, now_ms: int, *, sent: bool) -> None:
         """Postpone the batch in flight after a failure; ``sent``: the coordinator may have it."""
         batch = self._take()
         if sent:
@@ -168,7 +168,7 @@ class CommitQueue:
             job.postponed(reason, doubtful=sent)
         self._pause(now_ms, failed=True)
 
-    def impossible(self, error: ZkConsumerError) -> None:
+    def on_unsendable(self, error: ZkConsumerError) -> None:
         """Fail the batch in flight, which can't be sent at all."""
         for job in self._take().jobs:
             job.error = without_frames(error)
@@ -178,7 +178,7 @@ class CommitQueue:
         for job in self._open():
             job.error = without_frames(error)
 
-    def waits(self, reason: str, now_ms: int) -> None:
+    def postpone_all(self, reason: str, now_ms: int) -> None:
         """Postpone all jobs: nothing can be sent at this time."""
         for job in self._open():
             job.postponed(reason)

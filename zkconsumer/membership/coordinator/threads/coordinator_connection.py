@@ -166,7 +166,7 @@ class CoordinatorLocation:
         """Whether to wait before the next lookup: the last addresses were of no use."""
         return self._clock.now_ms() < self._rests_until_ms
 
-    def well(self) -> None:
+    def on_response(self) -> None:
         """Record a response of the coordinator."""
         self._failures = 0
 

@@ -57,7 +57,7 @@ class GroupThread:
                 self._execute(order)
             if not self._stopped:
                 self._check_deadline()
-                self._offsets.go_on()
+                self._offsets.send_due()
 
     def stop(self) -> None:
         """End ``run`` soon, whatever the network does. Thread: any."""
@@ -164,7 +164,7 @@ class GroupThread:
             session.counts.last_heartbeat_ms = session.clock.now_ms()
             error_code = response.error_code
             if handling(MembershipRequest.HEARTBEAT, error_code) is not Handling.RELOCATE:
-                session.location.well()
+                session.location.on_response()
             session.notify(ev.HeartbeatCompleted(order.member_id, order.generation, error_code))
 
     def _leave(self, order: ev.SendLeave) -> None:

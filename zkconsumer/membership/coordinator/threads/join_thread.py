@@ -1,7 +1,7 @@
 """The thread that takes part in rebalances: JoinGroup and SyncGroup, which may block for long.
 
 It has a connection of its own, so that neither heartbeats nor commits queue behind them; the
-connection lasts from JoinGroup to SyncGroup. A newer order interrupts an older one.
+connection lasts from JoinGroup to SyncGroup. A newer step interrupts an older one (``JoinSteps``).
 """
 
 import logging
@@ -21,7 +21,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorAddress,
     CoordinatorFinder,
 )
-from zkconsumer.membership.coordinator.threads.join_orders import JoinOrder
+from zkconsumer.membership.coordinator.threads.join_steps import JoinStep
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
 from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
@@ -34,7 +34,7 @@ _OLD_SESSION_MS = 30_000
 """The longest session that a broker of 0.9 allows by default."""
 
 
-_GOES_ON = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
+_CONTINUES = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
 """After these responses to JoinGroup the next request follows at once."""
 
 
@@ -43,8 +43,8 @@ class JoinThread:
 
     Args:
         session: the member.
-        cluster: for the metadata that a leader needs.
-        request_timeout_ms: how long a broker may take for that.
+        cluster: looks up the metadata that the leader of the group needs.
+        request_timeout_ms: the time-out of these lookups.
         on_group_topics: called with the topics of all members when we assign them, and with none
             when we no longer do.
     """
@@ -59,7 +59,7 @@ class JoinThread:
     ) -> None:
         settings = session.terms.settings
         self._session = session
-        self._orders = session.join_orders
+        self._steps = session.join_steps
         self._cluster = cluster
         self._request_timeout_ms = request_timeout_ms
         self._on_group_topics = on_group_topics
@@ -69,41 +69,41 @@ class JoinThread:
         self._stopped = False
 
     def run(self) -> None:
-        """Execute orders until ``stop``."""
+        """Execute steps until ``stop``."""
         while not self._stopped:
-            item = self._orders.get()
+            item = self._steps.get()
             if item is not None and not self._stopped:
                 self._execute(*item)
 
     def stop(self) -> None:
         """End ``run`` soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._orders.stop()
+        self._steps.stop()
 
-    def _execute(self, order: JoinOrder, address: CoordinatorAddress | None) -> None:
-        if isinstance(order, ev.Assign):
-            self._session.notify(self._assign(order))
-        elif address is not None and self._orders.begin(order):
-            event, cause = self._request(order, address)
-            wanted = self._orders.end(order)
+    def _execute(self, step: JoinStep, address: CoordinatorAddress | None) -> None:
+        if isinstance(step, ev.Assign):
+            self._session.notify(self._assign(step))
+        elif address is not None and self._steps.begin(step):
+            event, cause = self._request(step, address)
+            wanted = self._steps.end(step)
             if event is not None:
-                if not (isinstance(event, ev.JoinCompleted) and event.code in _GOES_ON):
-                    self._orders.connection.cut()
+                if not (isinstance(event, ev.JoinCompleted) and event.code in _CONTINUES):
+                    self._steps.connection.cut()
                 self._session.notify(event, cause=cause)
             elif wanted:
                 self._session.lost(address, str(cause))
 
     def _request(
-        self, order: ev.SendJoin | ev.SendSync, address: CoordinatorAddress
+        self, step: ev.SendJoin | ev.SendSync, address: CoordinatorAddress
     ) -> tuple[ev.Event | None, Exception | None]:
         """Return the response's event, if any; and the error, if any."""
         try:
-            connection = self._orders.connection.connection(address)
-            if not self._orders.is_current(order):
+            connection = self._steps.connection.connection(address)
+            if not self._steps.is_current(step):
                 return None, None
-            if isinstance(order, ev.SendJoin):
-                return self._join(order, connection), None
-            return self._sync(order, connection), None
+            if isinstance(step, ev.SendJoin):
+                return self._join(step, connection), None
+            return self._sync(step, connection), None
         except TransportError as error:
             return None, error
         except AuthenticationFailed as error:
@@ -114,23 +114,23 @@ class JoinThread:
             static = self._session.terms.settings.instance_id is not None
             advise = requests.too_old_for_static if static else requests.too_old
             cause = UnsupportedVersion(advise(error))
-            return self._refused(order, ErrorCode.UNSUPPORTED_VERSION), cause
+            return self._refused(step, ErrorCode.UNSUPPORTED_VERSION), cause
         except ZkConsumerError as error:
-            return self._refused(order, ErrorCode.INVALID_REQUEST), error
+            return self._refused(step, ErrorCode.INVALID_REQUEST), error
 
     @staticmethod
-    def _refused(order: ev.SendJoin | ev.SendSync, code: ErrorCode) -> ev.Event:
-        if isinstance(order, ev.SendJoin):
-            return ev.JoinCompleted(round=order.round, code=code)
-        return ev.SyncCompleted(order.round, code)
+    def _refused(step: ev.SendJoin | ev.SendSync, code: ErrorCode) -> ev.Event:
+        if isinstance(step, ev.SendJoin):
+            return ev.JoinCompleted(round=step.round, code=code)
+        return ev.SyncCompleted(step.round, code)
 
     # --- JoinGroup ----------------------------------------------------------------------
 
-    def _join(self, order: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
+    def _join(self, step: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
         least = requests.least_join_version(self._session.terms)
         version = connection.version_of(JoinGroupRequest, at_least=least)
-        self._agree(version)
-        response = self._send_join(order, connection, version)
+        self._set_timeouts(version)
+        response = self._send_join(step, connection, version)
         too_long = self._session_ms > _OLD_SESSION_MS
         if response.error_code == ErrorCode.INVALID_SESSION_TIMEOUT and version == 0 and too_long:
             log.warning(
@@ -141,9 +141,9 @@ class JoinThread:
                 _OLD_SESSION_MS,
             )
             self._session_ms = _OLD_SESSION_MS
-            self._agree(version)
-            response = self._send_join(order, connection, version)
-        result, unreadable = requests.join_completed(order, response)
+            self._set_timeouts(version)
+            response = self._send_join(step, connection, version)
+        result, unreadable = requests.join_completed(step, response)
         for member_id, why in unreadable.items():
             log.error(
                 "%s: member %s gets no partitions: what it subscribes to can't be read: %s",
@@ -152,22 +152,22 @@ class JoinThread:
                 why,
             )
         if result.code == ErrorCode.NONE:
-            self._session.location.well()
+            self._session.location.on_response()
         self._note_leader(result)
         return result
 
-    def _agree(self, version: int) -> None:
-        """Set the times that the coordinator measures: version 0 has one for both."""
+    def _set_timeouts(self, version: int) -> None:
+        """Set the time-outs that the coordinator enforces: version 0 has one for both."""
         rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
         self._waits_ms = rebalance_ms + _GRACE_MS
         self._session.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
 
     def _send_join(
-        self, order: ev.SendJoin, connection: Connection, version: int
+        self, step: ev.SendJoin, connection: Connection, version: int
     ) -> JoinGroupResponse:
         request = requests.join_request(
             self._session.terms,
-            order,
+            step,
             session_timeout_ms=self._session_ms,
             rebalance_timeout_ms=self._rebalance_ms,
         )
@@ -190,12 +190,12 @@ class JoinThread:
 
     # --- the leader's work --------------------------------------------------------------
 
-    def _assign(self, order: ev.Assign) -> ev.Event:
+    def _assign(self, step: ev.Assign) -> ev.Event:
         try:
-            partitions = self._watch_topics(requests.topics_of(order))
+            partitions = self._watch_topics(requests.topics_of(step))
         except ZkConsumerError as error:
-            return ev.AssignmentFailed(order.round, str(error))
-        return ev.AssignmentMade(order.round, requests.shares_of(order, partitions))
+            return ev.AssignmentFailed(step.round, str(error))
+        return ev.AssignmentMade(step.round, requests.shares_of(step, partitions))
 
     def _watch_topics(self, topics: frozenset[str]) -> dict[str, tuple[int, ...]]:
         """Return the partitions of these topics, which are watched from now on."""
@@ -214,8 +214,8 @@ class JoinThread:
 
     # --- SyncGroup ----------------------------------------------------------------------
 
-    def _sync(self, order: ev.SendSync, connection: Connection) -> ev.SyncCompleted:
+    def _sync(self, step: ev.SendSync, connection: Connection) -> ev.SyncCompleted:
         least = requests.least_version(self._session.terms, since=requests.STATIC_SYNC_SINCE)
-        request = requests.sync_request(self._session.terms, order)
+        request = requests.sync_request(self._session.terms, step)
         response = connection.call(request, timeout_ms=self._waits_ms, at_least=least)
-        return requests.sync_completed(order, response)
+        return requests.sync_completed(step, response)

@@ -28,7 +28,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorLocation,
 )
 from zkconsumer.membership.coordinator.threads.counts import CoordinatorGroupCounts
-from zkconsumer.membership.coordinator.threads.join_orders import JoinOrders
+from zkconsumer.membership.coordinator.threads.join_steps import JoinSteps
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
@@ -58,7 +58,7 @@ class MemberSession:
     Attributes:
         location: the coordinator's address.
         group_orders: those of the group thread; None wakes it.
-        join_orders: those of the join thread.
+        join_steps: those of the join thread.
         responses: wakes the caller that waits for a commit.
         calls: the handler calls that are due. Thread: the caller.
         handling: how many of them run, nested. Thread: the caller.
@@ -87,7 +87,7 @@ class MemberSession:
         self.counts = CoordinatorGroupCounts()
         # Reentrant: a signal handler may close the consumer in the middle of another call.
         self.lock = threading.RLock()
-        self.join_orders = JoinOrders(join_connection, self.lock)
+        self.join_steps = JoinSteps(join_connection, self.lock)
         self.claims = Claims()
         self.commits = CommitQueue(backoff)
         self.reads: list[ReadJob] = []
@@ -361,7 +361,7 @@ class MemberSession:
             case ev.FindCoordinator() | ev.SendHeartbeat() | ev.SendLeave():
                 self.group_orders.put(action)
             case ev.SendJoin() | ev.Assign() | ev.SendSync():
-                self.join_orders.put(action, self.location.address)
+                self.join_steps.put(action, self.location.address)
             case ev.ForgetCoordinator(reason):
                 log.info("%s: looks for the coordinator again: %s", self.name, reason)
                 self.location.forget()

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 _FIRST_TIMEOUT_MS = 3_000
 """Time-out of the first try to read offsets; it doubles with each time-out.
 
-A lost response would hold up the heartbeats behind it, too.
+A lost response would delay the heartbeats that follow it on the connection, too.
 """
 
 
@@ -64,13 +64,13 @@ class OffsetTraffic:
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
     def next_due_ms(self) -> int | None:
-        """Return when ``go_on`` has something to do."""
+        """Return when ``send_due`` has something to do."""
         with self._session.lock:
             dues = [self._session.commits.next_due_ms()]
             dues += [job.due_ms for job in self._open_reads()]
         return min((due_ms for due_ms in dues if due_ms is not None), default=None)
 
-    def go_on(self) -> None:
+    def send_due(self) -> None:
         """Send what is due."""
         session = self._session
         with session.lock:
@@ -96,7 +96,7 @@ class OffsetTraffic:
         if not isinstance(address, CoordinatorAddress):
             with session.lock:
                 if isinstance(address, str):
-                    session.commits.waits(address, session.clock.now_ms())
+                    session.commits.postpone_all(address, session.clock.now_ms())
                 else:
                     session.commits.refuse(address)
             return
@@ -111,11 +111,11 @@ class OffsetTraffic:
         except (TransportError, RemoteProtocolError) as error:
             sent = not isinstance(error, ConnectFailed)
             with session.lock:
-                session.commits.unanswered(str(error), session.clock.now_ms(), sent=sent)
+                session.commits.on_request_failed(str(error), session.clock.now_ms(), sent=sent)
             session.lost(address, str(error))
         except ZkConsumerError as error:
             with session.lock:
-                session.commits.impossible(error)
+                session.commits.on_unsendable(error)
         else:
             self._committed(batch, codes, address)
 
@@ -209,7 +209,7 @@ class OffsetTraffic:
         if judge(codes) is ResponseOutcome.LOOK_UP:
             self._session.lost(address, "it does not coordinate the group now")
         else:
-            self._session.location.well()
+            self._session.location.on_response()
 
 
 def _membership_code(codes: Iterable[int]) -> int:

@@ -88,7 +88,7 @@ class LineOfCommits(RuleBasedStateMachine):
         assert self.batch is not None
         if stored:
             self._store(dict.fromkeys(self.batch.offsets, 0))
-        self.line.unanswered("it broke", self.now_ms, sent=True)
+        self.line.on_request_failed("it broke", self.now_ms, sent=True)
         self.batch = None
 
     @rule(tp=st.sampled_from(TPS))
@@ -144,7 +144,7 @@ class LineOfCommits(RuleBasedStateMachine):
     def teardown(self) -> None:
         """In the end everybody gets an answer."""
         if self.batch is not None:
-            self.line.unanswered("it broke", self.now_ms, sent=True)
+            self.line.on_request_failed("it broke", self.now_ms, sent=True)
         self.now_ms += 2 * LONG_MS
         self.ended += self.line.ended(self.now_ms)
         assert self.ended == self.jobs
@@ -222,7 +222,7 @@ def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:
         jobs.append(job)
         line.add(job)
     assert line.batch(Signature("m", 1), claims, 0) is not None
-    line.unanswered("it broke", 0, sent=True)
+    line.on_request_failed("it broke", 0, sent=True)
     again = line.batch(Signature("m", 1), claims, 100)
     assert again is not None
     assert (again.jobs, again.offsets) == ((jobs[0],), {TPS[0]: OffsetAndMetadata(2)})
@@ -273,7 +273,7 @@ def test_what_may_be_stored_already_is_not_overwritten_after_a_refusal() -> None
         offsets = {TPS[0]: OffsetAndMetadata(number, "x" * number)}
         line.add(CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=1_000))
     line.batch(Signature("m", 1), claims, 0)
-    line.unanswered("it broke", 0, sent=True)
+    line.on_request_failed("it broke", 0, sent=True)
     assert line.batch(Signature("m", 1), claims, 100) is not None
     line.on_response({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 100)
     assert line.batch(Signature("m", 1), claims, 100) is None

@@ -19,7 +19,7 @@ NODES_MAX_AGE_MS: Final = 60_000
 
 
 @dataclass(slots=True)
-class _Folder:
+class _Children:
     stat: ZNodeStat
     names: Sequence[str]
     nodes: Mapping[str, ZNode] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class _Folder:
         )
 
 
-class FolderMemory:
+class ChildrenCache:
     """A cache of the children of nodes. Thread: one at a time.
 
     Args:
@@ -43,7 +43,7 @@ class FolderMemory:
 
     def __init__(self, nodes_max_age_ms: int = NODES_MAX_AGE_MS) -> None:
         self._nodes_max_age_ms = nodes_max_age_ms
-        self._folders: dict[str, _Folder] = {}
+        self._cached: dict[str, _Children] = {}
 
     def names(
         self, batches: NodeBatches, paths: Sequence[str]
@@ -56,23 +56,23 @@ class FolderMemory:
         found: dict[str, Sequence[str] | Unreadable] = {}
         changed: dict[str, ZNodeStat] = {}
         for path, stat in zip(paths, batches.stat(paths), strict=True):
-            known = self._folders.get(path)
+            known = self._cached.get(path)
             if isinstance(stat, Unreadable):
                 found[path] = stat
             elif stat is None:
-                self._folders.pop(path, None)
+                self._cached.pop(path, None)
             elif known is not None and known.holds(stat):
                 found[path] = known.names
             else:
                 # A change between this stat and the list shows at the next stat.
                 changed[path] = stat
         for path, names in zip(changed, batches.children(list(changed)), strict=True):
-            self._folders.pop(path, None)
+            self._cached.pop(path, None)
             if isinstance(names, Unreadable):
                 found[path] = names
             elif names is not None:
                 found[path] = names
-                self._folders[path] = _Folder(changed[path], names)
+                self._cached[path] = _Children(changed[path], names)
         return found
 
     def nodes(
@@ -88,26 +88,30 @@ class FolderMemory:
         Raises:
             RegistryError: ZooKeeper does not respond.
         """
-        folders = {path: self._folders[path] for path in paths if path in self._folders}
-        stale = {path: folder for path, folder in folders.items() if self._is_stale(folder, now_ms)}
-        requested = [f"{path}/{name}" for path, folder in stale.items() for name in folder.names]
+        cached = {path: self._cached[path] for path in paths if path in self._cached}
+        stale = {
+            path: children for path, children in cached.items() if self._is_stale(children, now_ms)
+        }
+        requested = [
+            f"{path}/{name}" for path, children in stale.items() for name in children.names
+        ]
         responses = iter(batches.get(requested))
         fresh: dict[str, dict[str, Read[ZNode]]] = {}
-        for path, folder in stale.items():
-            read = dict(zip(folder.names, responses, strict=False))
+        for path, children in stale.items():
+            read = dict(zip(children.names, responses, strict=False))
             fresh[path] = read
             known = {name: node for name, node in read.items() if isinstance(node, ZNode)}
             if len(known) == len(read):
-                folder.nodes, folder.nodes_at_ms = known, now_ms
-        return {path: fresh.get(path, {**folder.nodes}) for path, folder in folders.items()}
+                children.nodes, children.nodes_at_ms = known, now_ms
+        return {path: fresh.get(path, {**children.nodes}) for path, children in cached.items()}
 
     def forget_all_but(self, roots: Collection[str]) -> None:
         """Drop the cache of everything that is not below these roots."""
         starts = tuple(f"{root}/" for root in roots)
-        gone = [path for path in self._folders if not path.startswith(starts)]
+        gone = [path for path in self._cached if not path.startswith(starts)]
         for path in gone:
-            del self._folders[path]
+            del self._cached[path]
 
-    def _is_stale(self, folder: _Folder, now_ms: int) -> bool:
-        at_ms = folder.nodes_at_ms
+    def _is_stale(self, children: _Children, now_ms: int) -> bool:
+        at_ms = children.nodes_at_ms
         return at_ms is None or not 0 <= now_ms - at_ms < self._nodes_max_age_ms
