@@ -50,7 +50,7 @@ def seen(at_ms: int, lag: int) -> ClusterSnapshot:
     return snapshot_of(replace(group_of(partition), seen_ms=at_ms), at_ms=at_ms)
 
 
-def large(at_ms: int) -> ClusterSnapshot:
+def large(at_ms: int, partition_count: int = 3_000) -> ClusterSnapshot:
     """A group whose sample needs more than a page."""
     partitions = [
         GroupPartition(
@@ -59,7 +59,7 @@ def large(at_ms: int) -> ClusterSnapshot:
                 CommittedOffset(hash((number, "offset")) & 0xFFFFFFFFFFFF, "zookeeper", at_ms),
             ),
         )
-        for number in range(3_000)
+        for number in range(partition_count)
     ]
     return snapshot_of(replace(group_of(*partitions), seen_ms=at_ms), at_ms=at_ms)
 
@@ -167,12 +167,13 @@ def test_a_chart_of_very_many_partitions_has_fewer_moments(
 ) -> None:
     """Nobody can make it work through all that a large group ever did."""
     monkeypatch.setattr(past, "NUMBERS", 2_000)
+    count = 200
     path = tmp_path / "past"
     with recorder_of(path) as recorder:
-        states = StatesByHand(large(0))
+        states = StatesByHand(large(0, count))
         for at_ms in range(1_000, 61_000, 1_000):
-            record(recorder, states, large(at_ms))
-        key = next(iter(large(0).groups))
+            record(recorder, states, large(at_ms, count))
+        key = next(iter(large(0, count).groups))
         series = RecordedPast(recorder).lag_series(key, 0, 61_000, 2_000)
     assert 10 <= len(series.times_ms) <= past.LEAST_POINTS + 1
 
