@@ -12,8 +12,10 @@ MAX_SEEDS = 1_000
 MOSTLY = {
     "ChecksNoOwner": "_rob",
     "DeletesBlindly": "_rob",
+    "GivesUpForGood": "_lose_replies",
     "HearsNoAnswers": "_freeze",
     "IgnoresReconnections": "_disconnect",
+    "KeepsHalfAClaim": "_stall",
 }
 """Faults that only one kind of accident shows, and that one seldom: worlds full of it."""
 
