@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,15 @@ _REAL = ("sandbox", "docker", "zk", "spark", "alone")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse tests where they are not looked for; let nobody wait at the end for a long one."""
     for item in items:
-        if any(map(item.path.is_relative_to, _WITHOUT_SERVERS)) and any(
-            map(item.get_closest_marker, _REAL)
-        ):
+        if _needs_no_server(item.path) and any(map(item.get_closest_marker, _REAL)):
             raise pytest.UsageError(f"{item.nodeid}: a test on real servers belongs elsewhere")
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@cache
+def _needs_no_server(path: Path) -> bool:
+    """Thousands of tests lie in hundreds of files: each is looked at once."""
+    return any(map(path.is_relative_to, _WITHOUT_SERVERS))
 
 
 def pytest_collection_finish() -> None:
