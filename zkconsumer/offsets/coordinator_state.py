@@ -142,7 +142,7 @@ class CoordinatorCall:
             return Finish()
         if self._rounds_hung_up >= TOO_OLD_ROUNDS:
             return RequestFailed(tried.reason, too_old=True)
-        self._too_late = Finish() if tried.outcome is not None else RequestFailed(tried.reason)
+        self._too_late = self._end_with(tried, now_ms)
         if inherited and tried.closed:
             return Pause(0)
         if self._tries_left is not None:
@@ -152,6 +152,21 @@ class CoordinatorCall:
         if now_ms + self._backoff_ms >= self._deadline_ms:
             return self._too_late
         return Pause(self._backoff_ms)
+
+    def _end_with(self, tried: Tried, now_ms: int) -> End:
+        """Return the end, should this be the last try.
+
+        The end of the time may cut a try short, whose silence then says little: what an earlier
+        one was told comes first.
+        """
+        if tried.outcome is not None:
+            return Finish()
+        earlier = self._too_late
+        if now_ms < self._deadline_ms or not isinstance(earlier, RequestFailed):
+            return RequestFailed(tried.reason)
+        if earlier.reason == tried.reason:
+            return earlier
+        return RequestFailed(f"{earlier.reason}; then {tried.reason}, as time was over")
 
     def after_pause(self, now_ms: int) -> End | None:
         """Return the end of the call if the pause took too long; None: try again."""

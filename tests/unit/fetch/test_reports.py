@@ -40,6 +40,10 @@ class Notes:
         """What was heard of one kind."""
         return [event for event in list(self.events) if isinstance(event, kind)]
 
+    def records(self) -> list[int]:
+        """How many records came out of each answer."""
+        return [event.records for event in list(self.events) if isinstance(event, Fetched)]
+
 
 def fetching(bench: FetchBench, notes: Notes) -> FetchManager:
     """A fetch manager that reports."""
@@ -61,7 +65,8 @@ def test_every_answer_is_told_with_what_came_out_of_it() -> None:
         queue = new_queue(10)
         fetching(bench, notes).add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
         take_values(queue, 3)
-        wait_for(lambda: len(notes.of(Fetched)) > 2, "an answer without records")
+        wait_for(lambda: sum(notes.records()) == 3, "all records")
+        wait_for(lambda: notes.records()[-1] == 0, "an answer without records")
     received = [event for event in notes.events if isinstance(event, Fetched)]
     assert {event.broker_id for event in received} == {0}
     assert sum(event.records for event in received) == 3
@@ -80,9 +85,7 @@ def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
         fetching(bench, notes).add([(claim_on(queue, T0), 0)])
         take_values(queue, 200)
         reported = "all records"
-        wait_for(
-            lambda: sum(getattr(it, "records", 0) for it in notes.of(Fetched)) == 200, reported
-        )
+        wait_for(lambda: sum(notes.records()) == 200, reported)
 
 
 def test_a_lost_leader_and_a_reset_are_told() -> None:

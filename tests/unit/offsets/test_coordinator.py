@@ -31,7 +31,7 @@ from zkconsumer.wire.messages import offset_fetch as of
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 
 NOTHING = {T0: FetchedOffset(None)}
-SOON_MS = 1_000
+SOON_MS = 5_000
 PATIENT = ChannelSettings(timeout_ms=30_000, backoff_ms=30_000, limit_ms=60_000)
 
 
@@ -176,7 +176,7 @@ def test_no_coordinator_at_all(bench: OffsetBench) -> None:
         "__consumer_offsets",
     ):
         assert part in reported
-    assert len(bench.requested(ApiKey.CONSUMER_METADATA)) > 3
+    assert len(bench.requested(ApiKey.CONSUMER_METADATA)) > 1
     assert bench.open_connections() == 0
 
 

@@ -98,6 +98,17 @@ def test_time_runs_out() -> None:
     assert call().after(AGAIN, 900) == st.Finish()
 
 
+def test_a_try_that_time_cuts_short_hides_no_reason() -> None:
+    """What was told before comes first: that nobody answered in the last moment says little."""
+    cut, again, served = call(), call(), call()
+    assert run(cut, BROKE) == run(again, SILENT) == run(served, AGAIN) == [PAUSE]
+    assert cut.after(SILENT, 1_000) == st.RequestFailed(
+        "reset; then nobody answers, as time was over"
+    )
+    assert again.after(SILENT, 1_000) == st.RequestFailed("nobody answers")
+    assert served.after(SILENT, 1_000) == st.RequestFailed("nobody answers")
+
+
 def test_a_pause_that_took_too_long() -> None:
     """What was last heard counts, not a last try that nobody has time for."""
     silent, served, excused = call(), call(), call(inherited=True)
