@@ -2,7 +2,6 @@
 
 import re
 import socket
-import threading
 
 import pytest
 
@@ -87,20 +86,27 @@ def test_a_connector_says_first_what_it_runs_on() -> None:
     assert sum(isinstance(event, Created) for _, event in received) == 1
 
 
-def test_threads_that_do_not_end_share_the_time_there_is() -> None:
+class StuckScope(ThreadScope):
+    """Its threads do not end in the time that it is given."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__("stuck")
+        self.given_ms: list[int] = []
+        self._manual = clock
+
+    def close(self, timeout_ms: int) -> list[str]:
+        """See ``ThreadScope``."""
+        self.given_ms.append(timeout_ms)
+        self._manual.advance(timeout_ms)
+        return ["stuck/thread"]
+
+
+def test_threads_that_do_not_end_share_the_time_there_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """It is the time of the whole close, not of each part of it; what is left is only logged."""
-    member, released, clock = Group().member("a"), threading.Event(), SystemClock()
-    scopes = ThreadScope("fetch"), ThreadScope("control")
-
-    def wait() -> None:
-        released.wait()
-
-    for scope in scopes:
-        scope.spawn("stuck", wait, stop=lambda: None)
-    parts = parts_of(member, clock=clock, fetch_scope=scopes[0], control_scope=scopes[1])
-    started_ms = clock.now_ms()
-    parts.close(200)
-    took_ms = clock.now_ms() - started_ms
-    released.set()
-    assert [scope.close(2_000) for scope in scopes] == [[], []]
-    assert 200 <= took_ms < 390
+    member, clock = Group().member("a"), ManualClock()
+    fetch, control = StuckScope(clock), StuckScope(clock)
+    parts_of(member, clock=clock, fetch_scope=fetch, control_scope=control).close(200)
+    assert (fetch.given_ms, control.given_ms) == ([200], [0])
+    assert "still running after 200 ms: ['stuck/thread', 'stuck/thread']" in caplog.text

@@ -141,16 +141,18 @@ def test_close_finishes_what_was_asked_for(broker: CoordinatorDouble, member: Me
 
 
 def test_close_says_of_every_commit_what_became_of_it(
-    broker: CoordinatorDouble, member: MemberInTest
+    broker: CoordinatorDouble, make: MakeMember
 ) -> None:
     """None is left without a word, and none is said to be done."""
+    member = make(broker, "t", request_timeout_ms=60_000)
+    member.poll_until("all", lambda: member.has)
     broker.silent |= {OffsetCommitRequest}
     reported = Told()
     for offset in range(1, 4):
         member.member.commit_async(at(offset), reported)
     started = SystemClock().now_ms()
     member.close(timeout_ms=200)
-    assert SystemClock().now_ms() - started < 1_500
+    assert SystemClock().now_ms() - started < 20_000
     assert [type(error) for _, error in reported.notes] == [OffsetCommitTimedOut] * 3
 
 
@@ -180,8 +182,8 @@ def test_what_is_lost_is_refused_at_once(broker: CoordinatorDouble, member: Memb
     broker.break_lines()
     started = SystemClock().now_ms()
     with pytest.raises(CommitFailed, match="u-0"):
-        member.member.commit(at(7, TopicPartition("u", 0)), timeout_ms=20_000)
-    assert SystemClock().now_ms() - started < 5_000
+        member.member.commit(at(7, TopicPartition("u", 0)), timeout_ms=60_000)
+    assert SystemClock().now_ms() - started < 20_000
 
 
 def test_a_lost_answer_about_offsets_costs_a_moment(

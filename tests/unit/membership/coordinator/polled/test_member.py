@@ -201,7 +201,7 @@ def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
     """Ctrl-C in a commit of the last moment: neither for that one, nor for those before."""
-    member = make(broker, "t")
+    member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
     broker.silent |= {OffsetCommitRequest}
     offsets = {TopicPartition("t", 0): OffsetAndMetadata(7)}
@@ -213,8 +213,8 @@ def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
     member.handler.on_give_up = interrupt
     begun_ms = SystemClock().now_ms()
     with pytest.raises(KeyboardInterrupt):
-        member.close(30_000)
-    assert SystemClock().now_ms() - begun_ms < 4_000
+        member.close(60_000)
+    assert SystemClock().now_ms() - begun_ms < 20_000
 
 
 def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
@@ -333,8 +333,8 @@ def test_close_where_nobody_listens(make: MakeMember) -> None:
     broker = CoordinatorDouble({"t": 1})
     broker.found = Broker(9, "nowhere", 1)
     broker.deaf = True
-    member = make(broker, "t")
+    member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("a try", lambda: broker.dials > 0)
     started = SystemClock().now_ms()
-    member.close()
-    assert SystemClock().now_ms() - started < 1_000
+    member.close(60_000)
+    assert SystemClock().now_ms() - started < 20_000
