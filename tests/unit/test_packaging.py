@@ -22,6 +22,7 @@ from zkconsumer.records.engine import SWITCH
 
 ROOT = Path(__file__).parent.parent.parent
 NATIVE = Path("zkconsumer/native")
+WRITTEN = Path("build/cython")
 PACKAGES = ("zkconsumer", "pyspark_zkconsumer")
 FILES = ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
 HOOK = "from setuptools import build_meta; import sys; {prepare}build_meta.{hook}(sys.argv[1])"
@@ -31,13 +32,18 @@ NO_COMPILER = {"CC": "/bin/false"}
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the build reads, as a clean clone has it."""
+    """A copy of what the build reads, as a clone has it; what Cython wrote there comes along.
+
+    It would write the same again, for seconds of each worker.
+    """
     folder = tmp_path_factory.mktemp("packaging") / "sources"
     skipped = shutil.ignore_patterns("*.so", "__pycache__")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package, ignore=skipped)
     for name in FILES:
         shutil.copy(ROOT / name, folder)
+    if (ROOT / WRITTEN).exists():
+        shutil.copytree(ROOT / WRITTEN, folder / WRITTEN)
     return folder
 
 
