@@ -8,173 +8,22 @@ not exceptions. No exception of another library crosses its door: it is wrapped 
 """
 
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import broker_others, broker_reading, others
-from zkconsumer.errors.broker_others import *  # noqa: F403 - each is listed there
+from zkconsumer.errors.broker_others import *  # noqa: F403 - every class of these is public
 from zkconsumer.errors.broker_reading import *  # noqa: F403 - as above
 from zkconsumer.errors.frames import without_frames
-from zkconsumer.errors.general import (
-    BrokerError,
-    BrokerTimedOut,
-    ConfigError,
-    ConnectFailed,
-    ConnectionLost,
-    ConsumerClosed,
-    ConsumerForked,
-    ConsumerTimeout,
-    CorruptRecord,
-    DataLost,
-    DeadLetterFailed,
-    DecodeError,
-    DrainError,
-    IllegalArgumentError,
-    IllegalState,
-    IllegalStateError,
-    KafkaConfigurationError,
-    KafkaConnectionError,
-    KafkaProtocolError,
-    KafkaTimeoutError,
-    LocalProtocolError,
-    MessageStreamsExist,
-    MessageTooLarge,
-    MirrorError,
-    NoBrokersAvailable,
-    OffsetCommitFailed,
-    OffsetCommitTimedOut,
-    PartitionFailed,
-    ProtocolError,
-    RebalanceFailed,
-    RegistryError,
-    RemoteProtocolError,
-    RequestTimedOut,
-    RowRefused,
-    SandboxError,
-    SchemaError,
-    SessionLost,
-    StreamInUse,
-    TransportError,
-    UnsupportedCodec,
-    UnsupportedCodecError,
-    UnsupportedVersion,
-    UnsupportedVersionError,
-    WriteFailed,
-    ZkConsumerError,
-)
+from zkconsumer.errors.general import *  # noqa: F403 - as above
 from zkconsumer.errors.others import *  # noqa: F403 - as above
-from zkconsumer.errors.polling import (
-    CommitFailed,
-    CommitFailedError,
-    GroupFailed,
-    LogTruncated,
-    LogTruncationError,
-    NoOffsetForPartition,
-    NoOffsetForPartitionError,
-    NotAssigned,
-    OffsetOutOfRange,
-    OffsetOutOfRangeError,
-    PositionInvalid,
-    RebalanceInProgress,
-    RebalanceInProgressError,
-    TopicAuthorizationFailed,
-    TopicAuthorizationFailedError,
-    Woken,
-)
-from zkconsumer.errors.roots import (
-    AuthorizationError,
-    BrokerResponseError,
-    Coded,
-    InvalidMetadataError,
-    KafkaError,
-    RetriableError,
-    for_code,
-)
-from zkconsumer.errors.secure import (
-    AuthenticationFailed,
-    AuthenticationFailedError,
-    IllegalSaslStateError,
-    SaslAuthenticationFailedError,
-    UnsupportedSaslMechanismError,
-)
-
-__all__ = [
-    "AuthenticationFailed",
-    "AuthenticationFailedError",
-    "AuthorizationError",
-    "BrokerError",
-    "BrokerResponseError",
-    "BrokerTimedOut",
-    "Coded",
-    "CommitFailed",
-    "CommitFailedError",
-    "ConfigError",
-    "ConnectFailed",
-    "ConnectionLost",
-    "ConsumerClosed",
-    "ConsumerForked",
-    "ConsumerTimeout",
-    "CorruptRecord",
-    "DataLost",
-    "DeadLetterFailed",
-    "DecodeError",
-    "DrainError",
-    "GroupFailed",
-    "IllegalArgumentError",
-    "IllegalSaslStateError",
-    "IllegalState",
-    "IllegalStateError",
-    "InvalidMetadataError",
-    "KafkaConfigurationError",
-    "KafkaConnectionError",
-    "KafkaError",
-    "KafkaProtocolError",
-    "KafkaTimeoutError",
-    "LocalProtocolError",
-    "LogTruncated",
-    "LogTruncationError",
-    "MessageStreamsExist",
-    "MessageTooLarge",
-    "MirrorError",
-    "NoBrokersAvailable",
-    "NoOffsetForPartition",
-    "NoOffsetForPartitionError",
-    "NotAssigned",
-    "OffsetCommitFailed",
-    "OffsetCommitTimedOut",
-    "OffsetOutOfRange",
-    "OffsetOutOfRangeError",
-    "PartitionFailed",
-    "PositionInvalid",
-    "ProtocolError",
-    "RebalanceFailed",
-    "RebalanceInProgress",
-    "RebalanceInProgressError",
-    "RegistryError",
-    "RemoteProtocolError",
-    "RequestTimedOut",
-    "RetriableError",
-    "RowRefused",
-    "SandboxError",
-    "SaslAuthenticationFailedError",
-    "SchemaError",
-    "SessionLost",
-    "StreamInUse",
-    "TopicAuthorizationFailed",
-    "TopicAuthorizationFailedError",
-    "TransportError",
-    "UnsupportedCodec",
-    "UnsupportedCodecError",
-    "UnsupportedSaslMechanismError",
-    "UnsupportedVersion",
-    "UnsupportedVersionError",
-    "Woken",
-    "WriteFailed",
-    "ZkConsumerError",
-    "for_code",
-    "kafka_errors",
-    "without_frames",
-]
-__all__ += broker_others.__all__
-__all__ += broker_reading.__all__
-__all__ += others.__all__
+from zkconsumer.errors.polling import *  # noqa: F403 - as above
+from zkconsumer.errors.roots import *  # noqa: F403 - as above
+from zkconsumer.errors.roots import KafkaError, for_code
+from zkconsumer.errors.secure import *  # noqa: F403 - as above
 
 kafka_errors = {int(code): for_code(code) for code in ErrorCode}
 """The class of each error code, by its number; ``for_code`` has one for later ones, too."""
+
+__all__ = ["for_code", "kafka_errors", "without_frames"]
+__all__ += [
+    name
+    for name, kind in globals().items()
+    if isinstance(kind, type) and issubclass(kind, KafkaError)
+]

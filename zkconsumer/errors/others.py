@@ -13,31 +13,6 @@ from zkconsumer.errors.broker_reading import (
 from zkconsumer.errors.general import KafkaProtocolError, UnsupportedVersionError
 from zkconsumer.errors.roots import InvalidMetadataError, KafkaError, RetriableError
 
-__all__ = [
-    "AsyncProducerQueueFull",
-    "AuthenticationMethodNotSupported",
-    "Cancelled",
-    "CorrelationIdError",
-    "CorruptRecordException",
-    "FailedPayloadsError",
-    "GroupCoordinatorNotAvailableError",
-    "GroupLoadInProgressError",
-    "IncompatibleBrokerVersion",
-    "InvalidMessageError",
-    "InvalidReceiveError",
-    "KafkaUnavailableError",
-    "MetadataEmptyBrokerList",
-    "NodeNotReadyError",
-    "NotCoordinatorForGroupError",
-    "QuotaViolationError",
-    "StaleLeaderEpochCodeError",
-    "StaleMetadata",
-    "TooManyInFlightRequests",
-    "TransactionAbortedError",
-    "UnknownBrokerIdError",
-    "UnrecognizedBrokerVersion",
-]
-
 CorruptRecordException = InvalidMessageError = CorruptRecordError
 GroupCoordinatorNotAvailableError = CoordinatorNotAvailableError
 GroupLoadInProgressError = CoordinatorLoadInProgressError
