@@ -8,7 +8,6 @@ import logging
 import ssl
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Self, TypeVar, overload
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
@@ -360,12 +359,7 @@ class ZookeeperConsumerConnector:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and self._parts.fork_guard.forked:
             return  # a child process exiting with an error: do not hide it behind ConsumerForked
         self.shutdown()

@@ -5,7 +5,6 @@ Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says
 
 from collections.abc import Collection, Mapping
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, Unpack, cast, overload
 
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
@@ -382,12 +381,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and self._parts.one_caller.is_forked:
             return  # a child process exiting with an error: do not hide it behind ConsumerForked
         self.close(autocommit=error is None)

@@ -8,7 +8,6 @@ import logging
 import threading
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from zkconsumer.config import ConsumerConfig
@@ -73,12 +72,7 @@ class Play:
         self._begin("archive", self._leave)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

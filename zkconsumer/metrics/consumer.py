@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 from zkconsumer.errors import ConfigError, ConsumerClosed
@@ -120,12 +119,7 @@ class MetricsServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -10,7 +10,6 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Final, Self
 
 from zkconsumer.clock import Clock, SystemClock
@@ -276,12 +275,7 @@ class KafkaProducer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- the source of the writer; its thread ----------------------------------------------------

@@ -7,7 +7,6 @@ original's tools.
 import os
 import tempfile
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from zkconsumer.errors import SandboxError
@@ -95,12 +94,7 @@ class KraftNode:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

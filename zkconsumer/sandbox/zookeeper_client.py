@@ -9,7 +9,6 @@ import contextlib
 import socket
 import struct
 from collections.abc import Sequence
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from zkconsumer.errors import SandboxError
@@ -63,12 +62,7 @@ class ZooKeeperClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -10,7 +10,6 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import TracebackType
 from typing import Self, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
@@ -121,12 +120,7 @@ class ClusterReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
