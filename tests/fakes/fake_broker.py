@@ -22,13 +22,13 @@ from tests.fakes.fake_script import (
     ScriptedReply,
     Step,
 )
+from tests.fakes.frame_reader import FrameReader
 from tests.fakes.loopback import LOOPBACK, LoopbackServer
 from tests.fakes.memory_transport import MemoryNetwork
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
-from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration

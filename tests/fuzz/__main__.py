@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.batches import with_head
+from tests.support.markers import build_marker
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.batch_header import CONTROL_MASK
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.transactions import Marker
 

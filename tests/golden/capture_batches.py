@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from tests.golden.jvm import DATA, run_oracle
+from tests.support.markers import build_marker
 from zkconsumer.model import Record, TimestampType
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.rows import Headers
 from zkconsumer.records.transactions import Marker

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.support.batches import NOW, decode, of_producer, records
 from tests.support.engines import each_engine
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from tests.support.markers import build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
 from zkconsumer.wire.messages.fetch import AbortedTransaction

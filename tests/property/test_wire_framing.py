@@ -5,8 +5,8 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.frame_reader import FrameReader
 from zkconsumer.errors import DecodeError
-from zkconsumer.wire.framing import FrameReader
 
 
 @settings(max_examples=100, deadline=None)

@@ -14,11 +14,12 @@ from types import TracebackType
 from typing import Self
 
 from tests.fakes.loopback import LOOPBACK
+from tests.support.markers import build_marker
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.records.batch_header import MAGIC
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import HEADER_BYTES
 from zkconsumer.records.transactions import Marker

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from tests.fakes.frame_reader import FrameReader
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.net.transport import Transport
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.negotiation import (
     FIRST_PROBE,
     BrokerVersions,

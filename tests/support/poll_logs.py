@@ -8,10 +8,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tests.support.markers import build_marker
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
 from zkconsumer.wire.messages import fetch as fe

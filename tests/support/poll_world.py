@@ -20,6 +20,7 @@ from zkconsumer.errors import (
     PartitionFailed,
     ZkConsumerError,
 )
+from zkconsumer.fetch.core.partition_state import Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.settings import PollFetchSettings
@@ -180,7 +181,9 @@ class PollWorld:
                 log.finish(producer, Marker.COMMIT)
         self.engine.add(PARTITIONS)
         self.engine.resume(PARTITIONS)
-        for tp in self.engine.without_position():
+        for tp, state in self.engine._shared.look(lambda one: dict(one.states)).items():
+            if state.phase is not Phase.LACKING:
+                continue
             self._seek(tp, AtOffset(self.logs[tp].start))
         for turns in range(600):
             if self._is_done():

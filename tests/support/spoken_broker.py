@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tests.fakes.frame_reader import FrameReader
 from tests.fakes.memory_transport import MemoryNetwork
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import REQUESTS, RequestFrame, decode_request, encode_response
-from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from zkconsumer.wire.messages.heartbeat import HeartbeatResponse
 from zkconsumer.wire.messages.list_groups import ListGroupsResponse

@@ -3,9 +3,9 @@
 import socket
 import struct
 
+from tests.fakes.frame_reader import FrameReader
 from tests.support.tcp_gate import CHUNK_BYTES, TcpGate
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.framing import FrameReader
 
 _MAX_FRAME_BYTES = 1 << 28
 

@@ -27,14 +27,11 @@ from zkconsumer.records.batch_header import (
 from zkconsumer.records.castagnoli import crc32c
 from zkconsumer.records.codecs import Codec, compress
 from zkconsumer.records.rows import Headers
-from zkconsumer.records.transactions import Marker
 from zkconsumer.records.varint import varint
 
 _CRC_AT = 17
 _CRC = struct.Struct(">I")
 _TIME_DELTAS = range(-(2**63), 2**63)
-_MARKER_KEY = struct.Struct(">hh")
-_MARKER_VALUE = struct.Struct(">hi")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,31 +114,6 @@ def build_batch(
             f"records {base} to {last} do not fit in a batch: {error}"
         ) from error
     return with_crc(head + packed)
-
-
-def build_marker(
-    marker: Marker, offset: int, *, timestamp: int, traits: BatchTraits, coordinator_epoch: int = 0
-) -> bytes:
-    """Return the control batch that ends a producer's transaction.
-
-    Args:
-        marker: COMMIT or ABORT.
-        offset: its offset in the log.
-        timestamp: of its record.
-        traits: producer and leader epoch; the result is transactional and a control batch
-            regardless of them.
-        coordinator_epoch: of the coordinator that ended the transaction.
-    """
-    written = BatchTraits(
-        leader_epoch=traits.leader_epoch,
-        producer_id=traits.producer_id,
-        producer_epoch=traits.producer_epoch,
-        is_transactional=True,
-        is_control=True,
-    )
-    key, value = _MARKER_KEY.pack(0, marker), _MARKER_VALUE.pack(0, coordinator_epoch)
-    record = Record(offset, key, value, timestamp, TimestampType.CREATE_TIME)
-    return build_batch([record], traits=written)
 
 
 def with_crc(batch: bytes) -> bytes:

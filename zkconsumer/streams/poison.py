@@ -168,11 +168,6 @@ class PoisonPolicy:
             return cls(mode, dead_letters=letters, observation=observation)
         return cls(mode, observation=observation)
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether fetchers should go on after a poison (``FetchSettings.skip_poison``)."""
-        return self.mode is not PoisonMode.RAISE
-
     def meet(self, poison: Poison) -> None:
         """Apply the policy; raise unless the stream may go on after it. Thread: a stream's.
 

@@ -14,9 +14,10 @@ import pytest
 
 from tests.support.batches import NOW, ROOM, of_producer, records, with_body
 from tests.support.engines import check_fetched, needs_native
+from tests.support.markers import build_marker
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.castagnoli import crc32c
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import RecordOrigin

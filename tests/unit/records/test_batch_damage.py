@@ -6,11 +6,12 @@ import pytest
 
 from tests.support.batches import decode, of_producer, records, with_body, with_head
 from tests.support.engines import each_engine
+from tests.support.markers import build_marker
 from tests.support.record_sets import records as messages
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec, compress
 from zkconsumer.records.transactions import Marker
 from zkconsumer.records.varint import varint

@@ -5,10 +5,11 @@ import struct
 import pytest
 
 from tests.support.batches import NOW, records
+from tests.support.markers import build_marker
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.batch_header import BATCH_HEADER, BatchHeader
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.transactions import Marker
 
 

@@ -6,13 +6,14 @@ import pytest
 
 from tests.support.batches import NOW, decode, of_producer, records, with_head
 from tests.support.engines import each_engine
+from tests.support.markers import build_marker
 from tests.support.record_sets import gzip_of_zeros
 from tests.support.record_sets import records as messages
 from zkconsumer.errors import UnsupportedCodec
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker, with_crc
+from zkconsumer.records.build_batch import BatchTraits, build_batch, with_crc
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.memory import headers_bytes, records_bytes
 from zkconsumer.records.transactions import Marker

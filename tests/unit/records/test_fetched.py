@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.support.batches import NOW, ROOM, of_producer, records
+from tests.support.markers import build_marker
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.fetched import (
     FetchedRecords,
     IsolationLevel,

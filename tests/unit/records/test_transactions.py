@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.batches import NOW, decode, of_producer, records
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from tests.support.markers import build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import (
     CommittedFilter,

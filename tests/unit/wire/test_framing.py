@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.fakes.frame_reader import FrameReader
 from zkconsumer.errors import DecodeError
-from zkconsumer.wire.framing import FrameReader
 
 
 def taken(reader: FrameReader) -> bytes:

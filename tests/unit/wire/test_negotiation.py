@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.fakes.frame_reader import FrameReader
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
 from zkconsumer.wire.api import ApiKey, Request, Response
@@ -15,7 +16,6 @@ from zkconsumer.wire.codec import (
     encode_request,
     encode_response,
 )
-from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,

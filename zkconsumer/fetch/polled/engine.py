@@ -16,7 +16,7 @@ from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
-from zkconsumer.fetch.core.partition_state import PartitionState, Phase
+from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.settings import PollFetchSettings
@@ -231,17 +231,6 @@ class PollEngine:
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Return the caller's position; None if unknown, or the partition is not here."""
         return self._shared.look(lambda states: _state(states, tp, lambda one: one.position))
-
-    def without_position(self) -> frozenset[TopicPartition]:
-        """Return the partitions that need a ``seek`` before they are fetched.
-
-        Partitions that wait for a reset policy's offset are not among them.
-        """
-        return self._shared.look(
-            lambda states: frozenset(
-                tp for tp, one in states.states.items() if one.phase is Phase.LACKING
-            )
-        )
 
     def high_watermark(self, tp: TopicPartition) -> int | None:
         """Return the high watermark of the last response; None if not known."""

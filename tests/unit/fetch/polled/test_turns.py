@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.markers import build_marker
 from tests.support.polled import (
     OTHER,
     TP,
@@ -24,7 +25,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.fetch.polled.collecting import Before, Taken, collect, is_ready, put_back
 from zkconsumer.model import Record, TimestampType, TopicPartition
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.transactions import Marker
 
 

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.support.markers import build_marker
 from tests.support.spoken_broker import Said, SpokenBroker, Word, old
 from tests.support.spoken_dialling import ADDRESS, dialer_to
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
 from zkconsumer.status.reading.record_times import RecordTimes
