@@ -1,12 +1,12 @@
 """The APIs, and the types that tie a request to its response.
 
-A message class names its ``Api`` (key and versions); a request class also names its response, both
-for the type checker (``Request[FetchResponse]``) and for the codec (``RESPONSE``).
+A response class names its ``Api`` (key and versions); a request class names its response
+(``Request[FetchResponse]``), for the type checker and for the codec (``RESPONSE``).
 """
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, get_args
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -60,10 +60,14 @@ class Api:
 
 
 class Response:
-    """The base of response classes; each names its API."""
+    """The base of response classes; each names its API: ``class X(Response, api=...)``."""
 
     __slots__ = ()
     API: ClassVar[Api]
+
+    def __init_subclass__(cls, *, api: Api | None = None) -> None:
+        if api is not None:  # a dataclass with slots is made anew, without the keyword
+            cls.API = api
 
 
 class Request(Generic[R_co]):
@@ -72,3 +76,9 @@ class Request(Generic[R_co]):
     __slots__ = ()
     API: ClassVar[Api]
     RESPONSE: ClassVar[type[Response]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        (base,) = cls.__dict__["__orig_bases__"]
+        (cls.RESPONSE,) = get_args(base)
+        cls.API = cls.RESPONSE.API

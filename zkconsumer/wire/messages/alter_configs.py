@@ -4,7 +4,6 @@ Source: Kafka 3.9 ``IncrementalAlterConfigsRequest``; KIP-339.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Int8, Int16, Int32, NullableString, String
@@ -48,10 +47,8 @@ class AlterationResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncrementalAlterConfigsResponse(Response):
+class IncrementalAlterConfigsResponse(Response, api=INCREMENTAL_ALTER_CONFIGS):
     """One result for each resource."""
-
-    API: ClassVar[Api] = INCREMENTAL_ALTER_CONFIGS
 
     throttle_time_ms: Int32 = 0
     resources: tuple[AlterationResult, ...]
@@ -60,9 +57,6 @@ class IncrementalAlterConfigsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponse]):
     """Sent to any broker."""
-
-    API: ClassVar[Api] = INCREMENTAL_ALTER_CONFIGS
-    RESPONSE: ClassVar[type[Response]] = IncrementalAlterConfigsResponse
 
     resources: tuple[AlteredResource, ...]
     validate_only: Bool = False

@@ -6,7 +6,7 @@ it, older ones nothing. Brokers before 0.10 close the connection. Source: KIP-35
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Since, String, Tagged
@@ -42,10 +42,8 @@ class FinalizedFeature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiVersionsResponse(Response):
+class ApiVersionsResponse(Response, api=API_VERSIONS):
     """The versions that the broker serves; may be empty with error ``UNSUPPORTED_VERSION``."""
-
-    API: ClassVar[Api] = API_VERSIONS
 
     error_code: Int16
     api_versions: tuple[ApiVersion, ...]
@@ -63,9 +61,6 @@ class ApiVersionsRequest(Request[ApiVersionsResponse]):
     From version 3 on, name and version must consist of letters, digits, and inner ``-`` and ``.``.
     Brokers answer anything else, also empty text, with ``INVALID_REQUEST``.
     """
-
-    API: ClassVar[Api] = API_VERSIONS
-    RESPONSE: ClassVar[type[Response]] = ApiVersionsResponse
 
     client_software_name: Annotated[String, Since(3), Hint()] = ""
     client_software_version: Annotated[String, Since(3), Hint()] = ""

@@ -5,7 +5,7 @@ DescribeGroups calls such a group dead. Source: KIP-848; Kafka 3.9
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, NullableString, String, Uuid
@@ -64,10 +64,8 @@ class ReconciledGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerGroupDescribeResponse(Response):
+class ConsumerGroupDescribeResponse(Response, api=CONSUMER_GROUP_DESCRIBE):
     """One result for each group."""
-
-    API: ClassVar[Api] = CONSUMER_GROUP_DESCRIBE
 
     throttle_time_ms: Int32 = 0
     groups: tuple[ReconciledGroup, ...]
@@ -76,9 +74,6 @@ class ConsumerGroupDescribeResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
     """Sent to the coordinator of all these groups."""
-
-    API: ClassVar[Api] = CONSUMER_GROUP_DESCRIBE
-    RESPONSE: ClassVar[type[Response]] = ConsumerGroupDescribeResponse
 
     group_ids: tuple[String, ...]
     include_authorized_operations: Bool = False

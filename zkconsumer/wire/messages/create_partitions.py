@@ -4,7 +4,6 @@ Source: Kafka 3.9 ``CreatePartitionsRequest``; KIP-195.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Int16, Int32, NullableString, String
@@ -38,10 +37,8 @@ class GrownTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatePartitionsResponse(Response):
+class CreatePartitionsResponse(Response, api=CREATE_PARTITIONS):
     """One result for each topic."""
-
-    API: ClassVar[Api] = CREATE_PARTITIONS
 
     throttle_time_ms: Int32 = 0
     results: tuple[GrownTopic, ...]
@@ -50,9 +47,6 @@ class CreatePartitionsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     """Sent to the controller."""
-
-    API: ClassVar[Api] = CREATE_PARTITIONS
-    RESPONSE: ClassVar[type[Response]] = CreatePartitionsResponse
 
     topics: tuple[GrowingTopic, ...]
     timeout_ms: Int32

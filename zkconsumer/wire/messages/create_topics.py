@@ -6,7 +6,7 @@ Source: Kafka 3.9 ``CreateTopicsRequest``; KIP-4.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
@@ -85,10 +85,8 @@ class CreatedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicsResponse(Response):
+class CreateTopicsResponse(Response, api=CREATE_TOPICS):
     """One result for each topic."""
-
-    API: ClassVar[Api] = CREATE_TOPICS
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0
     topics: tuple[CreatedTopic, ...]
@@ -97,9 +95,6 @@ class CreateTopicsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicsRequest(Request[CreateTopicsResponse]):
     """Sent to the controller, which responds when the topics exist, or after the time-out."""
-
-    API: ClassVar[Api] = CREATE_TOPICS
-    RESPONSE: ClassVar[type[Response]] = CreateTopicsResponse
 
     topics: tuple[NewTopic, ...]
     timeout_ms: Int32

@@ -4,7 +4,6 @@ Source: Kafka 1.1.0 and 3.9 ``DeleteGroupsRequest``, ``DeleteGroupsResponse``; K
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, String
@@ -21,10 +20,8 @@ class DeletedGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteGroupsResponse(Response):
+class DeleteGroupsResponse(Response, api=DELETE_GROUPS):
     """One result for each group."""
-
-    API: ClassVar[Api] = DELETE_GROUPS
 
     throttle_time_ms: Int32 = 0
     results: tuple[DeletedGroup, ...]
@@ -33,8 +30,5 @@ class DeleteGroupsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteGroupsRequest(Request[DeleteGroupsResponse]):
     """Sent to the coordinator of all these groups."""
-
-    API: ClassVar[Api] = DELETE_GROUPS
-    RESPONSE: ClassVar[type[Response]] = DeleteGroupsResponse
 
     groups_names: tuple[String, ...]

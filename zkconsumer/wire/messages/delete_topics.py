@@ -5,7 +5,7 @@ Source: Kafka 3.9 ``DeleteTopicsRequest``; KIP-4.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, NullableString, Since, String
@@ -23,10 +23,8 @@ class DeletedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicsResponse(Response):
+class DeleteTopicsResponse(Response, api=DELETE_TOPICS):
     """One result for each topic."""
-
-    API: ClassVar[Api] = DELETE_TOPICS
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     topics: tuple[DeletedTopic, ...]
@@ -35,9 +33,6 @@ class DeleteTopicsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     """Sent to the controller, which responds when the topics are gone, or after the time-out."""
-
-    API: ClassVar[Api] = DELETE_TOPICS
-    RESPONSE: ClassVar[type[Response]] = DeleteTopicsResponse
 
     topic_names: tuple[String, ...]
     timeout_ms: Int32

@@ -4,7 +4,7 @@ Source: Kafka 0.9.0.1 and 3.9 ``DescribeGroupsRequest``, ``DescribeGroupsRespons
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Bytes, Hint, Int16, Int32, NullableString, Since, String
@@ -47,10 +47,8 @@ class DescribedGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeGroupsResponse(Response):
+class DescribeGroupsResponse(Response, api=DESCRIBE_GROUPS):
     """One result for each group."""
-
-    API: ClassVar[Api] = DESCRIBE_GROUPS
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     groups: tuple[DescribedGroup, ...]
@@ -59,9 +57,6 @@ class DescribeGroupsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
     """Sent to the coordinator of all these groups."""
-
-    API: ClassVar[Api] = DESCRIBE_GROUPS
-    RESPONSE: ClassVar[type[Response]] = DescribeGroupsResponse
 
     groups: tuple[String, ...]
     include_authorized_operations: Annotated[Bool, Since(3)] = False

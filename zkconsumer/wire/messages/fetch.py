@@ -11,7 +11,7 @@ KIP-392, KIP-516, KIP-595.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
@@ -173,13 +173,11 @@ class FetchedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchResponse(Response):
+class FetchResponse(Response, api=FETCH):
     """The results for all requested partitions; in a session, for those that changed.
 
     ``session_id`` is 0 if the broker starts no session. An ``error_code`` concerns the session.
     """
-
-    API: ClassVar[Api] = FETCH
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Annotated[Int16, Since(7)] = 0
@@ -194,9 +192,6 @@ class FetchRequest(Request[FetchResponse]):
     In a session (KIP-227) ``topics`` holds added or changed partitions, ``forgotten_topics``
     removed ones. ``max_bytes`` limits the whole response, except its first batch.
     """
-
-    API: ClassVar[Api] = FETCH
-    RESPONSE: ClassVar[type[Response]] = FetchResponse
 
     replica_id: Int32 = CONSUMER_REPLICA_ID
     max_wait_ms: Int32

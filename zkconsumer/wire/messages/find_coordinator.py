@@ -7,7 +7,7 @@ Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRe
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int8, Int16, Int32, LenientString, NullableString, Since, String
@@ -19,10 +19,8 @@ GROUP_KEY_TYPE = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindCoordinatorResponse(Response):
+class FindCoordinatorResponse(Response, api=FIND_COORDINATOR):
     """The coordinator; -1, "", -1 with an error."""
-
-    API: ClassVar[Api] = FIND_COORDINATOR
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16
@@ -35,9 +33,6 @@ class FindCoordinatorResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
     """Sent to any broker."""
-
-    API: ClassVar[Api] = FIND_COORDINATOR
-    RESPONSE: ClassVar[type[Response]] = FindCoordinatorResponse
 
     group_id: String
     key_type: Annotated[Int8, Since(1)] = GROUP_KEY_TYPE

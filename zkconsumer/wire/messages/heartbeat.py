@@ -4,7 +4,7 @@ Source: Kafka 0.9.0.1 and 3.9 ``HeartbeatRequest``, ``HeartbeatResponse``; KIP-3
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, NullableString, Since, String
@@ -13,10 +13,8 @@ HEARTBEAT = Api(key=ApiKey.HEARTBEAT, last=4, flexible=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatResponse(Response):
+class HeartbeatResponse(Response, api=HEARTBEAT):
     """``REBALANCE_IN_PROGRESS`` asks the member to rejoin; it is still a member."""
-
-    API: ClassVar[Api] = HEARTBEAT
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16
@@ -25,9 +23,6 @@ class HeartbeatResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatRequest(Request[HeartbeatResponse]):
     """Sent to the coordinator."""
-
-    API: ClassVar[Api] = HEARTBEAT
-    RESPONSE: ClassVar[type[Response]] = HeartbeatResponse
 
     group_id: String
     generation_id: Int32

@@ -6,7 +6,7 @@ Source: Kafka 3.9 ``InitProducerIdRequest``.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, Int64, NullableString, Since
@@ -18,10 +18,8 @@ NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InitProducerIdResponse(Response):
+class InitProducerIdResponse(Response, api=INIT_PRODUCER_ID):
     """The producer id and epoch; both are -1 with an error."""
-
-    API: ClassVar[Api] = INIT_PRODUCER_ID
 
     throttle_time_ms: Int32 = 0
     error_code: Int16
@@ -32,9 +30,6 @@ class InitProducerIdResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdRequest(Request[InitProducerIdResponse]):
     """Sent to any broker; with a transactional id, to its coordinator."""
-
-    API: ClassVar[Api] = INIT_PRODUCER_ID
-    RESPONSE: ClassVar[type[Response]] = InitProducerIdResponse
 
     transactional_id: NullableString = None
     transaction_timeout_ms: Int32 = NO_TRANSACTION_TIMEOUT_MS

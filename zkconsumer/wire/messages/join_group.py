@@ -9,7 +9,7 @@ Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``JoinGroupResponse``.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
@@ -51,13 +51,11 @@ class JoinGroupMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinGroupResponse(Response):
+class JoinGroupResponse(Response, api=JOIN_GROUP):
     """The generation; -1 with an error, when at most ``member_id`` is set.
 
     ``skip_assignment``: the leader is to send no assignments; they remain unchanged.
     """
-
-    API: ClassVar[Api] = JOIN_GROUP
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0
     error_code: Int16
@@ -76,9 +74,6 @@ class JoinGroupRequest(Request[JoinGroupResponse]):
 
     In version 0 the rebalance time-out is the session time-out.
     """
-
-    API: ClassVar[Api] = JOIN_GROUP
-    RESPONSE: ClassVar[type[Response]] = JoinGroupResponse
 
     group_id: String
     session_timeout_ms: Int32

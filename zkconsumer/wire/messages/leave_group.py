@@ -5,7 +5,7 @@ gives a reason for each (KIP-800). Source: Kafka 0.9.0.1 and 3.9 ``LeaveGroupReq
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int16, Int32, NullableString, Since, String, Until
@@ -32,10 +32,8 @@ class LeftMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveGroupResponse(Response):
+class LeaveGroupResponse(Response, api=LEAVE_GROUP):
     """The result for the request, and from version 3 on for each member."""
-
-    API: ClassVar[Api] = LEAVE_GROUP
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16
@@ -45,9 +43,6 @@ class LeaveGroupResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupRequest(Request[LeaveGroupResponse]):
     """Sent to the coordinator; ``leave_request`` builds it for one member and any version."""
-
-    API: ClassVar[Api] = LEAVE_GROUP
-    RESPONSE: ClassVar[type[Response]] = LeaveGroupResponse
 
     group_id: String
     member_id: Annotated[String, Until(2)] = ""

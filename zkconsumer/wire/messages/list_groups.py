@@ -4,7 +4,7 @@ Source: Kafka 0.9.0.1 and 3.9 ``ListGroupsRequest``, ``ListGroupsResponse``; KIP
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int16, Int32, Since, String
@@ -23,10 +23,8 @@ class ListedGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListGroupsResponse(Response):
+class ListGroupsResponse(Response, api=LIST_GROUPS):
     """The groups that this broker coordinates, in no particular order."""
-
-    API: ClassVar[Api] = LIST_GROUPS
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16
@@ -36,9 +34,6 @@ class ListGroupsResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsRequest(Request[ListGroupsResponse]):
     """Sent to every broker to list all groups; an empty filter means all."""
-
-    API: ClassVar[Api] = LIST_GROUPS
-    RESPONSE: ClassVar[type[Response]] = ListGroupsResponse
 
     states_filter: Annotated[tuple[String, ...], Since(4)] = ()
     types_filter: Annotated[tuple[String, ...], Since(5)] = ()

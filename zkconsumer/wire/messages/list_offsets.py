@@ -8,7 +8,7 @@ Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest``; KIP-7
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
@@ -71,10 +71,8 @@ class ListedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsResponse(Response):
+class ListOffsetsResponse(Response, api=LIST_OFFSETS):
     """One result for each requested partition."""
-
-    API: ClassVar[Api] = LIST_OFFSETS
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0
     topics: tuple[ListedTopic, ...]
@@ -87,9 +85,6 @@ class ListOffsetsRequest(Request[ListOffsetsResponse]):
     With ``isolation_level`` 1 the end is the last stable offset. Brokers that lack it (before
     0.11) have no transactions, so that it is the same there.
     """
-
-    API: ClassVar[Api] = LIST_OFFSETS
-    RESPONSE: ClassVar[type[Response]] = ListOffsetsResponse
 
     replica_id: Int32 = CONSUMER_REPLICA_ID
     isolation_level: Annotated[Int8, Since(2), Hint()] = 0

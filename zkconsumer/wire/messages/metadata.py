@@ -7,7 +7,7 @@ Source: Kafka 0.8.2.2 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataRequest``, K
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
@@ -78,10 +78,8 @@ class TopicMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponse(Response):
+class MetadataResponse(Response, api=METADATA):
     """The cluster as one broker sees it."""
-
-    API: ClassVar[Api] = METADATA
 
     throttle_time_ms: Annotated[Int32, Since(3)] = 0
     brokers: tuple[MetadataBroker, ...]
@@ -105,9 +103,6 @@ class MetadataRequest(Request[MetadataResponse]):
 
     ``allow_auto_topic_creation`` false is refused in versions below 4: they would create topics.
     """
-
-    API: ClassVar[Api] = METADATA
-    RESPONSE: ClassVar[type[Response]] = MetadataResponse
 
     topics: Annotated[
         tuple[Annotated[str, SingleField(MetadataRequestTopic, "topic")], ...] | None, NullSince(1)

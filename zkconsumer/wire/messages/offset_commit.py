@@ -7,7 +7,7 @@ Source: Kafka 0.8.2.2 and 3.9 ``OffsetCommitRequest``; KIP-211, KIP-320, KIP-345
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
@@ -67,10 +67,8 @@ class CommittedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitResponse(Response):
+class OffsetCommitResponse(Response, api=OFFSET_COMMIT):
     """One result for each partition."""
-
-    API: ClassVar[Api] = OFFSET_COMMIT
 
     throttle_time_ms: Annotated[Int32, Since(3)] = 0
     topics: tuple[CommittedTopic, ...]
@@ -79,9 +77,6 @@ class OffsetCommitResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest(Request[OffsetCommitResponse]):
     """Sent by a member; others use generation -1 and no member id."""
-
-    API: ClassVar[Api] = OFFSET_COMMIT
-    RESPONSE: ClassVar[type[Response]] = OffsetCommitResponse
 
     group_id: String
     generation_id: Annotated[Int32, Since(1)] = -1

@@ -8,7 +8,7 @@ Source: Kafka 0.8.2.2 and 3.9 ``OffsetFetchRequest``; KIP-88, KIP-320, KIP-447.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
@@ -53,13 +53,11 @@ class OffsetFetchedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponse(Response):
+class OffsetFetchResponse(Response, api=OFFSET_FETCH):
     """One committed offset for each requested partition.
 
     Up to version 1 an error of the whole request is repeated in each, later in ``error_code``.
     """
-
-    API: ClassVar[Api] = OFFSET_FETCH
 
     throttle_time_ms: Annotated[Int32, Since(3)] = 0
     topics: tuple[OffsetFetchedTopic, ...]
@@ -73,9 +71,6 @@ class OffsetFetchRequest(Request[OffsetFetchResponse]):
     ``require_stable``: partitions with offsets in open transactions have error
         ``UNSTABLE_OFFSET_COMMIT``; older versions return the last stable offset.
     """
-
-    API: ClassVar[Api] = OFFSET_FETCH
-    RESPONSE: ClassVar[type[Response]] = OffsetFetchResponse
 
     group_id: String
     topics: Annotated[tuple[OffsetFetchTopic, ...] | None, NullSince(2)]

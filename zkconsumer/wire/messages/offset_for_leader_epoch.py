@@ -5,7 +5,7 @@ to act for the cluster. Source: Kafka 3.9 ``OffsetsForLeaderEpochRequest``.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
@@ -59,10 +59,8 @@ class EpochEndTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetForLeaderEpochResponse(Response):
+class OffsetForLeaderEpochResponse(Response, api=OFFSET_FOR_LEADER_EPOCH):
     """One result for each partition."""
-
-    API: ClassVar[Api] = OFFSET_FOR_LEADER_EPOCH
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0
     topics: tuple[EpochEndTopic, ...]
@@ -71,9 +69,6 @@ class OffsetForLeaderEpochResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponse]):
     """Sent to the leader of all these partitions."""
-
-    API: ClassVar[Api] = OFFSET_FOR_LEADER_EPOCH
-    RESPONSE: ClassVar[type[Response]] = OffsetForLeaderEpochResponse
 
     replica_id: Annotated[Int32, Since(3)] = CONSUMER_REPLICA_ID
     topics: tuple[EpochTopic, ...]

@@ -10,7 +10,7 @@ magic 2, v7 (2.1) has zstd (KIP-110), v8 (2.4) error messages for refused record
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
@@ -81,10 +81,8 @@ class ProducedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceResponse(Response):
+class ProduceResponse(Response, api=PRODUCE):
     """One result for each record set."""
-
-    API: ClassVar[Api] = PRODUCE
 
     topics: tuple[ProducedTopic, ...]
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
@@ -93,9 +91,6 @@ class ProduceResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceRequest(Request[ProduceResponse]):
     """``acks`` 1 waits for the leader, -1 for the in-sync replicas, 0 for no response."""
-
-    API: ClassVar[Api] = PRODUCE
-    RESPONSE: ClassVar[type[Response]] = ProduceResponse
 
     transactional_id: Annotated[NullableString, Since(3)] = None
     acks: Int16

@@ -7,7 +7,7 @@ know GSSAPI alone, without handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshak
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bytes, Int16, Int64, NullableString, Since, String
@@ -17,10 +17,8 @@ SASL_AUTHENTICATE = Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaslHandshakeResponse(Response):
+class SaslHandshakeResponse(Response, api=SASL_HANDSHAKE):
     """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if the requested one is missing."""
-
-    API: ClassVar[Api] = SASL_HANDSHAKE
 
     error_code: Int16
     mechanisms: tuple[String, ...]
@@ -30,17 +28,12 @@ class SaslHandshakeResponse(Response):
 class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
     """Names the mechanism, such as ``SCRAM-SHA-256``."""
 
-    API: ClassVar[Api] = SASL_HANDSHAKE
-    RESPONSE: ClassVar[type[Response]] = SaslHandshakeResponse
-
     mechanism: String
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaslAuthenticateResponse(Response):
+class SaslAuthenticateResponse(Response, api=SASL_AUTHENTICATE):
     """The server's next token; a lifetime of 0 ms means that the session does not expire."""
-
-    API: ClassVar[Api] = SASL_AUTHENTICATE
 
     error_code: Int16
     error_message: NullableString
@@ -51,9 +44,6 @@ class SaslAuthenticateResponse(Response):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
     """The client's next token: may hold a password, so ``repr`` hides it."""
-
-    API: ClassVar[Api] = SASL_AUTHENTICATE
-    RESPONSE: ClassVar[type[Response]] = SaslAuthenticateResponse
 
     auth_bytes: Bytes
 

@@ -4,7 +4,7 @@ Source: Kafka 0.9.0.1 and 3.9 ``SyncGroupRequest``, ``SyncGroupResponse``; KIP-3
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bytes, Hint, Int16, Int32, NullableString, Since, String
@@ -21,10 +21,8 @@ class SyncGroupAssignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyncGroupResponse(Response):
+class SyncGroupResponse(Response, api=SYNC_GROUP):
     """The member's assignment; empty with an error, or if the leader assigned it nothing."""
-
-    API: ClassVar[Api] = SYNC_GROUP
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16
@@ -39,9 +37,6 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
 
     From version 5 on the coordinator refuses a protocol type or name other than the group's.
     """
-
-    API: ClassVar[Api] = SYNC_GROUP
-    RESPONSE: ClassVar[type[Response]] = SyncGroupResponse
 
     group_id: String
     generation_id: Int32
