@@ -61,8 +61,6 @@ def add_parser(subparsers: Subparsers) -> None:
     assign = subparsers.add_parser(
         "assign",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     commands = assign.add_subparsers(title="commands", required=True, metavar="COMMAND")
     parser = commands.add_parser(
@@ -70,8 +68,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="with so many members and streams",
         description=_PLAN,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_group_argument(parser, "the consumer group", required=True)
     add_kind_argument(parser)

@@ -30,8 +30,6 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "completion",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
     parser.set_defaults(run=run)

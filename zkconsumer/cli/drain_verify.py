@@ -31,8 +31,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "verify",
         help="prove that every offset was landed exactly once",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
     # Options of 'drain' may precede 'verify': a default here would overwrite them, and the cluster

@@ -75,8 +75,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "get-offset",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--broker-list",

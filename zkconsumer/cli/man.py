@@ -21,8 +21,6 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "man",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--path", action="store_true", help="print where the page is, instead of showing it"

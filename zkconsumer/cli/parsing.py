@@ -34,7 +34,15 @@ refused: nothing was done; 3 what was asked about is not well (doctor, verify, l
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that reports an error in one line, with advice."""
+    """An argparse parser that reports an error in one line, with advice.
+
+    Its commands have it for their parser, too: descriptions are shown as they are written, and
+    arguments are not taken for others that begin alike, unless a command says otherwise.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        as_written = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(**{**as_written, "allow_abbrev": False, **settings})
 
     def error(self, message: str) -> NoReturn:
         """See ``argparse.ArgumentParser``: ends the process with ``USAGE_STATUS``."""
@@ -69,8 +77,6 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         usage="zkconsumer [--cluster NAME] [--debug] COMMAND ...",
         description=f"{_DESCRIPTION}\n\n{_listed()}",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--version", action=ShowVersion, nargs=0, help="show what is installed and runs, and exit"

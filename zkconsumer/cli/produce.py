@@ -47,8 +47,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "produce",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="files to read; - is the input")
     parser.add_argument("--topic", required=True, metavar="NAME", help="the topic to write to")

@@ -67,11 +67,8 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
     """Add the command's parser."""
     parser = subparsers.add_parser(
         "serve",
-        help="a web page of the whole cluster, and its metrics for Prometheus",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_serve_arguments(parser)
     parser.set_defaults(run=run)

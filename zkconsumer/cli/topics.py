@@ -102,8 +102,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "topics",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_action(parser, _ACTIONS, what="what to show, or to do")
     add_cluster_arguments(parser)

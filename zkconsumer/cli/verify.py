@@ -69,8 +69,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "verify",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_cluster_arguments(parser)
     add_groups_argument(parser, "only this group, and also where nobody is in it")

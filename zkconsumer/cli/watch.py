@@ -54,8 +54,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "watch",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_cluster_arguments(parser)
     add_abandoned_argument(parser)

@@ -49,6 +49,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "consume",
         description="Reads topics as a member of a consumer group and prints their messages. "
         "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order.",
+        formatter_class=argparse.HelpFormatter,
+        allow_abbrev=True,
     )
     parser.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"

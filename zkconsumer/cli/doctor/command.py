@@ -64,11 +64,8 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the command; ``run`` is set as the ``run`` default."""
     parser = subparsers.add_parser(
         "doctor",
-        help="what is wrong with a cluster and its groups, and what helps",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_cluster_arguments(parser)
     parser.add_argument(

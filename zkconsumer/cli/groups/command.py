@@ -63,8 +63,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "groups",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_action(parser, _ACTIONS, what="what to do")
     add_cluster_arguments(parser)

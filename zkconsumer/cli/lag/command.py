@@ -63,8 +63,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "lag",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_cluster_arguments(parser)
     add_groups_argument(parser, "only this group")

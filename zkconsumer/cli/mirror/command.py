@@ -65,11 +65,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Add the ``mirror`` command; ``run`` is set as its ``run`` default."""
     parser = subparsers.add_parser(
         "mirror",
-        help="copy topics to another cluster as they grow, losing nothing",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     _add_source(parser)
     _add_target(parser)

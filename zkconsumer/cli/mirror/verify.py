@@ -49,8 +49,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="prove that everything arrived, from the offsets file of a mirror",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_offsets_file_argument(parser)
     add_group_argument(parser, "the mirror's group", required=True)

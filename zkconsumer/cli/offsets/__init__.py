@@ -16,8 +16,6 @@ def add_parser(subparsers: Subparsers) -> None:
     offsets = subparsers.add_parser(
         "offsets",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     commands = offsets.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for module in (export, import_, set_, update, migrate):

@@ -49,8 +49,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="write offsets of groups to a file (ExportZkOffsets)",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--output-file", metavar="FILE", required=True, help="what to write; - is standard output"

@@ -47,8 +47,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="set groups to what a file says (ImportZkOffsets)",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--input-file", metavar="FILE", required=True, help="what to read")
     parser.add_argument(

@@ -36,8 +36,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "migrate",
         help="from ZooKeeper to Kafka, or back",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     _add_store_options(migrate)
     _add_request_options(migrate)

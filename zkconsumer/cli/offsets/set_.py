@@ -59,8 +59,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="to the earliest, the latest, a time, a file, or back again",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_group_argument(parser, "the consumer group")
     parser.add_argument(

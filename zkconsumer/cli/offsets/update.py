@@ -37,8 +37,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="one topic to earliest or latest (UpdateOffsetsInZK)",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     # Validated later: the original has its own messages for invalid values.
     parser.add_argument("goal", metavar="earliest|latest", help="which end of the log")

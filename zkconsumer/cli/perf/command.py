@@ -72,8 +72,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "perf",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     where = parser.add_argument_group("the cluster").add_mutually_exclusive_group(required=True)
     where.add_argument(

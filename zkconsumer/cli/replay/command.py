@@ -76,8 +76,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "replay",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--topic", metavar="TOPIC", help="the topic")
     parser.add_argument(
