@@ -1,28 +1,14 @@
 """Looks up offsets in logs, by their ends or by time, on brokers of any age."""
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
-from zkconsumer.cluster.time_lookup import TimeLookup
+from zkconsumer.cluster.time_lookup import OffsetsByTime, TimeLookup
 from zkconsumer.errors import TransportError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import LogRange
 
 Logs = Mapping[TopicPartition, LogRange]
-
-
-class TimeLookupResult(NamedTuple):
-    """The offsets at a time.
-
-    Attributes:
-        offsets: of the first record that is not older, -1 if there is none; partitions whose
-            leaders did not respond are missing.
-        exact: whether all brokers index the timestamps of records.
-    """
-
-    offsets: Mapping[TopicPartition, int]
-    exact: bool
 
 
 class CommandLogLookup:
@@ -59,7 +45,7 @@ class CommandLogLookup:
             and isinstance(end := ends.get(tp), TimedOffset)
         }
 
-    def since(self, time_ms: int, logs: Logs) -> TimeLookupResult:
+    def since(self, time_ms: int, logs: Logs) -> OffsetsByTime:
         """Return where to begin to read all records that are not older than a time.
 
         Brokers before 0.10.1, and logs without timestamps, use the modification times of segments:
@@ -72,14 +58,12 @@ class CommandLogLookup:
         Raises:
             ZkConsumerError: the lookup failed.
         """
-        found = self._times.since(dict.fromkeys(logs, time_ms))
-        return TimeLookupResult(found.offsets, found.is_exact)
+        return self._times.since(dict.fromkeys(logs, time_ms))
 
-    def until(self, time_ms: int, logs: Logs) -> TimeLookupResult:
+    def until(self, time_ms: int, logs: Logs) -> OffsetsByTime:
         """Return where to end to read all records before the first that is not older than a time.
 
         By segments that is the end of the one written at that time, and newer records are read,
         too. The rest is as with ``since``.
         """
-        found = self._times.until(dict.fromkeys(logs, time_ms))
-        return TimeLookupResult(found.offsets, found.is_exact)
+        return self._times.until(dict.fromkeys(logs, time_ms))

@@ -7,11 +7,10 @@ once above this protocol, so the real client and the in-memory one can't differ 
 from collections.abc import Sequence
 from typing import Protocol
 
-from zkconsumer.zk.session import ResponseListener, SessionListener
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZkClient, ZNode, ZNodeStat
 
 
-class RawClient(Protocol):
+class RawClient(ZkClient, Protocol):
     """One client: batches of plain ZooKeeper calls, each batch pipelined, fenced and bounded.
 
     ``fence`` is the session that must be in force for each request to be sent.
@@ -20,34 +19,6 @@ class RawClient(Protocol):
         SessionLost: another session, or none, is in force.
         RegistryError: no response in time, the connection broke, or a read was denied.
     """
-
-    @property
-    def session_id(self) -> int:
-        """See ``ZkStore``."""
-        ...
-
-    @property
-    def negotiated_timeout_ms(self) -> int:
-        """See ``ZkStore``."""
-        ...
-
-    @property
-    def connected(self) -> bool:
-        """See ``ZkStore``."""
-        ...
-
-    @property
-    def supports_multi(self) -> bool:
-        """See ``ZkStore``."""
-        ...
-
-    def on_session(self, listener: SessionListener) -> None:
-        """See ``ZkStore``."""
-        ...
-
-    def on_response_sent(self, listener: ResponseListener) -> None:
-        """See ``ZkStore``."""
-        ...
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         """Read nodes; a watch is left only on those that exist."""

@@ -134,15 +134,8 @@ class MultiResult:
         return all(error is None for error in self.errors)
 
 
-class ZkStore(Protocol):
-    """A ZooKeeper client in one session after another. Thread: any, unless noted.
-
-    No call may be made from a watch or a session listener.
-
-    ``session_id`` arguments fence a write: it is refused with ``SessionLost`` unless that session
-    is in force at the moment of sending. Without one, the session in force when the call starts
-    is the fence, so no batch is ever spread over two sessions.
-    """
+class ZkClient(Protocol):
+    """What is known of a ZooKeeper client's session. Thread: any."""
 
     @property
     def session_id(self) -> int:
@@ -174,6 +167,17 @@ class ZkStore(Protocol):
         A store that can't lose its connection silently need never call it.
         """
         ...
+
+
+class ZkStore(ZkClient, Protocol):
+    """A ZooKeeper client in one session after another. Thread: any, unless noted.
+
+    No call may be made from a watch or a session listener.
+
+    ``session_id`` arguments fence a write: it is refused with ``SessionLost`` unless that session
+    is in force at the moment of sending. Without one, the session in force when the call starts
+    is the fence, so no batch is ever spread over two sessions.
+    """
 
     def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
         """Return the nodes at ``paths``, in that order; None for missing ones.

@@ -7,6 +7,7 @@ import pytest
 
 from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.cluster.time_lookup import OffsetsByTime
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, UnsupportedVersion
 from zkconsumer.model import TopicPartition
@@ -17,6 +18,11 @@ A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 LOGS = {A: LogRange(0, 30), B: LogRange(5, 9)}
 SEGMENTS = {0: 100, 10: 200, 20: 300}
 """Where segments of ``t-0`` begin, and when each was last written to; the log ends at 30."""
+
+
+def told(found: OffsetsByTime) -> tuple[Mapping[TopicPartition, int], bool]:
+    """The offsets, and whether they are exact."""
+    return found.offsets, found.is_exact
 
 
 class Brokers:
@@ -97,15 +103,15 @@ def test_by_segments_more_comes_on_both_sides_and_never_less(
 ) -> None:
     """A segment holds what was written after the last write to the one before it."""
     logs = {A: LOGS[A]}
-    assert lookup.since(time, logs) == ({A: since}, False)
-    assert lookup.until(time, logs) == ({A: until}, False)
+    assert told(lookup.since(time, logs)) == ({A: since}, False)
+    assert told(lookup.until(time, logs)) == ({A: until}, False)
 
 
 def test_by_records_it_is_exact(brokers: Brokers, lookup: CommandLogLookup) -> None:
     """-1 where none is that new."""
     brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
-    assert lookup.since(150, LOGS) == ({A: 17, B: -1}, True)
-    assert lookup.until(150, LOGS) == ({A: 17, B: -1}, True)
+    assert told(lookup.since(150, LOGS)) == ({A: 17, B: -1}, True)
+    assert told(lookup.until(150, LOGS)) == ({A: 17, B: -1}, True)
 
 
 def test_logs_without_times_are_asked_for_segments(
@@ -114,8 +120,8 @@ def test_logs_without_times_are_asked_for_segments(
     """Those alone; one whose leader does not answer is left out."""
     without = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     brokers.by_record = {A: without, B: TimedOffset(6, 150)}
-    assert lookup.since(250, LOGS) == ({A: 10, B: 6}, False)
+    assert told(lookup.since(250, LOGS)) == ({A: 10, B: 6}, False)
     brokers.by_record = {A: int(ErrorCode.NOT_LEADER_FOR_PARTITION), B: TimedOffset(6, 150)}
-    assert lookup.since(250, LOGS) == ({B: 6}, True)
+    assert told(lookup.since(250, LOGS)) == ({B: 6}, True)
     brokers.by_record = None
-    assert lookup.since(250, LOGS) == ({A: 10}, False)
+    assert told(lookup.since(250, LOGS)) == ({A: 10}, False)

@@ -1,7 +1,5 @@
 """``zkconsumer offsets``: exports, imports, sets and migrates committed offsets."""
 
-import argparse
-
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.offsets import export, import_, migrate, set_, update
 

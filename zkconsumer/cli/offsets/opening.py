@@ -192,7 +192,7 @@ class OffsetsCluster:
             ZkConsumerError: it can't be asked.
         """
         found = self._lookup.since(time_ms, logs)
-        return ToTime(found.offsets, exact=found.exact)
+        return ToTime(found.offsets, exact=found.is_exact)
 
     def close(self) -> None:
         """Hang up."""

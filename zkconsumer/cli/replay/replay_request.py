@@ -5,9 +5,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
-from zkconsumer.cli.log_lookup import CommandLogLookup, Logs, TimeLookupResult
+from zkconsumer.cli.log_lookup import CommandLogLookup, Logs
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.time_lookup import OffsetsByTime
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 
@@ -92,7 +93,7 @@ def bounds_of(
     time_ms: int | None,
     file: Mapping[TopicPartition, int] | None,
     logs: Logs,
-    look_up: Callable[[int, Logs], TimeLookupResult],
+    look_up: Callable[[int, Logs], OffsetsByTime],
 ) -> dict[TopicPartition, int]:
     """Return one end of each range, where it differs from that of the log.
 
@@ -120,7 +121,7 @@ def bounds_of(
     silent = sorted(logs.keys() - found.offsets.keys())
     if silent:
         raise ZkConsumerError(f"{silent[0]}: its leader does not say where that time is")
-    if not found.exact:
+    if not found.is_exact:
         print(
             "zkconsumer: these brokers know only when whole segments were written: more is printed "
             "than was asked for",
