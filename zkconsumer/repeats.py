@@ -41,22 +41,15 @@ class Repeats:
     Args:
         log: the logger.
         clock: the time source.
-        every_ms: interval between log lines of one failure, each with a count.
-        settle_ms: how long it must work to count as over.
     """
 
     def __init__(
         self,
         log: logging.Logger,
         clock: Clock | None = None,
-        *,
-        every_ms: int = EVERY_MS,
-        settle_ms: int = SETTLE_MS,
     ) -> None:
         self._log = log
         self._clock = clock or SystemClock()
-        self._every_ms = every_ms
-        self._settle_ms = settle_ms
         self._troubles: dict[str, _Trouble] = {}
         # Reentrant: a signal handler may interrupt its holder.
         self._lock = threading.RLock()
@@ -71,14 +64,14 @@ class Repeats:
         now_ms = self._clock.now_ms()
         with self._lock:
             trouble = self._troubles.pop(about, None)
-            if trouble is None or now_ms - trouble.last_ms >= self._every_ms:
+            if trouble is None or now_ms - trouble.last_ms >= EVERY_MS:
                 trouble = _Trouble(now_ms, now_ms, now_ms)
                 message = text
             else:
                 trouble.last_ms, trouble.works_since_ms = now_ms, None
                 trouble.unreported += 1
                 message = ""
-                if now_ms - trouble.reported_ms >= self._every_ms:
+                if now_ms - trouble.reported_ms >= EVERY_MS:
                     seconds = (now_ms - trouble.reported_ms) // 1000
                     message = f"{text} ({trouble.unreported} times in the last {seconds} s)"
                     trouble.reported_ms, trouble.unreported = now_ms, 0
@@ -101,7 +94,7 @@ class Repeats:
         with self._lock:
             since = [trouble.works_since_ms for trouble in self._troubles.values()]
         known = [since_ms for since_ms in since if since_ms is not None]
-        return max(0, min(known) + self._settle_ms - self._clock.now_ms()) if known else None
+        return max(0, min(known) + SETTLE_MS - self._clock.now_ms()) if known else None
 
     def tick(self) -> None:
         """Log the failures that are over."""
@@ -110,7 +103,7 @@ class Repeats:
         with self._lock:
             for about, trouble in list(self._troubles.items()):
                 since_ms = trouble.works_since_ms
-                if since_ms is None or now_ms - since_ms < self._settle_ms:
+                if since_ms is None or now_ms - since_ms < SETTLE_MS:
                     continue
                 del self._troubles[about]
                 seconds = (trouble.last_ms - trouble.since_ms) // 1000

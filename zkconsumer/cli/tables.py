@@ -210,17 +210,14 @@ def instant(at_ms: int | None) -> str | None:
     return f"{at.replace(tzinfo=None).isoformat()}.{at_ms % 1000:03d}Z"
 
 
-def add_format_arguments(
-    parser: argparse.ArgumentParser, *, scala: str | None = None, more: Sequence[str] = ()
-) -> None:
+def add_format_arguments(parser: argparse.ArgumentParser, *, scala: str | None = None) -> None:
     """Add ``--format`` and its short form ``--json``; the choice is ``args.format``.
 
     Args:
         parser: of the command.
         scala: the original whose output ``scala`` matches to the byte; None: no such format.
-        more: further formats.
     """
-    formats = ["table", "json", *(["scala"] if scala else []), *more]
+    formats = ["table", "json", *(["scala"] if scala else [])]
     reported = f"; scala: to the byte what {scala} prints" if scala else ""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(

@@ -33,7 +33,6 @@ class FetchedTokens:
 
     Args:
         credentials: our client id, its secret and the endpoint.
-        ssl_context: verifies the endpoint; None: with the system's CAs.
         timeout_ms: time limit of a request to the endpoint.
         clock: for the tokens' expiry.
     """
@@ -42,12 +41,11 @@ class FetchedTokens:
         self,
         credentials: ClientCredentials,
         *,
-        ssl_context: ssl.SSLContext | None = None,
         timeout_ms: int = 10_000,
         clock: Clock | None = None,
     ) -> None:
         self._credentials = credentials
-        self._context = ssl_context or ssl.create_default_context()
+        self._context = ssl.create_default_context()
         self._timeout_ms = timeout_ms
         self._clock = clock or SystemClock()
         self._lock = ForkedLock()

@@ -122,13 +122,13 @@ def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
     return address
 
 
-def log4j_properties(log_file: Path, *, level: str = "INFO") -> dict[str, str]:
+def log4j_properties(log_file: Path) -> dict[str, str]:
     """Logging of log4j 1 and reload4j into a file, and nothing on the console.
 
     The size is bounded: a ZooKeeper in trouble can write ten megabytes a second.
     """
     return {
-        "log4j.rootLogger": f"{level}, file",
+        "log4j.rootLogger": "INFO, file",
         "log4j.appender.file": "org.apache.log4j.RollingFileAppender",
         "log4j.appender.file.MaxFileSize": "16MB",
         "log4j.appender.file.MaxBackupIndex": "1",

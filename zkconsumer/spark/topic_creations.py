@@ -28,7 +28,6 @@ class TopicCreations:
     Args:
         address: where the cluster is.
         view_of: what brokers say of topics, where there is no way to ZooKeeper.
-        open_zookeeper: connects to ZooKeeper.
         clock: for the pause after a failure.
     """
 
@@ -37,12 +36,10 @@ class TopicCreations:
         address: ClusterAddress,
         *,
         view_of: Callable[[Collection[str]], ClusterView],
-        open_zookeeper: Callable[[ClusterAddress], ZkStore] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._address = address
         self._view_of = view_of
-        self._open_zookeeper = open_zookeeper or zookeeper.open_zookeeper
         self._clock = clock or SystemClock()
         self._store: ZkStore | None = None
         self._not_before_ms: int | None = None
@@ -72,7 +69,7 @@ class TopicCreations:
 
     def _in_zookeeper(self, topics: Collection[str]) -> Creations:
         if self._store is None:
-            self._store = self._open_zookeeper(self._address)
+            self._store = zookeeper.open_zookeeper(self._address)
         if not self._store.connected:
             return {}  # nobody waits for it
         found = topic_czxids(self._store, topics)

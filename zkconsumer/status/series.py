@@ -217,17 +217,9 @@ class History:
     """All series of a cluster, fed with successive snapshots.
 
     Series that a snapshot lacks are dropped, so the history never outgrows the cluster.
-
-    Args:
-        log_end_limit: the maximum number of log ends of a partition.
-        commit_limit: the maximum number of commits of a group's partition.
     """
 
-    def __init__(
-        self, *, log_end_limit: int = LOG_END_SAMPLES, commit_limit: int = COMMIT_SAMPLES
-    ) -> None:
-        self._log_end_limit = log_end_limit
-        self._commit_limit = commit_limit
+    def __init__(self) -> None:
         self._log_ends: dict[TopicPartition, LogEndSeries] = {}
         self._commits: dict[GroupKey, dict[TopicPartition, Commits]] = {}
 
@@ -257,7 +249,7 @@ class History:
                 series = self._log_ends.get(tp)
                 if partition.log_end is not None and partition.offsets_at_ms is not None:
                     if series is None:
-                        series = LogEndSeries(self._log_end_limit)
+                        series = LogEndSeries()
                     series.add(partition.log_end, partition.offsets_at_ms)
                 if series is not None:
                     kept[tp] = series
@@ -273,7 +265,7 @@ class History:
             committed = partition.effective(key.kind)
             if committed is not None:
                 if series is None:
-                    series = Commits(self._commit_limit)
+                    series = Commits()
                 # Only ZooKeeper's clock has been compared with the local one.
                 ahead_ms = skew_ms if committed.storage == "zookeeper" else 0
                 series.add(committed, partition.log_end, ahead_ms)

@@ -156,9 +156,7 @@ class GroupTimeline:
 class Timelines:
     """The rebalances of all groups of a cluster."""
 
-    def __init__(self, *, limit: int = REBALANCES_KEPT, linger_ms: int = LINGER_MS) -> None:
-        self._limit = limit
-        self._linger_ms = linger_ms
+    def __init__(self) -> None:
         self._timelines: dict[GroupKey, GroupTimeline] = {}
 
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
@@ -168,11 +166,7 @@ class Timelines:
             The rebalances that have begun, continued or ended by it.
         """
         partition_ids = snapshot.partition_ids()
-        kept = {
-            key: self._timelines.get(key)
-            or GroupTimeline(key, limit=self._limit, linger_ms=self._linger_ms)
-            for key in snapshot.groups
-        }
+        kept = {key: self._timelines.get(key) or GroupTimeline(key) for key in snapshot.groups}
         self._timelines = kept
         skew_ms = 0 if snapshot.clock_skew_ms is None else snapshot.clock_skew_ms.value
         events = (

@@ -43,22 +43,14 @@ class Guard:
         tokens: check tokens and cookies.
         hosts: the allowed host names.
         clock: for the expiry of logins.
-        throttle: limits how quickly tokens can be guessed.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        tokens: Tokens,
-        hosts: Hosts,
-        clock: Clock,
-        throttle: GuessThrottle | None = None,
-    ) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, hosts: Hosts, clock: Clock) -> None:
         self._app = app
         self._tokens = tokens
         self._hosts = hosts
         self._clock = clock
-        self._throttle = throttle or GuessThrottle()
+        self._throttle = GuessThrottle()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""

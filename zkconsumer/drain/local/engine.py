@@ -35,14 +35,13 @@ class LocalEngine:
 
     Args:
         memory_mb: about what the process may take.
-        cores: how many threads may compute at once; as many as this process may use unless given.
     """
 
     name = "local"
 
-    def __init__(self, memory_mb: int = DEFAULT_MEMORY_MB, cores: int | None = None) -> None:
+    def __init__(self, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
         self._memory_mb = memory_mb
-        self._cores = cores or _cores()
+        self._cores = _cores()
 
     def storage(self, path: str) -> Storage:
         """See ``Engine``: a folder of this machine, of a bucket or of HDFS."""
