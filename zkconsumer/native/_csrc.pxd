@@ -194,7 +194,6 @@ cdef extern from "claim.h" nogil:
     int64_t zk_claim_delivered(zk_claim *claim)
     void zk_claim_set_delivered(zk_claim *claim, int64_t offset)
     zk_claim *zk_claim_new()
-    zk_claim *zk_claim_share(zk_claim *claim)
     void zk_claim_drop(zk_claim *claim)
     bint zk_claim_is_active(zk_claim *claim)
     void zk_claim_set_active(zk_claim *claim, bint active)
@@ -225,7 +224,6 @@ cdef extern from "wakeup.h" nogil:
     ctypedef struct zk_wakeup:
         pass
     zk_wakeup *zk_wakeup_new()
-    zk_wakeup *zk_wakeup_share(zk_wakeup *wakeup)
     void zk_wakeup_drop(zk_wakeup *wakeup)
     void zk_wakeup_notify(zk_wakeup *wakeup)
     void zk_wakeup_clear(zk_wakeup *wakeup)

@@ -449,11 +449,3 @@ zk_parsed zk_response_take(zk_response *response, size_t count) {
     response->to += count;
     return take_staged(response);
 }
-
-size_t zk_response_missing(const zk_response *response) {
-    const size_t there = staged(response);
-    const size_t frame = response->frame_left > there ? response->frame_left - there : 1;
-    if (response->state == ZK_AT_LENGTH)
-        return LENGTH_BYTES > there ? LENGTH_BYTES - there : 1;
-    return frame;
-}

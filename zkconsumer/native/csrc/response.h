@@ -85,7 +85,4 @@ bool zk_response_space(zk_response *response, zk_space *space);
 /* Parses `count` bytes that were received into the buffers. */
 zk_parsed zk_response_take(zk_response *response, size_t count);
 
-/* How many more bytes are known to come: at least one. */
-size_t zk_response_missing(const zk_response *response);
-
 #endif
