@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from zkconsumer.config_keys import BY_KEY, KEYS
 from zkconsumer.config_security import JAVA_KEYS, by_our_names
-from zkconsumer.config_spec import Value, shown
+from zkconsumer.config_spec import Value
 from zkconsumer.config_values import read_value
 from zkconsumer.config_zookeeper import SECURITY_KEYS, ZookeeperSecurity, security_in
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
+from zkconsumer.printable import shown
 from zkconsumer.properties_file import load_properties
 
 if TYPE_CHECKING:

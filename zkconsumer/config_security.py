@@ -8,12 +8,13 @@ Source: Kafka 3.9 ``SslConfigs``, ``SaslConfigs``, ``CommonClientConfigs``; KIP-
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from zkconsumer.config_spec import ConfigKey, Value, shown
+from zkconsumer.config_spec import ConfigKey, Value
 from zkconsumer.config_values import read_value
 from zkconsumer.errors import ConfigError
 from zkconsumer.jaas_config import settings_in_jaas
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.pem_files import require_pem
+from zkconsumer.printable import shown
 
 SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
     ConfigKey(

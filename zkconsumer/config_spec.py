@@ -82,9 +82,3 @@ class ConfigKey:
                 return f"an integer of at least {self.low}{above}"
             case "text":
                 return self.legal_text or "text"
-
-
-def shown(raw: object) -> str:
-    """Return a value as error messages show it, truncated."""
-    text = repr(raw)
-    return text if len(text) <= 100 else text[:97] + "..."

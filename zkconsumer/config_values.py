@@ -2,8 +2,9 @@
 
 import re
 
-from zkconsumer.config_spec import ConfigKey, Value, shown
+from zkconsumer.config_spec import ConfigKey, Value
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import shown
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 

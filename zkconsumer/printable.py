@@ -1,4 +1,4 @@
-"""Names of others in a text for people: nothing in them can drive a terminal, or begin a line."""
+"""Names and values of others in a text for people: they can't drive a terminal, or begin a line."""
 
 from collections.abc import Iterable
 
@@ -18,6 +18,17 @@ def printable(text: str) -> str:
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
+
+
+def shown(value: object, limit: int = 100) -> str:
+    """Return a value as error messages show it: not at any length.
+
+    Args:
+        value: as a program, a file or a peer gave it.
+        limit: how many characters it may take.
+    """
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def shortlist(names: Iterable[object], *, limit: int = 5) -> str:

@@ -20,7 +20,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
-from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.numbers import partition_numbers, whole_number
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
@@ -92,7 +92,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--partitions",
-        type=_numbers,
+        type=partition_numbers,
         metavar="N,N",
         help="only these partitions, by commas (default: all)",
     )
@@ -111,13 +111,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_format_arguments(parser, scala="kafka.tools.GetOffsetShell of 0.8.2.2")
     parser.set_defaults(run=run)
-
-
-def _numbers(text: str) -> list[int]:
-    parts = text.split(",")
-    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
-    return list(map(int, parts))
 
 
 @refusing

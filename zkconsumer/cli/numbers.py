@@ -22,3 +22,11 @@ def whole_number(
         return int(text)
 
     return parse
+
+
+def partition_numbers(text: str) -> list[int]:
+    """Parse numbers of partitions, by commas, for ``type=`` of an argument."""
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
+    return list(map(int, parts))

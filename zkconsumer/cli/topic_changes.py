@@ -14,6 +14,7 @@ from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.formats.replica_spread import spread_replicas
 from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.tables import counted
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
@@ -146,7 +147,7 @@ class _Changer:
         config = dict(args.configs)
         replicas = args.replication_factor
         return _Planned(
-            f"topic {self._topic} would be created: {_counted(count, 'partition')}, "
+            f"topic {self._topic} would be created: {counted(count, 'partition')}, "
             f"{'replicas as the brokers have it' if replicas is None else _replicas(replicas)}"
             f"{_settings(config)}",
             lambda: self._create(count, replicas, config),
@@ -166,7 +167,7 @@ class _Changer:
             raise ConfigError("alter what? give --partitions, --config or --delete-config")
         if count is not None and count <= present:
             raise ConfigError(
-                f"topic {topic} has {_counted(present, 'partition')}: there can only be more"
+                f"topic {topic} has {counted(present, 'partition')}: there can only be more"
             )
         parts = [
             *(
@@ -191,7 +192,7 @@ class _Changer:
         count = len(self._partitions())
         return _Planned(
             f"topic {self._topic} would be deleted, with all messages of its "
-            f"{_counted(count, 'partition')}. This can't be undone.",
+            f"{counted(count, 'partition')}. This can't be undone.",
             self._delete,
         )
 
@@ -223,7 +224,7 @@ class _Changer:
 
         self._change(ApiKey.CREATE_TOPICS, request, in_zookeeper)
         self._await(lambda view: self._led(view, count), "leaders of all partitions")
-        return f"topic {self._topic} created: {_counted(count, 'partition')}"
+        return f"topic {self._topic} created: {counted(count, 'partition')}"
 
     def _alter(self, count: int | None, config: Mapping[str, str], deleted: Sequence[str]) -> str:
         if config or deleted:
@@ -365,12 +366,8 @@ class _Changer:
             wait_ms(_PAUSE_MS)
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _replicas(count: int) -> str:
-    return f"{count} replica{'' if count == 1 else 's'} of each"
+    return f"{counted(count, 'replica')} of each"
 
 
 def _settings(config: Mapping[str, str]) -> str:

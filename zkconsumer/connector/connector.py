@@ -13,7 +13,6 @@ from typing import Self, TypeVar, overload
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.config_spec import shown
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.measuring.mbeans import MBean, mbeans
 from zkconsumer.connector.measuring.numbers import ConnectorNumbers
@@ -32,7 +31,7 @@ from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListen
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security_of import security_of
 from zkconsumer.observe import Observer
-from zkconsumer.printable import shortlist
+from zkconsumer.printable import shortlist, shown
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.stream import KafkaStream
 

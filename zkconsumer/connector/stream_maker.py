@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.config_spec import shown
 from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import MeasuredStream
 from zkconsumer.model import ConsumerThreadId
-from zkconsumer.printable import printable
+from zkconsumer.printable import printable, shown
 from zkconsumer.streams.delivery import CommitAhead
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue

@@ -11,9 +11,9 @@ from functools import partial
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cluster.topic_names import legal_topic
-from zkconsumer.config_spec import shown
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.printable import shown
 
 _MOST_OFFSET = 2**63 - 1
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 
 from zkconsumer.cluster.cluster_client import TimedOffset
 from zkconsumer.cluster.topic_names import legal_topic
-from zkconsumer.config_spec import shown
 from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.parts import ConsumerComponents
@@ -20,6 +19,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.model import OffsetAndTimestamp, TopicPartition
+from zkconsumer.printable import shown
 
 
 class ClusterCalls:

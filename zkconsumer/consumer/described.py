@@ -1,10 +1,9 @@
 """A consumer as log lines and debuggers show it: no secrets, and nothing that could block."""
 
-from zkconsumer.config_spec import shown
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.subscription import Mode, Subscription
-from zkconsumer.printable import shortlist
+from zkconsumer.printable import shortlist, shown
 
 
 def described_consumer(

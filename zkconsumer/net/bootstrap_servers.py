@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from zkconsumer.config_spec import shown
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
+from zkconsumer.printable import shown
 
 DEFAULT_PORT: Final = 9092
 

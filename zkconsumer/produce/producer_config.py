@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from zkconsumer.config_security import JAVA_KEYS, SECURITY_KEYS, by_our_names
-from zkconsumer.config_spec import INT_MAX, ConfigKey, Value, shown
+from zkconsumer.config_spec import INT_MAX, ConfigKey, Value
 from zkconsumer.config_values import read_value
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
@@ -15,6 +15,7 @@ from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.security_of import security_of
+from zkconsumer.printable import shown
 from zkconsumer.produce.producer_keys import BY_KEY, INERT, KEYS, OBJECTS, REFUSED
 from zkconsumer.produce.send_queue import QueueLimits
 from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, BatchSettings, ProducerSettings

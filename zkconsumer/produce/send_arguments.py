@@ -5,8 +5,8 @@ from contextlib import suppress
 from operator import index
 from typing import SupportsIndex
 
-from zkconsumer.config_spec import shown
 from zkconsumer.errors import IllegalArgumentError
+from zkconsumer.printable import shown
 from zkconsumer.records.rows import Headers
 
 

@@ -14,7 +14,6 @@ from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.config_spec import shown
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
@@ -23,6 +22,7 @@ from zkconsumer.errors import (
     TransportError,
 )
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import shown
 from zkconsumer.produce.partitioner import Chooser, murmur_hash
 from zkconsumer.produce.producer_config import Partitioner
 

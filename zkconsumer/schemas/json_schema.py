@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.printable import shown
 from zkconsumer.schemas.bounds import CellBudget, counter_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
@@ -220,8 +221,7 @@ def _object_of(converters: dict[str, Converter]) -> Converter:
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return shown(value, 40)
 
 
 _SCALARS: Final[dict[str, tuple[pa.DataType, Converter]]] = {

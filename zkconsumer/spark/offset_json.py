@@ -12,6 +12,7 @@ from typing import NoReturn, TypeGuard
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import shown
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP
 
 INT_MAX = 2**31 - 1
@@ -20,7 +21,6 @@ LONG_MIN = -(2**63)
 OFFSETS_EXAMPLE = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
 TIMES_EXAMPLE = '{"topicA":{"0":1700000000000},"topicB":{"0":1700000000000}}'
 PARTITIONS_EXAMPLE = '{"topicA":[0,1],"topicB":[0,1]}'
-_SHOWN_CHARS = 200
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
@@ -45,15 +45,15 @@ def from_json(value: object, *, what: str = "offsets") -> dict[TopicPartition, i
     numbers: dict[TopicPartition, int] = {}
     for topic, of_topic in _topics(value, what, OFFSETS_EXAMPLE).items():
         if not isinstance(of_topic, Mapping):
-            _refuse(what, f"topic {topic} has {_shown(of_topic)}", OFFSETS_EXAMPLE)
+            _refuse(what, f"topic {topic} has {shown(of_topic)}", OFFSETS_EXAMPLE)
         for name, number in of_topic.items():
             tp = TopicPartition(topic, _partition(what, topic, name, OFFSETS_EXAMPLE))
             if tp in numbers:
                 _refuse(what, f"it has {tp} twice", OFFSETS_EXAMPLE)
             if not isinstance(number, int) or isinstance(number, bool):
-                _refuse(what, f"{tp} has {_shown(number)}, not a whole number", OFFSETS_EXAMPLE)
+                _refuse(what, f"{tp} has {shown(number)}, not a whole number", OFFSETS_EXAMPLE)
             if not LONG_MIN <= number <= LONG_MAX:
-                _refuse(what, f"{tp} has {_shown(number)}, beyond 64 bits", OFFSETS_EXAMPLE)
+                _refuse(what, f"{tp} has {shown(number)}, beyond 64 bits", OFFSETS_EXAMPLE)
             numbers[tp] = number
     return numbers
 
@@ -99,7 +99,7 @@ def read_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
     parsed = _parse(option, text, PARTITIONS_EXAMPLE)
     for topic, numbers in _topics(parsed, option, PARTITIONS_EXAMPLE).items():
         if not isinstance(numbers, list):
-            _refuse(option, f"topic {topic} has {_shown(numbers)}", PARTITIONS_EXAMPLE)
+            _refuse(option, f"topic {topic} has {shown(numbers)}", PARTITIONS_EXAMPLE)
         for number in numbers:
             partition = _partition(option, topic, number, PARTITIONS_EXAMPLE)
             found.add(TopicPartition(topic, partition))
@@ -116,7 +116,7 @@ def _parse(option: str, text: str, example: str) -> object:
     except _Repeated as error:
         _refuse(option, str(error), example)
     except (ValueError, RecursionError) as error:
-        _refuse(option, f"{_shown(text)} is no JSON ({error})", example)
+        _refuse(option, f"{shown(text)} is no JSON ({error})", example)
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -130,20 +130,20 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _topics(value: object, what: str, example: str) -> dict[str, object]:
     if not isinstance(value, Mapping):
-        _refuse(what, f"{_shown(value)} is no object", example)
+        _refuse(what, f"{shown(value)} is no object", example)
     return {_name(topic, what, example): of_topic for topic, of_topic in value.items()}
 
 
 def _name(topic: object, what: str, example: str) -> str:
     if not isinstance(topic, str) or not topic:
-        _refuse(what, f"{_shown(topic)} is no topic's name", example)
+        _refuse(what, f"{shown(topic)} is no topic's name", example)
     return topic
 
 
 def _partition(what: str, topic: str, value: object, example: str) -> int:
     number = int(value) if _is_numeral(value) else value
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= INT_MAX:
-        _refuse(what, f"topic {topic} has {_shown(value)} for a partition's number", example)
+        _refuse(what, f"topic {topic} has {shown(value)} for a partition's number", example)
     return number
 
 
@@ -153,8 +153,3 @@ def _is_numeral(value: object) -> TypeGuard[str]:
 
 def _refuse(what: str, problem: str, example: str) -> NoReturn:
     raise ConfigError(f"{what}: {problem}; expected such as {example}")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "..."

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import shown
 from zkconsumer.spark.offset_json import INT_MAX, LONG_MAX
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -22,7 +23,6 @@ _UNIT_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
-_SHOWN_CHARS = 100
 
 
 def read_bool(option: str, text: str) -> bool:
@@ -89,9 +89,3 @@ def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise ConfigError(f"{option} is {shown(text)}: it must be {' or '.join(choices)}")
     return value
-
-
-def shown(text: str) -> str:
-    """Return a value as messages show it, cut short where it is long."""
-    quoted = repr(text)
-    return quoted if len(quoted) <= _SHOWN_CHARS else quoted[: _SHOWN_CHARS - 3] + "..."

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import pyarrow as pa
 
-from zkconsumer.config_spec import shown
+from zkconsumer.printable import shown
 
 
 class _RequestedSchema:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
+from zkconsumer.printable import shown
 from zkconsumer.zk.json_dialect import JsonValue, NotJson, escape, parse_object
 from zkconsumer.zk.listeners import listener_address
 from zkconsumer.zk.paths import is_topic_name
@@ -97,7 +98,7 @@ def parse_registration(data: bytes) -> Registration | Malformed:
         return Malformed(parsed.reason)
     fields = parsed.fields
     if "pattern" not in fields or not isinstance(fields["pattern"], str | None):
-        return Malformed(f"no text in its field 'pattern': {_short(fields.get('pattern'))}")
+        return Malformed(f"no text in its field 'pattern': {shown(fields.get('pattern'))}")
     counts = _stream_counts(fields.get("subscription"))
     if isinstance(counts, Malformed):
         return counts
@@ -135,16 +136,16 @@ def parse_broker(
     endpoints = parsed.fields.get("endpoints")
     if isinstance(endpoints, list):
         return Malformed(
-            f"no {protocol} listener among {_short(endpoints)}: give broker {broker_id} one, or "
+            f"no {protocol} listener among {shown(endpoints)}: give broker {broker_id} one, or "
             "set security.protocol to what its listeners speak"
         )
     if protocol != "PLAINTEXT":
         return Malformed(
-            f"no list of endpoints in {_short(data)}, so broker {broker_id} is one before 0.9, "
+            f"no list of endpoints in {shown(data)}, so broker {broker_id} is one before 0.9, "
             f"which has no {protocol}: set security.protocol to PLAINTEXT"
         )
     return Malformed(
-        f"no usable host and port in {_short(data)} and no list of endpoints: look at "
+        f"no usable host and port in {shown(data)} and no list of endpoints: look at "
         f"the listeners (or host.name and port) of broker {broker_id}"
     )
 
@@ -163,10 +164,10 @@ def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
         return Malformed(parsed.reason)
     partitions = parsed.fields.get("partitions")
     if not isinstance(partitions, dict):
-        return Malformed(f"no object in its field 'partitions': {_short(partitions)}")
+        return Malformed(f"no object in its field 'partitions': {shown(partitions)}")
     wrong = [key for key in partitions if not _PARTITION.fullmatch(key) or int(key) > _MAX_INT]
     if wrong:
-        return Malformed(f"partition id {_short(wrong[0])} is no number")
+        return Malformed(f"partition id {shown(wrong[0])} is no number")
     return tuple(sorted({int(key) for key in partitions}))
 
 
@@ -174,7 +175,7 @@ def parse_offset(data: bytes) -> int | Malformed:
     """Read a committed offset: a signed 64-bit decimal number without anything around it."""
     text = data.decode("ascii", "replace")
     if _DECIMAL.fullmatch(text) is None or not _MIN_LONG <= int(text) <= _MAX_LONG:
-        return Malformed(f"{_short(text)} is no offset (bare decimal text)")
+        return Malformed(f"{shown(text)} is no offset (bare decimal text)")
     return int(text)
 
 
@@ -190,11 +191,11 @@ def parse_owner(data: bytes) -> str:
 
 def _stream_counts(subscription: JsonValue) -> dict[str, int] | Malformed:
     if not isinstance(subscription, dict):
-        return Malformed(f"no object in its field 'subscription': {_short(subscription)}")
+        return Malformed(f"no object in its field 'subscription': {shown(subscription)}")
     counts: dict[str, int] = {}
     for name, count in subscription.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MAX_INT:
-            return Malformed(f"stream count of {_short(name)} is {_short(count)}")
+            return Malformed(f"stream count of {shown(name)} is {shown(count)}")
         counts[name] = count
     return counts
 
@@ -207,8 +208,3 @@ def _timestamp(value: JsonValue) -> int | None:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return int(value)
     return None
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -14,7 +14,7 @@ from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import CommandLogLookup
-from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.numbers import partition_numbers, whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
@@ -79,7 +79,10 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--topic", metavar="TOPIC", help="the topic")
     parser.add_argument(
-        "--partitions", type=_numbers, metavar="0,1", help="only these (default: all of them)"
+        "--partitions",
+        type=partition_numbers,
+        metavar="0,1",
+        help="only these (default: all of them)",
     )
     _add_ends(parser)
     _add_output(parser)
@@ -250,13 +253,6 @@ def _notify(replay: Replay | None, status: int) -> int:
         for line in replay.account():
             print(f"zkconsumer: {line}", file=sys.stderr)
     return status
-
-
-def _numbers(text: str) -> list[int]:
-    parts = text.split(",")
-    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
-    return list(map(int, parts))
 
 
 def _offset(text: str) -> int:

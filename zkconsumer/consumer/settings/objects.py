@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
-from zkconsumer.config_spec import shown
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.printable import shown
 from zkconsumer.records.consumer_record import Deserializer, RecordOrigin
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
 from zkconsumer.config_security import JAVA_KEYS, by_our_names
-from zkconsumer.config_spec import INT_MAX, ConfigKey, Value, shown
+from zkconsumer.config_spec import INT_MAX, ConfigKey, Value
 from zkconsumer.config_values import read_value
 from zkconsumer.consumer.settings.confluent_names import KEYS as CONFLUENT_KEYS
 from zkconsumer.consumer.settings.confluent_names import advice_on_key
@@ -22,6 +22,7 @@ from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
+from zkconsumer.printable import shown
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import shown
 from zkconsumer.produce.batch_producer import BatchSettings
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
 from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX
-from zkconsumer.spark.option_values import read_choice, read_int, shown
+from zkconsumer.spark.option_values import read_choice, read_int
 from zkconsumer.zk.paths import is_topic_name
 
 TOPIC = "topic"

@@ -8,6 +8,7 @@ deletes of ephemeral nodes are offered only if no live client creates them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from zkconsumer.printable import shown
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
 from zkconsumer.status.doctor.undo import Undone
 from zkconsumer.zk.nodes import Malformed, parse_registration
@@ -67,7 +68,7 @@ def difference(expected: Expected, node: ZNode) -> str | None:
     if expected.session_id is not None and node.ephemeral_owner != expected.session_id:
         return f"it is now {owned_by(node.ephemeral_owner)}"
     if expected.data is not None and node.data != expected.data:
-        return f"it now holds {_short(node.data)}"
+        return f"it now holds {shown(node.data.decode('utf-8', 'replace'))}"
     if expected.no_registration and not isinstance(parse_registration(node.data), Malformed):
         return "it now holds a registration"
     return None
@@ -107,8 +108,3 @@ def _plan_write(write: Write, node: ZNode | None) -> PlannedWrite | str:
             return PlannedWrite(op=DeleteOp(path, node.version), undone=undone)
         case SetNode(path, _, data):
             return PlannedWrite(op=SetOp(path, data, node.version), undone=undone)
-
-
-def _short(data: bytes) -> str:
-    text = repr(data.decode("utf-8", "replace"))
-    return text if len(text) <= 80 else text[:77] + "..."
