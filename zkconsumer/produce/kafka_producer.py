@@ -158,7 +158,9 @@ class KafkaProducer:
         self._check_open()
         config = self.config
         deadline_ms = self._clock.now_ms() + config.max_block_ms
-        self._topics.look_up(text_of("topic", topic), timeout_ms=config.max_block_ms)
+        self._topics.look_up(
+            text_of("topic", topic), timeout_ms=config.max_block_ms, partition=partition
+        )
         given = headers_of(headers)
         key_bytes = bytes_of("key", config.serialize_key(topic, list(given), key))
         value_bytes = bytes_of("value", config.serialize_value(topic, list(given), value))

@@ -66,8 +66,16 @@ class PartitionLookup:
         self._creating = creating
         self._topics: dict[str, _Topic] = {}
 
-    def look_up(self, topic: str, *, timeout_ms: int) -> tuple[int, ...]:
+    def look_up(
+        self, topic: str, *, timeout_ms: int, partition: int | None = None
+    ) -> tuple[int, ...]:
         """Return the partition ids of a topic, ascending; ask the brokers if that is due.
+
+        Args:
+            topic: the name.
+            timeout_ms: time limit of the whole.
+            partition: one that was asked for: if it is not known, it may be new, and the brokers
+                are asked once.
 
         Raises:
             KafkaTimeoutError: the topic is not there, or no broker responds.
@@ -75,7 +83,12 @@ class PartitionLookup:
             ZkConsumerError: as ``ClusterClient.view``.
         """
         known = self._topics.get(topic)
-        if known is not None and self._clock.now_ms() - known.seen_ms < self._max_age_ms:
+        is_new = known is not None and partition is not None and partition not in known.partitions
+        if (
+            known is not None
+            and not is_new
+            and self._clock.now_ms() - known.seen_ms < self._max_age_ms
+        ):
             return known.partitions
         deadline = CallDeadline(
             self._clock, self._stop, limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
@@ -83,7 +96,7 @@ class PartitionLookup:
         try:
             return self._described(topic, deadline).partitions
         except TransportError:
-            if known is None:
+            if known is None or is_new:
                 raise
             # Later calls don't wait, too: if brokers are away, the writer notices.
             self._topics[topic] = replace(known, seen_ms=self._clock.now_ms())

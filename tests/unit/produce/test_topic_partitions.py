@@ -2,6 +2,8 @@
 
 from typing import Any, cast
 
+import pytest
+
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
@@ -47,3 +49,20 @@ def test_one_call_waits_for_brokers_that_are_away() -> None:
     clock.advance(100)
     assert topics.look_up("t", timeout_ms=10) == (0, 1)
     assert topics.choose("t", 1, None, None) == 1
+
+
+def test_a_partition_that_was_just_added_is_looked_up_before_it_is_refused() -> None:
+    """Once a call, as in Java; without brokers the caller hears that, not that there is none."""
+    client = Client()
+    topics = PartitionLookup(
+        cast("Any", client), ManualClock(), StopFlag(), max_age_ms=100, creating=True
+    )
+    topics.look_up("t", timeout_ms=10)
+    client.partitions = 3
+    assert topics.look_up("t", timeout_ms=10, partition=2) == (0, 1, 2)
+    assert topics.choose("t", 2, None, None) == 2
+    assert topics.look_up("t", timeout_ms=10, partition=3) == (0, 1, 2)
+    assert client.calls == 3
+    client.partitions = 0
+    with pytest.raises(ConnectFailed):
+        topics.look_up("t", timeout_ms=10, partition=3)
