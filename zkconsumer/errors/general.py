@@ -220,10 +220,9 @@ class WriteFailed(ZkConsumerError):
             up.
         refused: those of ``failed`` whose next record alone, for its size or for what is in it,
             is refused for good; the records behind it may be taken.
-        causes: the errors of ``failed`` themselves, as far as they are known.
     """
 
-    def __init__(  # noqa: PLR0913 - one part a line, all by name
+    def __init__(
         self,
         failed: Mapping[TopicPartition, str],
         *,
@@ -232,7 +231,6 @@ class WriteFailed(ZkConsumerError):
         written: Mapping[TopicPartition, Sequence[tuple[int, int]]] | None = None,
         may_pass: bool = False,
         refused: Collection[TopicPartition] = (),
-        causes: "Mapping[TopicPartition, ZkConsumerError] | None" = None,
     ) -> None:
         count = sum(unwritten.values())
         super().__init__(
@@ -245,7 +243,6 @@ class WriteFailed(ZkConsumerError):
         self.written = {tp: tuple(sets) for tp, sets in (written or {}).items()}
         self.may_pass = may_pass
         self.refused = frozenset(refused)
-        self.causes = dict(causes or {})
 
 
 class MirrorError(ZkConsumerError):

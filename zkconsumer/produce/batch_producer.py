@@ -118,13 +118,10 @@ class BatchProducer:
         return self._writing(records, None).run()
 
     def write_from(self, source: RecordSource) -> None:
-        """Write what a source gives until it has no more; it is notified of what was written.
+        """Write what a source gives until it has no more; notify it of what was written, or failed.
 
         Records that come while others are in flight are sent with the next request, so a partition
-        that has to wait for its leader does not hold up the others.
-
-        Raises:
-            WriteFailed: as ``write``; ``written`` is empty, as the source knows it already.
+        that has to wait for its leader, or fails, does not hold up the others.
         """
         self._writing({}, source).run()
 

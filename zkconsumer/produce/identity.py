@@ -47,7 +47,7 @@ class ProducerIdentity:
     def __init__(self, *, is_wanted: bool) -> None:
         self._is_wanted = is_wanted
         self._own = NO_SEQUENCE
-        self._next: dict[TopicPartition, int] = {}
+        self._next: dict[TopicPartition, ProducerSequence] = {}
 
     @property
     def is_wanted(self) -> bool:
@@ -56,28 +56,30 @@ class ProducerIdentity:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a producer id."""
+        """Whether there is a producer id for partitions that begin."""
         return self._own.producer_id >= 0
 
     def give(self, producer_id: int, epoch: int) -> None:
-        """Set the producer id that a broker assigned; all numbers restart at 0."""
-        self._own = ProducerSequence(producer_id, epoch)
-        self._next.clear()
+        """Set the producer id that a broker assigned, for partitions that begin from now on."""
+        self._own = ProducerSequence(producer_id, epoch, 0)
 
     def number(self, tp: TopicPartition, count: int) -> ProducerSequence:
         """Number the next ``count`` records of a partition."""
-        found = self._own._replace(first=self._next.get(tp, 0))
-        self._next[tp] = sequence_behind(found, count).first
+        found = self._next.get(tp, self._own)
+        self._next[tp] = sequence_behind(found, count)
         return found
 
-    def lose(self) -> None:
-        """Drop the id: the next one numbers from 0, and no set is taken for a duplicate."""
+    def restart(self, tp: TopicPartition) -> None:
+        """Let a partition begin again, at 0 of a new id: nothing of it is taken for a duplicate.
+
+        The others keep theirs: their sets may have to be sent again with the numbers they had.
+        """
+        self._next.pop(tp, None)
         self._own = NO_SEQUENCE
 
     def give_up(self) -> None:
-        """Continue as a plain producer."""
+        """Number nothing more."""
         self._is_wanted = False
-        self.lose()
 
 
 def is_lost(error: ZkConsumerError) -> bool:

@@ -22,7 +22,6 @@ from zkconsumer.errors import (
     MessageSizeTooLargeError,
     NoBrokersAvailable,
     TransportError,
-    WriteFailed,
     ZkConsumerError,
 )
 from zkconsumer.forking import ForkGuard
@@ -286,10 +285,7 @@ class KafkaProducer:
         """Write what is due until the producer is closed and everything is settled."""
         source = _Source(self._queue, self._changed, self._clock, self._resolve, self._fail)
         while self._await_due():
-            try:
-                self._writer.write_from(source)
-            except WriteFailed as error:
-                self._not_written(error)
+            self._writer.write_from(source)
 
     def _await_due(self) -> bool:
         """Wait until records are due; return False if there will be none."""
@@ -302,17 +298,6 @@ class KafkaProducer:
                     return False
                 self._changed.wait(None if due_ms is None else due_ms / 1000)
         return False
-
-    def _not_written(self, error: WriteFailed) -> None:
-        """Fail the records that can't be written; the others of the same write are tried again."""
-        for tp, cause in error.causes.items():
-            with self._changed:
-                # Of a refused set, halved down to one record, only that one is the cause.
-                count = 1 if tp in error.refused else self._queue.in_flight_count(tp)
-                records = self._queue.settle(tp, count)
-            self._fail(records, cause)
-        with self._changed:
-            self._queue.put_back()
 
     def _resolve(self, written: WrittenSet, records: Sequence[QueuedRecord]) -> None:
         tp = written.topic_partition
@@ -447,6 +432,13 @@ class _Source:
             records = self._queue.settle(written_set.topic_partition, written_set.count)
             self._changed.notify_all()
         self._resolve(written_set, records)
+
+    def failed(self, tp: TopicPartition, count: int, error: ZkConsumerError) -> None:
+        """See ``RecordSource``."""
+        with self._changed:
+            records = self._queue.settle(tp, count)
+            self._changed.notify_all()
+        self._fail(records, error)
 
     def may_retry(self, tp: TopicPartition) -> bool:
         """See ``RecordSource``."""

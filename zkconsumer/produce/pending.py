@@ -6,7 +6,7 @@ were in flight after it are sent again.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
@@ -142,6 +142,9 @@ class Pending:
         pending_set.is_under_way, pending_set.base_offset = False, base_offset
         found = self._partitions[tp]
         found.is_flowing = not found.has_failed
+        self._take_written(tp, found)
+
+    def _take_written(self, tp: TopicPartition, found: _Partition) -> None:
         while found.sets and (base := found.sets[0].base_offset) is not None:
             count = len(found.sets.popleft().records)
             self.written.append(WrittenSet(topic_partition=tp, base_offset=base, count=count))
@@ -173,16 +176,31 @@ class Pending:
         sets.extendleft((second, first))
         return True
 
-    def unsent(self) -> Iterator[PendingSet]:
-        """Return all truncated sets that are not written, to renumber; none is in flight.
+    def renumber(self, tp: TopicPartition) -> None:
+        """Take the numbers of a partition's unwritten sets: they get others when they are sent."""
+        for pending_set in self._partitions[tp].sets:
+            if pending_set.base_offset is None:
+                pending_set.sequence = NO_SEQUENCE
 
-        Brokers do not know the new numbers, so one set goes first again (``is_flowing``).
-        """
-        for found in self._partitions.values():
-            found.is_flowing = False
-            for pending_set in found.sets:
-                if pending_set.base_offset is None:
-                    yield pending_set
+    def may_be_written(self, tp: TopicPartition) -> bool:
+        """Return whether the next set was numbered, so that it may be in the log already."""
+        found = self._partitions[tp]
+        return bool(found.sets) and found.sets[0].sequence is not NO_SEQUENCE
+
+    def is_under_way(self, tp: TopicPartition) -> bool:
+        """Return whether sets of a partition are in flight."""
+        return bool(self._partitions[tp].under_way)
+
+    def drop_next(self, tp: TopicPartition) -> int:
+        """Remove the next set, of which none is in flight; return its number of records."""
+        found = self._partitions[tp]
+        count = len(found.sets.popleft().records)
+        self._take_written(tp, found)
+        return count
+
+    def drop(self, tp: TopicPartition) -> int:
+        """Remove a partition, of which none is in flight; return the number of its records."""
+        return len(self._partitions.pop(tp))
 
     def counts(self) -> dict[TopicPartition, int]:
         """Return the number of unacknowledged records by partition."""

@@ -2,8 +2,7 @@
 
 Each partition has a queue. It is due when it holds a batch, when its first record has lingered
 long enough, or when a caller waits for it, or for capacity (``hurry``). Records that are taken are
-in flight until they are settled, in the order of their partition; those that were not written go
-back to the front.
+in flight until they are settled, in the order of their partition.
 
 Source: Kafka 3.9 ``RecordAccumulator``.
 """
@@ -153,19 +152,6 @@ class SendQueue:
         partition.in_flight_bytes -= size
         self._remove(tp, partition, size)
         return settled
-
-    def in_flight_count(self, tp: TopicPartition) -> int:
-        """Return the number of records in flight of a partition."""
-        partition = self._partitions.get(tp)
-        return len(partition.in_flight) if partition else 0
-
-    def put_back(self) -> None:
-        """Put all records in flight back to the front of their queues."""
-        for partition in self._partitions.values():
-            partition.waiting.extendleft(reversed(partition.in_flight))
-            partition.waiting_bytes += partition.in_flight_bytes
-            partition.in_flight.clear()
-            partition.in_flight_bytes = 0
 
     def clear(self) -> list[QueuedRecord]:
         """Remove all records, and return them."""

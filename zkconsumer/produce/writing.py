@@ -64,6 +64,9 @@ class RecordSource(Protocol):
     def written(self, written_set: WrittenSet) -> None:
         """Handle an acknowledgement; of each partition in the order of the records."""
 
+    def failed(self, tp: TopicPartition, count: int, error: ZkConsumerError) -> None:
+        """Handle that the next ``count`` records of a partition are not written."""
+
     def may_retry(self, tp: TopicPartition) -> bool:
         """Return whether the partition's next set may be tried again after a failure."""
 
@@ -119,7 +122,6 @@ class Writing:
         self._failed: dict[TopicPartition, ZkConsumerError] = {}
         self._resting: set[TopicPartition] = set()
         self._rest_until_ms = 0
-        self._identity_change: Callable[[], None] | None = None
 
     def run(self) -> tuple[WrittenSet, ...]:
         """See ``BatchProducer.write`` and ``write_from``."""
@@ -127,16 +129,30 @@ class Writing:
             self._send()
             if self._under_way:
                 self._take(self._under_way.popleft())
-            elif self._failed:
-                # Numbers were assigned that will not be sent as they are.
-                self._identity.lose()
-                raise _write_failed(self._pending, self._failed)
-            elif self._identity_change is not None:
-                self._change_identity(self._identity_change)
-            elif self._resting:
+            elif self._will_retry():
                 self._wait(self._producer.backoff_ms)
                 self._resting.clear()
+            elif self._is_ending:
+                for tp in self._pending.partitions():
+                    self._identity.restart(tp)
+                raise _write_failed(self._pending, self._failed)
         return tuple(self._pending.written)
+
+    @property
+    def _is_ending(self) -> bool:
+        """Whether a failure ends the write.
+
+        Sets that may be in the log are sent again before, until that is known: written later, with
+        other numbers, they would be there twice.
+        """
+        return bool(self._failed) and self._source is None
+
+    def _will_retry(self) -> bool:
+        """Return whether a set is to be sent again after a pause."""
+        return any(
+            not self._is_ending or self._pending.may_be_written(tp)
+            for tp in self._resting - self._failed.keys()
+        )
 
     def _is_unfinished(self) -> bool:
         """Tell the source what was written, and get more of it; return whether there is any."""
@@ -144,9 +160,21 @@ class Writing:
             for written_set in self._pending.written:
                 self._source.written(written_set)
             self._pending.written.clear()
-            if not self._failed:
-                self._pending.add(self._source.more())
+            self._report_failed(self._source)
+            self._pending.add(self._source.more())
         return bool(self._pending)
+
+    def _report_failed(self, source: RecordSource) -> None:
+        """Drop what failed, and tell the source; other partitions go on."""
+        for tp in [tp for tp in self._failed if not self._pending.is_under_way(tp)]:
+            error = self._failed.pop(tp)
+            self._renumber(tp)
+            # Of a refused set, halved down to one record, only that one is the cause.
+            is_alone = is_of_records(error)
+            count = self._pending.drop_next(tp) if is_alone else self._pending.drop(tp)
+            self._tries.pop(tp, None)
+            self._resting.discard(tp)
+            source.failed(tp, count, error)
 
     # --- sending ----------------------------------------------------------------------------
 
@@ -154,16 +182,20 @@ class Writing:
         """Send all sets that may be sent now."""
         if self._resting and self._under_way and self._clock.now_ms() >= self._rest_until_ms:
             self._resting.clear()
-        while not self._failed and self._identity_change is None:
-            wanted = [
-                tp
-                for tp in self._pending.partitions()
-                if tp not in self._resting and self._pending.next_set(tp, _MOST_REQUESTS)
-            ]
+        while True:
+            wanted = [tp for tp in self._pending.partitions() if self._next_set(tp, _MOST_REQUESTS)]
             by_leader = self._by_leader(wanted)
             sent = [self._send_to(leader, tps) for leader, tps in by_leader.items()]
             if not any(sent):
                 return
+
+    def _next_set(self, tp: TopicPartition, depth: int) -> PendingSet | None:
+        """Return the next set to send to a partition, see ``Pending``; None if none may be sent."""
+        if tp in self._resting or tp in self._failed:
+            return None
+        found = self._pending.next_set(tp, depth)
+        is_new = found is not None and found.sequence is NO_SEQUENCE
+        return None if is_new and self._is_ending else found
 
     def _by_leader(
         self, wanted: Sequence[TopicPartition]
@@ -194,14 +226,18 @@ class Writing:
             if under_way and connection.is_renewal_due:
                 return False
             version = connection.version_of(ProduceRequest, at_least=self._least)
-            is_numbered = self._has_identity(connection, version)
+            is_numbered = self._gets_numbers(connection, version)
+            if is_numbered and not self._identity.is_known:
+                if under_way:
+                    return False
+                is_numbered = self._request_id(connection)
         except ZkConsumerError as error:
             self._broken(leader, error)
             self._fail_next(wanted, error)
             return True
         depth = _MOST_REQUESTS if is_numbered and version >= _FIRST_WITH_ACCOUNTS else 1
         left, sent = list(wanted), False
-        while left and under_way < _MOST_REQUESTS and not self._failed:
+        while left and under_way < _MOST_REQUESTS:
             if under_way and connection.is_renewal_due:
                 return sent
             chosen, left = self._choose(left, depth, version, is_numbered=is_numbered)
@@ -220,7 +256,7 @@ class Writing:
         chosen: dict[TopicPartition, tuple[PendingSet, bytes]] = {}
         size = 0
         for place, tp in enumerate(wanted):
-            one = self._pending.next_set(tp, depth)
+            one = self._next_set(tp, depth)
             if one is None:
                 continue
             try:
@@ -323,13 +359,14 @@ class Writing:
         has_identity = pending_set.sequence.producer_id >= 0
         if has_identity and is_refused(outcome):
             log.info("%s; writing to it without an idempotent producer's id", outcome)
-            self._identity_change = self._identity.give_up
+            self._identity.give_up()
+            self._renumber(tp)
         elif has_identity and is_lost(outcome) and self._has_tries(tp):
             log.info("%s; going on with a new id", outcome)
             if self._tries[tp]:
                 self._rest(tp)
             self._tries[tp] += 1
-            self._identity_change = self._identity.lose
+            self._renumber(tp)
         elif is_of_records(outcome) and self._pending.halve(tp):
             return
         elif may_pass(outcome) and self._has_tries(tp):
@@ -354,40 +391,36 @@ class Writing:
 
     # --- identity ---------------------------------------------------------------------------
 
-    def _has_identity(self, connection: NegotiatedConnection, version: int) -> bool:
-        """Return whether sets for this broker are numbered; request a producer id if there is none.
+    def _gets_numbers(self, connection: NegotiatedConnection, version: int) -> bool:
+        """Return whether sets for this broker are to be numbered."""
+        return (
+            self._identity.is_wanted
+            and version >= FIRST_WITH_BATCHES
+            and connection.versions.has(ApiKey.INIT_PRODUCER_ID)
+        )
+
+    def _request_id(self, connection: NegotiatedConnection) -> bool:
+        """Request a producer id of a broker without requests in flight; False if it gives none.
 
         Raises:
             ZkConsumerError: the broker does not respond, or not yet.
         """
-        identity = self._identity
-        if (
-            not identity.is_wanted
-            or version < FIRST_WITH_BATCHES
-            or not connection.versions.has(ApiKey.INIT_PRODUCER_ID)
-        ):
+        response = connection.call(InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms)
+        code = response.error_code
+        if code != ErrorCode.NONE:
+            text = f"{connection.broker} gives no producer id: {error_name(code)}"
+            if ErrorCode.of(code).retriable:
+                raise BrokerError(code, "InitProducerId", text)
+            log.info("%s; writing without one", text)
+            self._identity.give_up()
             return False
-        if not identity.is_known:
-            response = connection.call(
-                InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms
-            )
-            code = response.error_code
-            if code != ErrorCode.NONE:
-                text = f"{connection.broker} gives no producer id: {error_name(code)}"
-                if ErrorCode.of(code).retriable:
-                    raise BrokerError(code, "InitProducerId", text)
-                log.info("%s; writing without one", text)
-                identity.give_up()
-                return False
-            identity.give(response.producer_id, response.producer_epoch)
+        self._identity.give(response.producer_id, response.producer_epoch)
         return True
 
-    def _change_identity(self, change: Callable[[], None]) -> None:
-        """Renumber what is sent from now on, or stop numbering, while nothing is in flight."""
-        self._identity_change = None
-        change()
-        for pending_set in self._pending.unsent():
-            pending_set.sequence = NO_SEQUENCE
+    def _renumber(self, tp: TopicPartition) -> None:
+        """Number what is unwritten of a partition again, once nothing of it is in flight."""
+        self._identity.restart(tp)
+        self._pending.renumber(tp)
 
 
 def _write_failed(
@@ -403,7 +436,6 @@ def _write_failed(
         written=written,
         may_pass=all(may_pass(error) and not is_of_records(error) for error in failed.values()),
         refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
-        causes=failed,
     )
     error.__cause__ = next(iter(failed.values()))
     return error
