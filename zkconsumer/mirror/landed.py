@@ -4,7 +4,8 @@ A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of
 ``offsets`` as a list of ``[from, until)`` runs in order, ``target_topic``, ``target_partition``,
 and ``target_offset`` of the first. In the target the messages are consecutive. When a process
 begins to read a partition, a line with ``from`` instead records the offset: everything from there
-on is to be in lines.
+on is to be in lines. Before an offset is committed behind which the log had no messages any more, a
+line with ``until`` records that everything before it was read.
 """
 
 import json
@@ -71,7 +72,20 @@ class Began:
     offset: int
 
 
-Line = Landed | Began
+@dataclass(frozen=True, slots=True)
+class ReadUntil:
+    """What was read of a partition since the process began: all of it, up to an offset.
+
+    Attributes:
+        source: the partition.
+        offset: the first one that was not read.
+    """
+
+    source: TopicPartition
+    offset: int
+
+
+Line = Landed | Began | ReadUntil
 
 
 def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
@@ -106,8 +120,8 @@ def to_line(landed: Line) -> bytes:
         "topic": landed.source.topic,
         "partition": landed.source.partition,
     }
-    if isinstance(landed, Began):
-        line["from"] = landed.offset
+    if not isinstance(landed, Landed):
+        line["from" if isinstance(landed, Began) else "until"] = landed.offset
         return _encoded(line)
     line |= {
         "offsets": [list(run) for run in landed.runs],
@@ -137,6 +151,8 @@ def from_line(line: bytes, location: str) -> Line:
         source = TopicPartition(_text(fields["topic"]), _number(fields["partition"]))
         if "from" in fields:
             return Began(source, _number(fields["from"]))
+        if "until" in fields:
+            return ReadUntil(source, _number(fields["until"]))
         landed = Landed(
             source,
             tuple((_number(start), _number(until)) for start, until in fields["offsets"]),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Began, Landed, Run
+from zkconsumer.mirror.landed import Began, Landed, ReadUntil, Run
 from zkconsumer.mirror.offsets_file import OffsetsFile
 from zkconsumer.mirror.partition_totals import PartitionAccount, PartitionTotals
 from zkconsumer.model import TopicPartition
@@ -36,6 +36,7 @@ class OffsetLedger:
         self._lock = threading.Lock()
         self._totals = PartitionTotals()
         self._file = offsets_file
+        self._in_file: dict[TopicPartition, int] = {}
         self._ends = ends
         self._left = max_messages
         self._reserved = 0
@@ -91,13 +92,18 @@ class OffsetLedger:
         ``start``: where reading began, if these are the first.
 
         Offsets that were deleted before a restarted mirror could read them are logged. The offsets
-        file gets the start before anything is written.
+        file gets the start before anything is written, also where a partition comes back that
+        others read meanwhile.
         """
         with self._lock:
-            is_new = self._totals.of(source).read_until is None
             jump = self._totals.add_read(source, runs, start)
+            known = self._in_file.get(source)
+            began = runs[0][0] if start is None else start
+            is_new = known is None or (start is not None and start > known)
+            if is_new:
+                self._in_file[source] = began
         if is_new and self._file is not None:
-            self._file.append([Began(source, runs[0][0] if start is None else start)])
+            self._file.append([Began(source, began)])
         if jump and start is not None:
             log.warning(
                 "%s: offsets %d to %d are not mirrored: the source has no messages there (any "
@@ -113,6 +119,7 @@ class OffsetLedger:
             self._file.append(landed)
         with self._lock:
             for landed_run in landed:
+                self._extend(landed_run.source, landed_run.until_offset)
                 self._totals.add_acknowledged(landed_run.source, landed_run.count)
 
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
@@ -154,10 +161,26 @@ class OffsetLedger:
                 if self._ends is not None and self._ends.shorten(tp, end):
                     self._totals.of(tp).end = end
 
-    def sync(self) -> None:
-        """Flush all lines to disk; called before a commit."""
-        if self._file is not None:
-            self._file.sync()
+    def sync(self, due: Mapping[TopicPartition, int]) -> None:
+        """Flush all lines to disk; called before these offsets are committed.
+
+        Where the log has holes behind the last message, a line says that they were read.
+        """
+        if self._file is None:
+            return
+        with self._lock:
+            lines = [
+                ReadUntil(tp, offset) for tp, offset in due.items() if self._extend(tp, offset)
+            ]
+        if lines:
+            self._file.append(lines)
+        self._file.sync()
+
+    def _extend(self, source: TopicPartition, until: int) -> bool:
+        """Record, with the lock held, what the file covers; return whether that is more."""
+        before = self._in_file.get(source, until)
+        self._in_file[source] = max(before, until)
+        return until > before
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Record committed offsets."""

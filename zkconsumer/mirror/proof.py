@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from zkconsumer.mirror.landed import Began, Landed, Line, Run
+from zkconsumer.mirror.landed import Landed, Line, Run
 from zkconsumer.model import TopicPartition
 
 Place = tuple[TopicPartition, int]
@@ -45,7 +45,7 @@ class Lines:
             key=lambda landed_run: landed_run.first_offset,
         )
         self.start = min(
-            landed_run.offset if isinstance(landed_run, Began) else landed_run.first_offset
+            landed_run.first_offset if isinstance(landed_run, Landed) else landed_run.offset
             for landed_run in every
         )
         self.until = max(

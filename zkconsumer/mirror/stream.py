@@ -324,7 +324,7 @@ class MirrorStream(ConsumerRebalanceListener):
             due = {tp: self._due[tp] for tp in partitions if tp in self._due}
         if not due or self._consumer is None:
             return
-        self._ledger.sync()
+        self._ledger.sync(due)
         try:
             self._consumer.commit(
                 {tp: OffsetAndMetadata(offset) for tp, offset in due.items()},

@@ -8,7 +8,7 @@ come to it again.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.mirror.landed import Began, Landed, Line
+from zkconsumer.mirror.landed import Began, Landed, Line, ReadUntil, Run
 from zkconsumer.model import TopicPartition
 
 
@@ -18,8 +18,8 @@ class GroupTranslation:
 
     Attributes:
         offsets: the next offset to read of each target partition.
-        not_yet: the source partitions whose messages before the group's offset are not all in
-            the lines: wait for the mirror.
+        not_yet: the source partitions that no mirror has read up to the group's offset: wait for
+            it.
         unread: the source partitions in which no mirror read from the group's offset on, and
             where one begins after it: messages between are not in the target, if there are any.
         without: the source partitions of which nothing was mirrored and nothing read.
@@ -57,7 +57,10 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
         first = _first_from(line, committed.get(source, 0))
         if first is not None:
             firsts[target] = min(first, firsts.get(target, first))
-    not_yet = frozenset(tp for tp, offset in committed.items() if reached.get(tp, 0) < offset)
+    read = reached.copy()
+    for line in (line for line in lines if isinstance(line, ReadUntil)):
+        read[line.source] = max(read.get(line.source, 0), line.offset)
+    not_yet = frozenset(tp for tp, offset in committed.items() if read.get(tp, 0) < offset)
     return GroupTranslation(
         offsets={target: firsts.get(target, end) for target, end in ends.items()},
         not_yet=not_yet,
@@ -69,30 +72,40 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
 def _unread(
     committed: Mapping[TopicPartition, int], lines: Iterable[Line]
 ) -> dict[TopicPartition, int]:
-    """Return where a mirror begins after a group's offset, with nothing read from there on."""
-    begins: dict[TopicPartition, list[int]] = {}
+    """Return where reading goes on behind a group's offset, if what lies between was not read.
+
+    A partition that was left and came back, or a mirror that was started again, begins where it was
+    read up to; if it begins behind that, others read what lies between, or nobody.
+    """
+    spans: dict[TopicPartition, list[Run]] = {}
     nexts: dict[TopicPartition, int] = {}
-    starts: dict[TopicPartition, int] = {}
     for line in lines:
         tp = line.source
         if tp not in committed:
             continue
-        start = line.offset if isinstance(line, Began) else line.first_offset
-        starts[tp] = min(start, starts.get(tp, start))
-        if isinstance(line, Began):
-            begins.setdefault(tp, []).append(start)
-            continue
-        # The next message that was copied; a hole before it is one of the source's log, unless a
-        # mirror began only there.
-        after = [max(start, committed[tp]) for start, until in line.runs if until > committed[tp]]
-        if after:
-            nexts[tp] = min(after[0], nexts.get(tp, after[0]))
+        read = spans.setdefault(tp, [])
+        offset = line.first_offset if isinstance(line, Landed) else line.offset
+        until = line.until_offset if isinstance(line, Landed) else line.offset
+        if isinstance(line, Began) or not read or offset < read[-1][0]:
+            read.append((offset, until))
+        read[-1] = (read[-1][0], max(until, read[-1][1]))
+        if isinstance(line, Landed) and until > committed[tp]:
+            # The next message that was copied.
+            after = next(
+                max(start, committed[tp]) for start, end in line.runs if end > committed[tp]
+            )
+            nexts[tp] = min(after, nexts.get(tp, after))
     found = {}
-    for tp, start in starts.items():
-        offset = committed[tp]
-        jumps = [at for at in begins.get(tp, ()) if offset < at <= nexts.get(tp, at)]
-        if start > offset or jumps:
-            found[tp] = min(jumps, default=start)
+    for tp, read in spans.items():
+        offset, until = committed[tp], -1
+        for start, end in sorted(read):
+            if start <= max(offset, until):
+                until = max(until, end)
+            elif until < offset or nexts.get(tp, start) >= start:
+                found[tp] = start
+                break
+            else:
+                break
     return found
 
 

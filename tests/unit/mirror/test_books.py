@@ -8,7 +8,7 @@ import pytest
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Began, Landed, runs_of
+from zkconsumer.mirror.landed import Began, Landed, ReadUntil, runs_of
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
 
@@ -57,15 +57,37 @@ def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
-    """At what was committed, else at the first message; once for each partition."""
+    """At what was committed, else at the first message; again if others read meanwhile."""
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     ledger = OffsetLedger(offsets_file=file)
     ledger.read(SOURCE, runs_of([10, 12]), 4)
     ledger.read(OTHER, runs_of([3]), None)
+    first = Landed(SOURCE, ((10, 11), (12, 13)), OTHER, 0)
+    ledger.on_landed([first])
     ledger.read(SOURCE, runs_of([13]), 13)
+    ledger.read(SOURCE, runs_of([20]), 20)
     file.close()
-    assert list(read_offsets_file(path)) == [Began(SOURCE, 4), Began(OTHER, 3)]
+    assert list(read_offsets_file(path)) == [
+        Began(SOURCE, 4),
+        Began(OTHER, 3),
+        first,
+        Began(SOURCE, 20),
+    ]
+
+
+def test_holes_that_were_read_are_in_the_file_before_they_are_committed(tmp_path: Path) -> None:
+    """A line where the log has no messages any more; none where the last one was a message."""
+    path = tmp_path / "offsets"
+    file = OffsetsFile(path)
+    ledger = OffsetLedger(offsets_file=file)
+    ledger.read(SOURCE, runs_of([0, 1, 2]), 0)
+    ledger.on_landed(LINES[:1])
+    for due in (3, 5, 5):
+        ledger.sync({SOURCE: due})
+    ledger.read(SOURCE, runs_of([5]), 5)
+    file.close()
+    assert list(read_offsets_file(path)) == [Began(SOURCE, 0), LINES[0], ReadUntil(SOURCE, 5)]
 
 
 def test_lines_are_appended_behind_what_is_there(tmp_path: Path) -> None:
@@ -151,5 +173,5 @@ def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
         ledger.on_landed(LINES)
     for _ in range(2):
         with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
-            ledger.sync()
+            ledger.sync({SOURCE: 9})
     file.close()

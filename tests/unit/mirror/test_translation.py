@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.mirror.landed import Began, Landed, Line, runs_of
+from zkconsumer.mirror.landed import Began, Landed, Line, ReadUntil, runs_of
 from zkconsumer.mirror.translation import translate
 from zkconsumer.model import TopicPartition
 
@@ -50,6 +50,30 @@ def test_what_no_mirror_read_is_not_passed_over() -> None:
         assert not translate({T0: offset}, jumped).unread
     ended: list[Line] = [Began(T0, 0), landed(0, 5, 0), Began(T0, 9)]
     assert translate({T0: 5}, ended).unread == {T0: 9}
+
+
+def test_a_mirror_that_is_started_again_behind_a_hole_has_passed_nothing_over() -> None:
+    """Markers of transactions and what compaction removed are read, and land nowhere."""
+    hole = [Began(T0, 0), landed(0, 100, 0), ReadUntil(T0, 110)]
+    went_on: list[Line] = [*hole, Began(T0, 110), landed(110, 120, 100)]
+    for offset in (99, 100, 105, 110, 115, 120):
+        assert not translate({T0: offset}, went_on).unread
+    assert translate({T0: 105}, went_on).offsets == {T0: 100}
+    assert not translate({T0: 110}, [*hole]).not_yet
+    assert translate({T0: 111}, [*hole]).not_yet == {T0}
+    came_back: list[Line] = [*hole, Began(T0, 200), landed(200, 210, 150)]
+    for offset in (100, 105, 110, 150):
+        assert translate({T0: offset}, came_back).unread == {T0: 200}
+    others: list[Line] = [Began(T0, 108), landed(111, 200, 100)]
+    for offset in (105, 110, 150, 200, 205):
+        assert not translate({T0: offset}, [*came_back, *others]).unread
+
+
+def test_what_was_dropped_is_read_and_lies_nowhere() -> None:
+    """Such a partition gets no offset, and is named."""
+    lines: list[Line] = [Began(T0, 0), ReadUntil(T0, 1)]
+    found = translate({T0: 1}, lines)
+    assert (found.not_yet, found.without, found.offsets) == (frozenset(), {T0}, {})
 
 
 def test_a_line_without_a_beginning_is_one() -> None:
