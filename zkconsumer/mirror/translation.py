@@ -58,8 +58,8 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
         if first is not None:
             firsts[target] = min(first, firsts.get(target, first))
     read = reached.copy()
-    for line in (line for line in lines if isinstance(line, ReadUntil)):
-        read[line.source] = max(read.get(line.source, 0), line.offset)
+    for said in (line for line in lines if isinstance(line, ReadUntil)):
+        read[said.source] = max(read.get(said.source, 0), said.offset)
     not_yet = frozenset(tp for tp, offset in committed.items() if read.get(tp, 0) < offset)
     return GroupTranslation(
         offsets={target: firsts.get(target, end) for target, end in ends.items()},
