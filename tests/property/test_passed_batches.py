@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.batches import with_body
+from tests.support.batches import with_body, with_head
 from tests.support.engines import needs_native
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, ProducerSequence, build_set
@@ -170,6 +170,19 @@ def test_a_batch_is_no_longer_passed_once_it_was_cut(codec: Codec) -> None:
     cut.drop(1)
     rest = contents(cut.cut(900_000).build(version=3, codec=codec, now_ms=1))
     assert [row[2] for row in rest] == [record.value for record in records[1:]]
+
+
+@pytest.mark.parametrize("named", [10**15, 0, -1])
+def test_a_batch_whose_head_names_another_newest_time_is_opened(named: int) -> None:
+    """Brokers look for times and for what is old by it."""
+    noise = random.Random(1)
+    records = [Record(BASE + n, None, noise.randbytes(6_000), 5 + n) for n in range(20)]
+    data = with_head(build_batch(records, codec=Codec.GZIP), max_timestamp=named)
+    source = Source(data, [HeadedRecord(r, ()) for r in records], Codec.GZIP, is_as_sent=False)
+    one = queued([source], Codec.GZIP, 0, with_headers=True).cut(900_000)
+    made = one.build(version=3, codec=Codec.GZIP, now_ms=1)
+    assert head_of(made).max_timestamp == 24
+    assert len(contents(made)) == 20
 
 
 def test_a_batch_larger_than_a_set_may_be_is_opened() -> None:

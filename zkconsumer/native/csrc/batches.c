@@ -90,12 +90,24 @@ static zk_set_status take(zk_reader *reader, const zk_batch *batch, zk_buffer *b
  * so many small ones cost more there than to compress them again as one. As measured. */
 static size_t least_kept(int codec) { return codec == ZK_GZIP ? 4096 : 65536; }
 
-/* Whether a producer could have sent the batch just so: brokers take no other. */
+/* The newest time of a run. */
+static int64_t newest(const zk_run *run) {
+    zk_cursor cursor = zk_run_begin(run);
+    zk_message message;
+    int64_t offset, found = -1;
+    while (zk_run_next(&cursor, &offset, &message) == ZK_MESSAGE)
+        if (message.timestamp > found)
+            found = message.timestamp;
+    return found;
+}
+
+/* Whether a producer could have sent the batch just so: brokers take no other, and look for times,
+ * and for what is old, by the newest one that its head names. */
 static bool is_as_sent(const zk_batch *batch, const zk_run *run) {
     const int known = ZK_CODEC_MASK | ZK_TRANSACTIONAL_MASK;
     return run->count == (size_t)batch->record_count && batch->record_count > 1 &&
            batch->record_count - 1 == batch->last_delta && run->timestamps == run->count &&
-           !(batch->attributes & ~known);
+           !(batch->attributes & ~known) && newest(run) == batch->max_time;
 }
 
 /* Keeps the body of the batch that became the last run, behind its records in their buffer. */
