@@ -22,6 +22,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.hedged_exchange import HedgedExchange
+from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
@@ -278,8 +279,9 @@ class PythonFetchLoop:
 
     def _be_quiet_for(self, throttle_ms: int) -> None:
         """Send the broker nothing for this long: its quota throttles us."""
-        if throttle_ms > 0:
-            self._quiet_until_ms = self._clock.now_ms() + throttle_ms
+        pause_ms = throttle_pause_ms(self._key.broker, throttle_ms, self._repeats)
+        if pause_ms:
+            self._quiet_until_ms = self._clock.now_ms() + pause_ms
 
     def _quiet_ms_left(self) -> int:
         return self._quiet_until_ms - self._clock.now_ms() if self._quiet_until_ms else 0

@@ -19,6 +19,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another, sent
 from zkconsumer.fetch.position import FetchPosition
@@ -260,7 +261,8 @@ class NativeFetchLoop(PythonFetchLoop):
         return end, responder
 
     def _report_counts(self) -> None:
-        fetches, partitions, size_bytes, records, duration_ms = self._pump.counts()
+        fetches, partitions, size_bytes, records, duration_ms, throttle_ms = self._pump.counts()
+        throttle_pause_ms(self._key.broker, throttle_ms, self._repeats)
         if fetches or records:
             self._observation.report(
                 Fetched(

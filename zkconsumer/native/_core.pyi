@@ -646,8 +646,11 @@ class Pump:
         """Return how long from now on no request may be sent (the broker's quota)."""
     def last_request(self) -> bytes:
         """Return the last request, with its length in front."""
-    def counts(self) -> tuple[int, int, int, int, int]:
-        """Fetches, partitions, bytes, records, milliseconds since this was last called."""
+    def counts(self) -> tuple[int, int, int, int, int, int]:
+        """Fetches, partitions, bytes, records, milliseconds since this was last called.
+
+        And the longest pause in milliseconds that the broker asked for (quotas).
+        """
     def clear_call(self) -> None:
         """Clear all calls so far."""
     def call(self) -> None:

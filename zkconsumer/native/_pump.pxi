@@ -67,6 +67,7 @@ cdef extern from "pump.h" nogil:
         uint64_t bytes
         uint64_t records
         uint64_t duration_ms
+        uint64_t throttle_ms
     void zk_queue_remove_wakeup(zk_queue *queue, zk_wakeup *wakeup)
     ctypedef struct zk_pump:
         zk_wakeup *wakeup
@@ -319,6 +320,7 @@ cdef class Pump:
             counts.bytes,
             counts.records,
             counts.duration_ms,
+            counts.throttle_ms,
         )
 
     @cython.critical_section

@@ -178,6 +178,17 @@ def test_a_quota_is_kept_to(engine: Engine) -> None:
             assert len(broker.requests) >= 2
 
 
+def test_a_pause_without_measure_is_said(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    """And cut: see the unit tests of each engine."""
+    with LogBroker() as broker:
+        broker.throttle_ms = [2**31 - 1]
+        with LogReader(broker, engine, version=12) as one:
+            one.add(0)
+            wait_until_soon(lambda: not broker.throttle_ms, what="the quota")
+        assert one.loop._quiet_ms_left() <= 300_000
+    assert caplog.text.count("asks for a pause of 2147483647 ms") == 1
+
+
 def test_a_stop_does_not_wait_for_a_quota(engine: Engine) -> None:
     """Nor does a partition that is given up."""
     clock = SystemClock()

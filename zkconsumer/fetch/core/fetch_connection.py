@@ -32,6 +32,7 @@ from zkconsumer.fetch.core.incremental import (
 )
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
+from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.fetch.core.requests import fetch_request, responses_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
@@ -411,7 +412,8 @@ class FetchConnection:
             # Before that version brokers delay responses themselves; one that does not, and sends
             # nothing either, must not be polled in a busy loop.
             if self._version >= FIRST_UNTHROTTLED or not response.topics:
-                self.paused_until_ms = self._clock.now_ms() + throttle_ms
+                pause_ms = throttle_pause_ms(self.broker, throttle_ms, self._shared.repeats)
+                self.paused_until_ms = self._clock.now_ms() + pause_ms
 
 
 def _has_set(part: FetchedPartition) -> bool:

@@ -7,6 +7,7 @@
 
 /* The longest wait for capacity, as in `fetch.fetcher`. */
 enum { LOOK_AROUND_MS = 1000 };
+enum { MOST_THROTTLE_MS = 300 * 1000 }; /* see fetch/core/quota.py */
 
 /* Overhead of a response around its record sets, and per partition. */
 enum { FRAME_BYTES = 1 << 20, PARTITION_BYTES = 1024 };
@@ -127,10 +128,14 @@ static void take_response(zk_pump *pump) {
             zk_take_response(&pump->unpacker, pump->slots.slots + at, response->version);
     /* After an early request, one for all partitions comes first. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
-    if (response->throttle_ms && response->version >= ZK_FETCH_UNTHROTTLED)
-        pump->quiet_until_ms = zk_now_ms() + response->throttle_ms;
-    else if (response->set_bytes && pump->unpacker.waiting && !must_return(pump) &&
-        zk_plan_early_request(&pump->plan, &pump->unpacker, &pump->request, &pump->head)) {
+    const int32_t throttle_ms = response->throttle_ms;
+    if (throttle_ms && response->version >= ZK_FETCH_UNTHROTTLED) {
+        if ((uint64_t)throttle_ms > pump->counts.throttle_ms)
+            pump->counts.throttle_ms = (uint64_t)throttle_ms;
+        pump->quiet_until_ms =
+            zk_now_ms() + (throttle_ms < MOST_THROTTLE_MS ? throttle_ms : MOST_THROTTLE_MS);
+    } else if (response->set_bytes && pump->unpacker.waiting && !must_return(pump) &&
+               zk_plan_early_request(&pump->plan, &pump->unpacker, &pump->request, &pump->head)) {
         begin_exchange(pump, true);
         /* Now, not after decoding. A failure here recurs when the response is awaited. */
         zk_send(&pump->exchange, &pump->request);

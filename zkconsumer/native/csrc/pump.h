@@ -62,6 +62,7 @@ typedef struct {
     uint64_t bytes;      /* of their record sets */
     uint64_t records;    /* put into queues */
     uint64_t duration_ms; /* from sending to the complete response, summed up */
+    uint64_t throttle_ms; /* the longest pause that the broker requested */
 } zk_pump_counts;
 
 typedef struct {

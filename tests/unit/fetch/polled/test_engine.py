@@ -428,6 +428,15 @@ def test_a_quota_makes_it_rest() -> None:
     assert one.shared.counters.throttle_time_ms == 700
 
 
+def test_a_pause_without_measure_is_cut_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    """Else a broker could have a partition rest for 24 days."""
+    one = Line(response(batch(0, 1), throttle_time_ms=2**31 - 1))
+    one.line.turn()
+    one.line.turn()
+    assert one.line.turn() == Rest(300_000, can_wake=False)
+    assert "asks for a pause of 2147483647 ms" in caplog.text
+
+
 @pytest.mark.parametrize("session_id", [0, 5])
 def test_whoever_is_over_its_quota_and_gets_nothing_rests(session_id: int) -> None:
     """Over the connection that it has: brokers answer so from 2.0 on, and nothing failed."""
