@@ -167,6 +167,14 @@ def test_settings_must_fit_together() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["\ud800", "x" * 32_768, "ü" * 16_384])
+def test_a_group_that_no_request_can_name_is_refused(name: str) -> None:
+    """Its coordinator would be looked for time after time, and in silence."""
+    with pytest.raises(ConfigError, match="32767 bytes in UTF-8") as refused:
+        unchecked(group_id=name)
+    assert len(str(refused.value)) < 300
+
+
 def test_zookeeper_settings_need_zookeeper() -> None:
     """And are kept for its group."""
     found = PollConfig(zookeeper_connect="z", group_id="g", zookeeper_session_timeout_ms=900)

@@ -14,6 +14,7 @@ from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK
 from zkconsumer.consumer.settings.inert_keys import INERT
 
 _ADDRESS = re.compile(r"(\[[^\s,\[\]]+\]|[^\s,:\[\]]+)(:[0-9]{1,5})?")
+_LONGEST_STRING = (1 << 15) - 1
 _STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
@@ -29,6 +30,14 @@ def _legal_servers(text: str) -> bool:
 
 def _legal_static_name(text: str) -> bool:
     return bool(_STATIC_NAME.fullmatch(text)) and text not in (".", "..")
+
+
+def _legal_string(text: str) -> bool:
+    # Requests can carry no other: the search for the coordinator would fail time after time.
+    try:
+        return len(text.encode()) <= _LONGEST_STRING
+    except UnicodeEncodeError:
+        return False
 
 
 def _legal_strategies(text: str) -> bool:
@@ -79,6 +88,8 @@ _GROUP = (
     ConfigKey(
         key="group.id",
         kind="text",
+        legal=_legal_string,
+        legal_text="text of at most 32767 bytes in UTF-8",
         since="0.9.0",
         doc="The group to share the topics with, and to keep offsets for. Without one there are "
         "no commits, and partitions are chosen with `assign()`. The empty text is a group that "

@@ -58,7 +58,7 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     commits, and partitions are chosen with `assign()`. The empty text is a group that brokers may
     refuse.
 
-    Default: none. Allowed: text.
+    Default: none. Allowed: text of at most 32767 bytes in UTF-8.
     """
 
     group_instance_id: str | None
