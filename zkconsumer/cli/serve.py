@@ -289,7 +289,7 @@ def _recorder(args: argparse.Namespace, *, several: bool) -> "Iterator[Recorder]
             path = Path(folder) / "history.sqlite"
         else:
             path = args.history or _default_history(args.address)
-        check_file(path)
+        check_file(path, ours=args.history is None)
         keep = Keep(days=args.keep_days, max_bytes=args.history_mb << 20)
         recorder = Recorder(path, RecorderSettings(keep=keep))
         stack.callback(recorder.close)

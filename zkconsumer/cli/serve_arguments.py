@@ -143,7 +143,7 @@ def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
         type=_POSITIVE,
         default=1024,
         metavar="MB",
-        help="how large its file may become; then the oldest goes (default: %(default)s)",
+        help="how large its file may become; then fewer moments are kept (default: %(default)s)",
     )
 
 

@@ -1,6 +1,8 @@
 """Opens the history's file, and handles one that is damaged or of another program."""
 
+import logging
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -9,12 +11,24 @@ from typing import Final
 from zkconsumer.errors import ConfigError
 from zkconsumer.web.history.statements import APPLICATION_ID, SCHEMA, VERSION
 
+log = logging.getLogger(__name__)
+
 _BUSY_S: Final = 5.0
+_LOG_BYTES: Final = 64 << 20
+"""How large SQLite's log of writes may stay."""
+_VALUE_BYTES: Final = 64 << 20
+"""The largest value that is read: a million partitions take less."""
 _MAGIC: Final = b"SQLite format 3\0"
-_VERSION_AT: Final = slice(60, 64)
 _APPLICATION_ID_AT: Final = slice(68, 72)
 """The position of the application id in the header. Source: sqlite.org/fileformat.html, 1.3."""
+_TABLES: Final = frozenset(one for one in SCHEMA if one.startswith("CREATE"))
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+class UnusableFile(sqlite3.DatabaseError):
+    """The file is no history of this version, whatever its header says."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -23,8 +37,12 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code is not None and code & 0xFF in _DAMAGED
 
 
-def check_file(path: Path) -> None:
+def check_file(path: Path, *, ours: bool = False) -> None:
     """Check that a file is a history, or can become one.
+
+    Args:
+        path: the file.
+        ours: nobody named it, so what is no history there is damaged, and set aside.
 
     Raises:
         ConfigError: it is of another program, and left alone; or it can't be written.
@@ -44,9 +62,12 @@ def check_file(path: Path) -> None:
     except OSError as error:
         raise ConfigError(f"the history can't be kept in {path}: {error.strerror}") from error
     if header and not _is_ours(path, header):
-        raise ConfigError(f"{path} is no history of zkconsumer: it stays as it is; name another")
-    if int.from_bytes(header[_VERSION_AT], "big") > VERSION:
-        raise ConfigError(f"{path} was written by a newer version of zkconsumer: name another")
+        if not ours:
+            raise ConfigError(
+                f"{path} is no history of zkconsumer: it stays as it is; name another"
+            )
+        aside = set_aside(path, time.time_ns() // 1_000_000)
+        log.warning("%s is no history: it is now %s, a new one is begun", path, aside)
 
 
 @contextmanager
@@ -54,10 +75,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Yield a connection that only reads; of any thread.
 
     Raises:
-        sqlite3.Error: the file is absent, or can't be read.
+        sqlite3.Error: the file is absent, no history of this version, or can't be read.
     """
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S)) as connection:
+    with closing(_opened_to_read(path)) as connection:
+        _distrust(connection)
         yield connection
 
 
@@ -77,7 +98,9 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             for statement in SCHEMA:
                 connection.execute(statement)
             connection.execute("COMMIT")
+        _distrust(connection)
         connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
@@ -106,6 +129,26 @@ def size_of(connection: sqlite3.Connection) -> int:
     return used
 
 
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_S)
+
+
+def _distrust(connection: sqlite3.Connection) -> None:
+    """Check that nothing but our tables is there: a view or a trigger would run what it likes.
+
+    Raises:
+        UnusableFile: there is, or they are another version's.
+    """
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != VERSION:
+        raise UnusableFile(f"version {version} wrote it, this one is {VERSION}")
+    tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    if sorted(sql for (sql,) in tables) != sorted(_TABLES):
+        raise UnusableFile("it holds what no history holds")
+
+
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(100)
@@ -118,7 +161,7 @@ def _is_ours(path: Path, header: bytes) -> bool:
         return True
     # A file that was being created at a power failure is still empty.
     try:
-        with reading(path) as connection:
+        with closing(_opened_to_read(path)) as connection:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
         return False

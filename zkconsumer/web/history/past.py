@@ -21,6 +21,10 @@ log = logging.getLogger(__name__)
 NUMBERS: Final = 800_000
 """The maximum of numbers in a chart, partitions times samples: a second of work."""
 LEAST_POINTS: Final = 20
+_UNREADABLE: Final = (
+    *(sqlite3.Error, zlib.error, ValueError, TypeError, OverflowError, RecursionError),
+)
+"""What a file may cause that others have written into."""
 
 
 class RecordedPast:
@@ -45,7 +49,7 @@ class RecordedPast:
         try:
             rows = _rows(self._recorder.path, key, since_ms, until_ms, points)
             series = series_of(rows)
-        except (sqlite3.Error, zlib.error, ValueError) as error:
+        except _UNREADABLE as error:
             log.warning("the history of %s can't be read: %s", key, error)
             return LagSeries(problem=f"the history can't be read: {error}")
         if self.problem is None:
@@ -73,10 +77,11 @@ class RecordedPast:
                 for key in keys:
                     series = _series(connection, key)
                     until = {"series": series, "until_ms": since_ms + points * width_ms}
-                    lags = dict(connection.execute(sql.GET_TREND, {**values, **until}).fetchall())
+                    rows = connection.execute(sql.GET_TREND, {**values, **until}).fetchall()
+                    lags = {int(point): int(lag) for point, lag in rows}
                     if lags:
                         found[key] = tuple(lags.get(point) for point in range(points))
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             log.warning("the history can't be read: %s", error)
         return found
 
@@ -90,15 +95,15 @@ class RecordedPast:
                 rows = connection.execute(sql.GET_REBALANCES, (series, since_ms)).fetchall()
             return tuple(
                 PastRebalance(
-                    began_ms=began_ms,
-                    ended_ms=ended_ms,
-                    reasons=tuple(json.loads(reasons)),
-                    moved=moved,
-                    reclaimed=reclaimed,
+                    began_ms=int(began_ms),
+                    ended_ms=None if ended_ms is None else int(ended_ms),
+                    reasons=tuple(map(str, json.loads(reasons))),
+                    moved=int(moved),
+                    reclaimed=int(reclaimed),
                 )
                 for began_ms, ended_ms, reasons, moved, reclaimed in rows
             )
-        except (sqlite3.Error, ValueError) as error:
+        except _UNREADABLE as error:
             log.warning("the history of %s can't be read: %s", key, error)
             return ()
 

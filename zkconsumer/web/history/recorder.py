@@ -5,23 +5,20 @@ latest counts. Errors are shown as the ``problem``; the recorder survives them.
 """
 
 import contextlib
-import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.scope import ThreadScope, WakeEvent
-from zkconsumer.status.model import GroupKey
 from zkconsumer.status.timeline import Rebalance
-from zkconsumer.web.history import statements as sql
-from zkconsumer.web.history.database import is_damage, open_for_writing, set_aside
-from zkconsumer.web.history.samples import sample_of
+from zkconsumer.web.history.database import is_damage, open_for_writing, set_aside, size_of
 from zkconsumer.web.history.upkeep import UPKEEP_MS, Keep, keep_up
+from zkconsumer.web.history.writing import RebalanceId, SampleWriter
 from zkconsumer.web.state import ClusterState
 
 log = logging.getLogger(__name__)
@@ -33,8 +30,6 @@ _PART_OF_TIME: Final = 5
 _STALE_MS: Final = 60_000
 _REBALANCES_WAITING: Final = 10_000
 _CLOSE_MS: Final = 5_000
-
-_RebalanceId = tuple[GroupKey, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +69,12 @@ class Recorder:
         self._wakeup = WakeEvent()
         self._lock = threading.Lock()
         self._state: ClusterState | None = None
-        self._rebalances: dict[_RebalanceId, Rebalance] = {}
+        self._rebalances: dict[RebalanceId, Rebalance] = {}
         self._stop = threading.Event()
         self._problem: str | None = None
         self._connection: sqlite3.Connection | None = None
         self._upkeep_at_ms = self._clock.now_ms()
-        self._sampled_ms: dict[GroupKey, int] = {}
+        self._writer = SampleWriter(settings.sample_ms, settings.stale_ms)
 
     @property
     def problem(self) -> str | None:
@@ -115,8 +110,8 @@ class Recorder:
                 if stopping:
                     return
                 if self._clock.now_ms() >= self._upkeep_at_ms:
-                    self._attempt(self._keep_up)
                     self._upkeep_at_ms = self._clock.now_ms() + UPKEEP_MS
+                    self._attempt(self._keep_up)
                 self._rest(self._clock.now_ms() - began_ms)
         finally:
             self._disconnect()
@@ -144,7 +139,7 @@ class Recorder:
             self._disconnect()
         if self._connection is None:
             self._connection = open_for_writing(self.path)
-            self._sampled_ms = {}
+            self._writer.forget()
         return self._connection
 
     def _disconnect(self) -> None:
@@ -168,7 +163,7 @@ class Recorder:
             except OSError as failed:
                 log.warning("the damaged history can't be set aside: %s", failed)
                 return
-            log.warning("the history was damaged: it is now %s, a new one is begun", aside)
+            log.warning("the history was unusable: it is now %s, a new one is begun", aside)
             self._wakeup.notify()
 
     def _write(self, connection: sqlite3.Connection) -> None:
@@ -176,32 +171,13 @@ class Recorder:
             state, rebalances = self._state, dict(self._rebalances)
         if state is None:
             return
-        connection.execute("BEGIN IMMEDIATE")
-        sampled_ms = self._write_samples(connection, state)
-        _write_rebalances(connection, rebalances)
-        connection.execute("COMMIT")
-        self._sampled_ms = sampled_ms
+        self._writer.write(connection, state, rebalances)
+        if size_of(connection) > self._settings.keep.max_bytes:
+            self._upkeep_at_ms = self._clock.now_ms()
         with self._lock:
             for place, rebalance in rebalances.items():
                 if self._rebalances.get(place) is rebalance:
                     del self._rebalances[place]
-
-    def _write_samples(
-        self, connection: sqlite3.Connection, state: ClusterState
-    ) -> dict[GroupKey, int]:
-        sampled_ms: dict[GroupKey, int] = {}
-        for key, group in state.snapshot.groups.items():
-            last_ms = sampled_ms[key] = self._sampled_ms.get(key, -1)
-            if 0 <= group.seen_ms - last_ms < self._settings.sample_ms or not group.partitions:
-                continue
-            if group.seen_ms == last_ms:
-                continue
-            sample = sample_of(group, state.lag(key), self._settings.stale_ms)
-            series, layout = _series_id(connection, key), _layout_id(connection, sample.layout)
-            row = (series, sample.at_ms, sample.lag, layout, sample.body)
-            connection.execute(sql.ADD_SAMPLE, row)
-            sampled_ms[key] = group.seen_ms
-        return sampled_ms
 
     def _keep_up(self, connection: sqlite3.Connection) -> None:
         keep_up(connection, self._settings.keep, self._clock.wall_ms())
@@ -212,35 +188,3 @@ class Recorder:
 
     def _died(self, error: BaseException) -> None:
         self._problem = f"the history is no longer written: {type(error).__name__}: {error}"
-
-
-def _write_rebalances(
-    connection: sqlite3.Connection, rebalances: Mapping[_RebalanceId, Rebalance]
-) -> None:
-    for rebalance in rebalances.values():
-        reasons = json.dumps([str(reason) for reason in rebalance.reasons], ensure_ascii=False)
-        row = (
-            rebalance.began_ms,
-            rebalance.ended_ms,
-            len(rebalance.moved),
-            rebalance.reclaimed,
-            reasons,
-        )
-        connection.execute(sql.PUT_REBALANCE, (_series_id(connection, rebalance.key), *row))
-
-
-def _series_id(connection: sqlite3.Connection, key: GroupKey) -> int:
-    return _id(connection, sql.FIND_SERIES, sql.ADD_SERIES, (str(key.kind), key.group_id))
-
-
-def _layout_id(connection: sqlite3.Connection, layout: str) -> int:
-    return _id(connection, sql.FIND_LAYOUT, sql.ADD_LAYOUT, (layout,))
-
-
-def _id(connection: sqlite3.Connection, find: str, add: str, values: tuple[str, ...]) -> int:
-    found = connection.execute(find, values).fetchone()
-    if found is None:
-        connection.execute(add, values)
-        found = connection.execute(find, values).fetchone()
-    number: int = found[0]
-    return number

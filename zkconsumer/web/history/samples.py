@@ -22,6 +22,8 @@ UNKNOWN: Final = -1
 PARTITIONS_SHOWN: Final = 60
 """The maximum number of lines in a readable chart."""
 _COLUMNS: Final = 3
+_NUMBER_BYTES: Final = 8
+_MOST: Final = 2**63 - 1
 _FAST: Final = 1
 
 
@@ -66,7 +68,7 @@ def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
         ages.append(UNKNOWN if behind.time is None or end == UNKNOWN else behind.time.ms)
         if UNKNOWN not in {offset, end}:
             known = True
-            total += max(0, end - offset)
+            total = min(_MOST, total + max(0, end - offset))
     return GroupSample(
         at_ms=group.seen_ms,
         lag=total if known else UNKNOWN,
@@ -88,7 +90,9 @@ def layout_text(partitions: Iterable[TopicPartition]) -> str:
 def parse_layout(text: str) -> tuple[TopicPartition, ...]:
     """Return the partitions of a ``layout_text``."""
     return tuple(
-        TopicPartition(topic, number) for topic, numbers in json.loads(text) for number in numbers
+        TopicPartition(str(topic), int(number))
+        for topic, numbers in json.loads(text)
+        for number in numbers
     )
 
 
@@ -119,12 +123,15 @@ class _Columns:
 
     def __init__(self, row: StoredSample) -> None:
         self.layout = row.layout
+        size = len(row.layout)
         numbers = array("q")
-        numbers.frombytes(zlib.decompress(row.body))
+        # Never more than there should be: a few bytes may claim to be gigabytes.
+        most = _NUMBER_BYTES * (_COLUMNS * size + 1)
+        unpacker = zlib.decompressobj()
+        numbers.frombytes(unpacker.decompress(row.body, most))
         if sys.byteorder == "big":
             numbers.byteswap()
-        size = len(row.layout)
-        if len(numbers) != _COLUMNS * size:
+        if len(numbers) != _COLUMNS * size or not unpacker.eof:
             raise ValueError(f"a sample of {len(numbers)} numbers for {size} partitions")
         self.committed, self.log_ends = numbers[:size], numbers[size : 2 * size]
         self.ages = numbers[2 * size :]

@@ -1,6 +1,7 @@
 """Keeps the history small: old samples are thinned out, then deleted."""
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +13,15 @@ UPKEEP_MS: Final = 600_000
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
+POINTS: Final = 360
+"""How many samples of a group are kept of each doubling of their age."""
+_LEAST_POINTS: Final = 5
+_LEAST_WIDTH_MS: Final = 10_000
+"""Twice the interval between two samples."""
 _EACH_TIME: Final = 10
-"""The share of its time range that a file that is too large loses per run."""
+"""The share of its time range that a file that is still too large loses at a time."""
+_VACUUM_PAGES: Final = 2_000
+"""How many pages are given back in one transaction: the log of writes stays small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,60 +30,77 @@ class Keep:
 
     Attributes:
         days: how long to keep samples.
-        all_ms: samples younger than this are all kept.
-        minutes_ms: of those younger than this one per minute is kept, of older ones one per hour.
-        max_bytes: the maximum size of the file; then the oldest samples are deleted.
+        max_bytes: the maximum size of the file; then fewer samples are kept.
     """
 
     days: int = 14
-    all_ms: int = 2 * HOUR_MS
-    minutes_ms: int = 2 * DAY_MS
     max_bytes: int = 1 << 30
+
+
+def bands(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, int]]:
+    """Return where which samples are kept: begin, end, and the interval that keeps one.
+
+    Intervals double with the age, so that every doubling keeps ``points`` of them. All begin at
+    multiples of their length, so that repeated runs, also with fewer points, keep the same samples.
+    """
+    width_ms = _LEAST_WIDTH_MS
+    until_ms = _begin(now_ms - points * width_ms, width_ms)
+    while until_ms > oldest_ms:
+        since_ms = _begin(now_ms - points * 2 * width_ms, 2 * width_ms)
+        yield since_ms, until_ms, width_ms
+        until_ms, width_ms = since_ms, 2 * width_ms
 
 
 def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
     """Apply the retention, in a transaction per group, so that others can write between.
 
+    A file that is too large is thinned out until it takes three quarters of what it may, so that
+    this is seldom needed.
+
     Raises:
         sqlite3.Error: it failed; a later run may succeed.
     """
     horizon_ms = now_ms - keep.days * DAY_MS
-    # Limits are aligned to whole intervals, so that repeated runs keep the same samples.
-    minutes_from_ms = (now_ms - keep.minutes_ms) // HOUR_MS * HOUR_MS
-    all_from_ms = (now_ms - keep.all_ms) // MINUTE_MS * MINUTE_MS
     every = [series for (series,) in connection.execute(sql.ALL_SERIES).fetchall()]
-    for series in every:
-        connection.execute("BEGIN IMMEDIATE")
-        _forget(connection, series, horizon_ms)
-        _thin(connection, series, horizon_ms, minutes_from_ms, HOUR_MS)
-        _thin(connection, series, minutes_from_ms, all_from_ms, MINUTE_MS)
-        connection.execute("COMMIT")
-    _fit(connection, keep.max_bytes, every)
+    points = POINTS
+    is_large = size_of(connection) > keep.max_bytes
+    _thin(connection, every, horizon_ms, now_ms, points)
+    while is_large and size_of(connection) > _goal(keep) and points > _LEAST_POINTS:
+        points //= 2
+        _thin(connection, every, horizon_ms, now_ms, points)
+    if is_large:
+        _forget_oldest(connection, _goal(keep), every)
     connection.execute(sql.FORGET_SERIES)
     connection.execute(sql.FORGET_LAYOUTS)
-    # Each step frees one page; only a script is run to its end.
-    connection.executescript("PRAGMA incremental_vacuum")
+    while connection.execute("PRAGMA freelist_count").fetchone()[0]:
+        # Each step frees one page; only a script is run to its end.
+        connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
 
 
-def _forget(connection: sqlite3.Connection, series: int, horizon_ms: int) -> None:
-    connection.execute(sql.FORGET_SAMPLES, (series, horizon_ms))
-    connection.execute(sql.FORGET_REBALANCES, (series, horizon_ms))
+def _begin(at_ms: int, width_ms: int) -> int:
+    return at_ms // width_ms * width_ms
+
+
+def _goal(keep: Keep) -> int:
+    return keep.max_bytes // 4 * 3
 
 
 def _thin(
-    connection: sqlite3.Connection, series: int, since_ms: int, until_ms: int, width_ms: int
+    connection: sqlite3.Connection, every: list[int], horizon_ms: int, now_ms: int, points: int
 ) -> None:
-    """Keep the worst sample of each interval."""
-    values = {
-        "series": series,
-        "since_ms": since_ms,
-        "until_ms": until_ms,
-        "width_ms": width_ms,
-    }
-    connection.execute(sql.THIN, values)
+    """Keep the worst sample of each interval, and nothing from before the horizon."""
+    intervals = list(bands(now_ms, horizon_ms, points))
+    for series in every:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(sql.FORGET_SAMPLES, (series, horizon_ms))
+        connection.execute(sql.FORGET_REBALANCES, (series, horizon_ms))
+        for since_ms, until_ms, width_ms in intervals:
+            values = {"since_ms": since_ms, "until_ms": until_ms, "width_ms": width_ms}
+            connection.execute(sql.THIN, {**values, "series": series})
+        connection.execute("COMMIT")
 
 
-def _fit(connection: sqlite3.Connection, max_bytes: int, every: list[int]) -> None:
+def _forget_oldest(connection: sqlite3.Connection, max_bytes: int, every: list[int]) -> None:
     for _ in range(_EACH_TIME * 2):
         if size_of(connection) <= max_bytes:
             return

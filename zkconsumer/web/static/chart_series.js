@@ -1,21 +1,26 @@
 // What the server tells of the past, as lines to draw.
 const COLOURED = 8;
+const NEAR = 4;
+const SHORT_S = 60;
 
 // The largest value of a line, to tell which ones are worth a colour.
 function largest(values) {
   return values.reduce((most, one) => Math.max(most, one ?? -1), -1);
 }
 
-// Where nothing was seen for long, there is a gap: a line across it would claim too much.
+// Where nothing was seen for long, there is a gap: a line across it would claim too much. How long is
+// long, the neighbours tell: the older, the fewer moments are kept.
 function withGaps(times, columns) {
   const steps = times.slice(1).map((at, place) => at - times[place]);
-  const usual = [...steps].sort((one, other) => one - other)[Math.floor(steps.length / 2)] ?? 0;
-  const gap = Math.max(60, usual * 4);
+  const usualAt = (place) => {
+    const near = steps.slice(Math.max(0, place - NEAR), place + NEAR + 1);
+    return near.sort((one, other) => one - other)[Math.floor(near.length / 2)];
+  };
   const gapped = [];
   const found = columns.map(() => []);
   times.forEach((at, place) => {
-    if (place && at - times[place - 1] > gap) {
-      gapped.push(times[place - 1] + usual);
+    if (place && steps[place - 1] > SHORT_S && steps[place - 1] > 4 * usualAt(place - 1)) {
+      gapped.push(times[place - 1] + usualAt(place - 1));
       for (const column of found) column.push(null);
     }
     gapped.push(at);

@@ -2,13 +2,17 @@
 
 import os
 import sqlite3
+import tracemalloc
+import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.asgi_client import StatesByHand
@@ -33,8 +37,26 @@ from zkconsumer.web.history import statements as sql
 from zkconsumer.web.history.database import check_file, open_for_writing, size_of
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import Recorder, RecorderSettings
-from zkconsumer.web.history.upkeep import DAY_MS, HOUR_MS, MINUTE_MS, Keep, keep_up
+from zkconsumer.web.history.upkeep import (
+    DAY_MS,
+    HOUR_MS,
+    MINUTE_MS,
+    POINTS,
+    Keep,
+    bands,
+    keep_up,
+)
 
+STORED = (
+    st.none()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | st.text(st.characters(codec="utf-8"), max_size=8)
+    | st.binary(max_size=40)
+)
+JSON_TEXTS = st.sampled_from(
+    ["[]", "[" * 20_000, '[["t",["x"]]]', "[[1,[2e99]]]", "{}", "[[]]", "9"]
+)
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 TP = TopicPartition("t", 0)
 
@@ -197,11 +219,12 @@ def kept(samples: dict[int, int], now_ms: int) -> list[int]:
     """What is left of samples, said in another way."""
     wanted: dict[tuple[int, int], tuple[int, int]] = {}
     for at_ms, lag in samples.items():
-        width_ms = 1
-        if at_ms // MINUTE_MS < (now_ms - 2 * HOUR_MS) // MINUTE_MS:
-            width_ms = MINUTE_MS
-        if at_ms // HOUR_MS < (now_ms - 2 * DAY_MS) // HOUR_MS:
-            width_ms = HOUR_MS
+        width_ms = 10_000
+        while at_ms // width_ms >= (now_ms - POINTS * width_ms) // width_ms and width_ms > 5_000:
+            width_ms //= 2
+        while at_ms < (now_ms - POINTS * 2 * width_ms) // (2 * width_ms) * 2 * width_ms:
+            width_ms *= 2
+        width_ms = 1 if width_ms < 10_000 else width_ms
         if at_ms >= now_ms - 14 * DAY_MS:
             place = (width_ms, at_ms // width_ms)
             wanted[place] = max(wanted.get(place, (-2, 0)), (lag, at_ms))
@@ -210,7 +233,7 @@ def kept(samples: dict[int, int], now_ms: int) -> list[int]:
 
 NEAR_BORDERS = st.builds(
     lambda border_ms, off_ms: max(0, 20 * DAY_MS - border_ms + off_ms),
-    st.sampled_from([0, 2 * HOUR_MS, 2 * DAY_MS, 14 * DAY_MS, 5 * DAY_MS]),
+    st.sampled_from([0, HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS, 64 * HOUR_MS, 14 * DAY_MS]),
     st.integers(-2 * HOUR_MS, 2 * HOUR_MS) | st.integers(-2 * MINUTE_MS, 2 * MINUTE_MS),
 )
 
@@ -220,12 +243,28 @@ NEAR_BORDERS = st.builds(
     st.lists(st.integers(0, 3 * HOUR_MS), min_size=1, max_size=3),
 )
 def test_the_older_the_thinner(samples: dict[int, int], later_ms: list[int]) -> None:
-    """Recent samples all stay; of older ones the worst of each minute, then hour; then none."""
+    """Samples of an hour all stay; of older ones the worst of each interval; then none."""
     with closing(in_file(Path(":memory:"), list(samples.items()))) as connection:
         for now_ms in sorted(20 * DAY_MS + one for one in later_ms):
             keep_up(connection, Keep(days=14), now_ms)
             samples = {at_ms: samples[at_ms] for at_ms in kept(samples, now_ms)}
             assert times(connection) == sorted(samples)
+
+
+@given(st.integers(0, 2**45), st.integers(1, 30 * DAY_MS), st.integers(5, POINTS))
+def test_bands_lie_side_by_side(now_ms: int, age_ms: int, points: int) -> None:
+    """From the oldest on, at whole intervals of their own; each keeps about as many."""
+    found = list(bands(now_ms, now_ms - age_ms, points))
+    if age_ms <= points * 10_000:
+        assert found == []
+        return
+    for newer, older in pairwise(found):
+        assert (older[1], older[2]) == (newer[0], 2 * newer[2])
+    for since_ms, until_ms, width_ms in found:
+        assert since_ms % width_ms == until_ms % width_ms == 0
+        assert points - 1 <= (until_ms - since_ms) // width_ms <= points + 2
+    assert found[0][1] <= now_ms - points * 10_000
+    assert found[-1][0] <= now_ms - age_ms
 
 
 def test_groups_that_are_long_gone_leave_nothing(tmp_path: Path) -> None:
@@ -236,8 +275,23 @@ def test_groups_that_are_long_gone_leave_nothing(tmp_path: Path) -> None:
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
-def test_a_large_file_loses_its_oldest(tmp_path: Path) -> None:
+def test_a_large_file_keeps_fewer_moments_of_the_same_time(tmp_path: Path) -> None:
     """And gives back the room on the disk."""
+    path = tmp_path / "past"
+    samples = [(at_ms, 1) for at_ms in range(0, 12 * HOUR_MS, 5_000)]
+    with closing(in_file(path, samples)) as connection:
+        before = size_of(connection)
+        keep_up(connection, Keep(max_bytes=before // 5), 12 * HOUR_MS)
+        assert before // 20 < size_of(connection) <= before // 5 * 3 // 4
+        left = times(connection)
+        assert left[0] < 10 * MINUTE_MS
+        assert left[-1] == samples[-1][0]
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert path.stat().st_size <= before // 5
+
+
+def test_what_no_thinning_helps_loses_its_oldest(tmp_path: Path) -> None:
+    """The newest stay."""
     path = tmp_path / "past"
     with closing(in_file(path, [(at_ms, 1) for at_ms in range(0, 50_000, 5)])) as connection:
         before = size_of(connection)
@@ -245,7 +299,7 @@ def test_a_large_file_loses_its_oldest(tmp_path: Path) -> None:
         assert size_of(connection) <= before // 2
         left = times(connection)
         assert left[-1] == 49_995
-        assert len(left) > 3_000
+        assert len(left) > 2_000
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         assert path.stat().st_size <= before * 6 // 10
 
@@ -309,26 +363,127 @@ def test_a_file_that_was_removed_is_begun_anew(tmp_path: Path) -> None:
 
 
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
-    """Text, other programs' databases, a newer version's, directories."""
+    """Text, other programs' databases, directories."""
     text = tmp_path / "text"
     text.write_text("mine")
     other = tmp_path / "other"
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE t (a)")
-    newer = tmp_path / "newer"
-    with closing(open_for_writing(newer)) as connection:
-        connection.execute(f"PRAGMA user_version = {sql.VERSION + 1}")
-        connection.execute("PRAGMA journal_mode = DELETE")
     for path, message in (
         (text, "no history"),
         (other, "no history"),
-        (newer, "newer version"),
         (tmp_path, "directory"),
         (tmp_path / "missing" / "file", "no directory"),
     ):
         with pytest.raises(ConfigError, match=message):
             check_file(path)
     assert text.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"PRAGMA user_version = {sql.VERSION + 1}",
+        "DROP TABLE rebalances",
+        "CREATE VIEW v AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
+        " SELECT n FROM c",
+        "CREATE TRIGGER t AFTER INSERT ON samples BEGIN DELETE FROM samples; END",
+    ],
+)
+def test_what_only_looks_like_a_history_is_set_aside(
+    statement: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another version's, or one in which somebody has planted code: one line, and a new one."""
+    path = tmp_path / "past"
+    with closing(open_for_writing(path)) as connection:
+        connection.execute(statement)
+        connection.execute("PRAGMA journal_mode = DELETE")
+    check_file(path)
+    states = StatesByHand(seen(1_000, 5))
+    with recorder_of(path) as recorder:
+        past = RecordedPast(recorder)
+        recorder.take(states.current, ())
+        wait_until(lambda: lags(past) == [5], what="the new one")
+        assert past.problem is None
+    assert len(list(tmp_path.glob("past.damaged-*"))) == 1
+    assert sum("it is now" in one.getMessage() for one in caplog.records) == 1
+
+
+def test_a_file_that_only_we_name_is_set_aside_whatever_it_is(tmp_path: Path) -> None:
+    """After a power cut it may hold anything, and nobody is there at night to name another."""
+    path = tmp_path / "past"
+    path.write_bytes(bytes(5_000))
+    check_file(path, ours=True)
+    open_for_writing(path).close()
+    [aside] = tmp_path.glob("past.damaged-*")
+    assert aside.read_bytes() == bytes(5_000)
+
+
+@settings(max_examples=60)
+@given(
+    st.tuples(
+        st.just(5_000) | STORED, STORED, st.just(1), st.just(zlib.compress(bytes(24))) | STORED
+    ),
+    st.sampled_from(['[["t",[0]]]']) | STORED | JSON_TEXTS,
+    st.tuples(st.just(5_000), STORED, STORED, STORED, STORED | JSON_TEXTS),
+)
+def test_whatever_stands_in_a_file_is_a_chart_or_a_sentence(
+    sample: tuple[object, ...], layout: object, moved: tuple[object, ...]
+) -> None:
+    """Any type in any column: no page fails by it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "past"
+        with closing(open_for_writing(path)) as connection, suppress(sqlite3.IntegrityError):
+            connection.execute(sql.ADD_SERIES, ("zookeeper", "g"))
+            connection.execute(sql.ADD_LAYOUT, (layout,))
+            connection.execute(sql.ADD_SAMPLE, (1, *sample))
+            connection.execute(sql.PUT_REBALANCE, (1, *moved))
+        past = RecordedPast(Recorder(path))
+        series = past.lag_series(KEY, 0, 10_000, 10)
+        assert len(series.times_ms) <= 1
+        assert all(isinstance(at_ms, int) for at_ms in series.times_ms)
+        for trend in past.trends([KEY], 0, 10_000, 2).values():
+            assert all(lag is None or isinstance(lag, int) for lag in trend)
+        for one in past.rebalances(KEY, 0):
+            assert isinstance(one.moved, int)
+            assert all(isinstance(reason, str) for reason in one.reasons)
+
+
+def test_a_body_of_a_few_bytes_takes_no_gigabyte(tmp_path: Path) -> None:
+    """However large it says that it is."""
+    path = tmp_path / "past"
+    with closing(in_file(path, [])) as connection:
+        connection.execute(sql.ADD_SAMPLE, (1, 5_000, 1, 1, zlib.compress(bytes(300 << 20), 9)))
+    past = RecordedPast(Recorder(path))
+    tracemalloc.start()
+    try:
+        assert past.lag_series(KEY, 0, 10_000, 10).problem is not None
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_lags_beyond_all_numbers_of_sqlite_end_no_recording(tmp_path: Path) -> None:
+    """A log may end where its broker likes."""
+    snapshot = seen(2_000, 7)
+    partitions = [
+        GroupPartition(
+            TopicPartition("t", number),
+            committed=(CommittedOffset(offset, "zookeeper", 1_000),),
+            log_end=2**63 - 1,
+            log_at_ms=2_000,
+        )
+        for number, offset in enumerate((0, 0))
+    ]
+    group = replace(snapshot.groups[KEY], partitions=tuple(partitions))
+    states = StatesByHand(seen(1_000, 5))
+    with recorder_of(tmp_path / "past") as recorder:
+        record(recorder, states, replace(snapshot, groups={KEY: group}))
+        [total] = RecordedPast(recorder).lag_series(KEY, 2_000, 2_000, 1).total
+    assert total == 2 * (2**63 - 1)
+    with closing(sqlite3.connect(tmp_path / "past")) as connection:
+        lags_stored = connection.execute("SELECT lag FROM samples WHERE at_ms = 2000").fetchall()
+    assert lags_stored == [(2**63 - 1,)]
 
 
 def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path) -> None:

@@ -119,4 +119,6 @@ def test_a_damaged_row_is_an_error() -> None:
     with pytest.raises(ValueError, match="for 2 partitions"):
         series_of([row._replace(layout=(*row.layout, *row.layout))])
     with pytest.raises(zlib.error):
-        series_of([row._replace(body=b"x")])
+        series_of([row._replace(body=b"damaged")])
+    with pytest.raises(ValueError, match="for 1 partitions"):
+        series_of([row._replace(body=row.body[:-4])])
