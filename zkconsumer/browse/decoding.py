@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.json_text import json_text
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import BadValue, SchemaKey, framed
 
@@ -83,7 +84,7 @@ class BytesDecoder:
             return _hex(data, note=decoder)
         try:
             value = decoder.decode(data[found.payload_start :])
-            text = json.dumps(value, default=str, ensure_ascii=False)
+            text = json_text(value)
         except Exception as error:  # noqa: BLE001 - others' bytes by others' schema
             return _hex(data, note=f"schema {found.schema}: {type(error).__name__}")
         return DecodedBytes(kind="avro", text=text)

@@ -26,7 +26,10 @@ _GROWTH_BYTES: Final = 32 << 20
 _UNPACKED_BYTES: Final = 64 << 20
 _RECORD_BYTES: Final = 32
 """Of a record besides its contents: a hostile one has none."""
-_HEADER_BYTES: Final = 16
+_HEADER_BYTES: Final = 256
+"""What a header takes in memory besides its contents, which a hostile one has none of."""
+_HEADERS_MAX_BYTES: Final = 1 << 18
+"""Larger headers of a record are not made: of two bytes in the log come hundreds in memory."""
 _NO_TIME: Final = "the time is used up"
 _NO_BYTES: Final = "as many bytes as one look may are used up"
 
@@ -224,7 +227,13 @@ class _Scan:
         return piece
 
     def _scan(self, tp: TopicPartition, part: RangePart, piece: _Piece) -> None:
-        headers = part.headers()
+        header_bytes = part.header_bytes()
+        is_bounded = header_bytes <= _HEADERS_MAX_BYTES
+        headers = part.headers() if is_bounded else {}
+        if not is_bounded:
+            piece.size += header_bytes
+            said = f"headers of about {header_bytes:,} bytes are not shown"
+            self.notes.append(f"{tp} from offset {piece.next_offset} on: {said}")
         for record in part.records():
             if self._clock.now_ms() >= self._end_ms:
                 piece.cut = _NO_TIME

@@ -9,12 +9,16 @@ from zkconsumer.browse.message import BrowseResult
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
 from zkconsumer.browse.reading import MessageBrowser
 from zkconsumer.cli.cluster_access import open_cluster
+from zkconsumer.errors import ConfigError
+from zkconsumer.properties_file import load_properties
 
 if TYPE_CHECKING:
     from zkconsumer.schemas.source import SchemaSource
 
 _REGISTRY_MS: Final = 2_000
 """How long a schema is waited for: somebody waits for the look."""
+_REGISTRY_BUDGET_MS: Final = 5_000
+"""How long for all schemas of a look: half of its time."""
 
 
 def add_registry_argument(
@@ -26,25 +30,37 @@ def add_registry_argument(
         metavar="URL",
         help="decode values that have an Avro schema of this registry",
     )
+    parser.add_argument(
+        "--schema-registry-config",
+        metavar="FILE",
+        help="a .properties file with what the registry wants to see: basic.auth.user.info, "
+        "bearer.auth.token, ssl.ca.location and others of Confluent's clients",
+    )
 
 
 def decoder_of(args: argparse.Namespace) -> BytesDecoder:
     """Return the decoder of keys and values.
 
     Raises:
-        ConfigError: the registry's address is malformed, or a library is missing.
+        ConfigError: the registry's address or a setting is malformed, or a library is missing.
     """
-    return BytesDecoder(_schemas(args.schema_registry) if args.schema_registry else None)
+    config = args.schema_registry_config
+    if args.schema_registry:
+        return BytesDecoder(_schemas(args.schema_registry, config))
+    if config is not None:
+        raise ConfigError("--schema-registry-config is for a registry: give --schema-registry")
+    return BytesDecoder()
 
 
-def _schemas(url: str) -> "SchemaSource":
+def _schemas(url: str, config: str | None) -> "SchemaSource":
     from zkconsumer.schemas.payloads import need_library  # noqa: PLC0415 - an extra
     from zkconsumer.schemas.registry import RegistryClient  # noqa: PLC0415
     from zkconsumer.schemas.registry_settings import RegistrySettings  # noqa: PLC0415
 
     need_library("avro")
-    settings = replace(RegistrySettings.of(url), timeout_ms=_REGISTRY_MS)
-    return RegistryClient(settings, "avro")
+    settings = RegistrySettings.of(url, {} if config is None else load_properties(config))
+    settings = replace(settings, timeout_ms=min(settings.timeout_ms, _REGISTRY_MS))
+    return RegistryClient(settings, "avro", budget_ms=_REGISTRY_BUDGET_MS)
 
 
 def browse(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _ENTRY_BYTES = 26
 """Size of a magic 0 record in the log besides key and value."""
+_RUN_ENTRY_BYTES = 34
+"""The largest of a record without headers, besides key and value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -46,6 +48,13 @@ class RangePart:
         for run in self.runs:
             records += run.records()
         return records
+
+    def header_bytes(self) -> int:
+        """Return about how much the headers take in the log; rows have theirs in memory already."""
+        return sum(
+            run.size_bytes - run.key_bytes - run.value_bytes - _RUN_ENTRY_BYTES * len(run)
+            for run in self.runs
+        )
 
     def headers(self) -> Mapping[int, Headers]:
         """Build the headers of the records that have some, by offset."""

@@ -11,7 +11,7 @@ def json_text(value: object) -> str:
     Raises:
         RecursionError: it is nested too deep.
     """
-    return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, default=str)
 
 
 def _plain(value: Any) -> Any:

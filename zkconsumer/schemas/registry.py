@@ -5,9 +5,10 @@ Source: Confluent's Schema Registry API: ``/schemas/ids``, ``/schemas/guids``, `
 
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import SplitResult, quote
 from uuid import UUID
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, SchemaError
 from zkconsumer.net.http_request import http_request
 from zkconsumer.printable import printable
@@ -35,13 +36,24 @@ class RegistryClient:
     Args:
         settings: how to reach it.
         kind: of the schemas: Protobuf's are asked for in another form.
+        budget_ms: for all requests together; None: each has its own time alone.
+        clock: measures the budget.
 
     Raises:
         ConfigError: files that the settings name can't be used.
     """
 
-    def __init__(self, settings: RegistrySettings, kind: str) -> None:
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        kind: str,
+        *,
+        budget_ms: int | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._settings = settings
+        self._left_ms = budget_ms
+        self._clock = clock or SystemClock()
         self._kind = kind
         self._context = settings.ssl_context()
         self._where = settings.url.geturl()
@@ -136,18 +148,32 @@ class RegistryClient:
         while True:
             tried += 1
             try:
-                return http_request(
-                    url,
-                    headers=headers,
-                    timeout_ms=settings.timeout_ms,
-                    max_bytes=MAX_SCHEMA_BYTES,
-                    ssl_context=self._context,
-                )
+                return self._requested(url, headers)
             except ConnectFailed as error:
                 if tried == _TRIES:
                     raise SchemaError(f"the schema registry can't be asked: {error}") from error
             except ValueError as error:
                 raise SchemaError(f"{self._where}{path}: {error}") from error
+
+    def _requested(self, url: SplitResult, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        timeout_ms = self._settings.timeout_ms
+        if self._left_ms is not None:
+            # Connecting and the rest have this time each.
+            timeout_ms = min(timeout_ms, self._left_ms // 2)
+            if timeout_ms <= 0:
+                raise SchemaError(f"{self._where} took all the time that there is for schemas")
+        began_ms = self._clock.now_ms()
+        try:
+            return http_request(
+                url,
+                headers=headers,
+                timeout_ms=timeout_ms,
+                max_bytes=MAX_SCHEMA_BYTES,
+                ssl_context=self._context,
+            )
+        finally:
+            if self._left_ms is not None:
+                self._left_ms -= self._clock.now_ms() - began_ms
 
     def _strange(self, what: str) -> SchemaError:
         return SchemaError(

@@ -1,11 +1,14 @@
 """Messages of real brokers, on the page and in the shell."""
 
 import json
+import threading
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.registry_server import registry_server
 from tests.support.served_page import Answer, ServedPage, served, until_read
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -20,6 +23,10 @@ pytestmark = pytest.mark.sandbox
 TOKEN = "0123456789abcdef-secret"
 VALUES = [b'{"user": {"id": %d}, "note": "needle-%d"}' % (number, number) for number in range(40)]
 HOSTILE = b"</code><script>alert(1)</script>"
+
+
+def _hang(_: object) -> None:
+    threading.Event().wait(2)
 
 
 @pytest.fixture(scope="module", params=["0.8.2.2", "2.8.2"])
@@ -73,6 +80,38 @@ def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -
     assert "needle" not in logged
     assert "script" not in logged
     assert "user.id" not in logged
+
+
+def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
+    """What the registry has; what it has not, or when it hangs, is hex, and says why, in time."""
+    name = fresh_name("avro")
+    brokers.create_topic(name, partitions=1)
+    schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+    framed = [b"\0\0\0\0\x07\x54", b"\0\0\0\0\x07\xff\xff", b"\0\0\0\0\x09\x54"]
+    write(brokers, TopicPartition(name, 0), [*framed, b"plain", b"\0\1"])
+    config = tmp_path / "registry.properties"
+    config.write_text("basic.auth.user.info=me:registry-secret\nrequest.timeout.ms=300\n")
+    log = tmp_path / "log"
+    with registry_server() as registry:
+        registry.by_id[7] = {"schema": json.dumps(schema)}
+        registry.authorization = "Basic " + b64encode(b"me:registry-secret").decode()
+        given = ("--schema-registry", registry.url, "--schema-registry-config", str(config))
+        arguments = ("--messages", "--interval-ms", "1000", *given)
+        path = f"/topics/{name}/messages"
+        with served(brokers.zookeeper_connect, log, *arguments, ZKCONSUMER_TOKEN=TOKEN) as page:
+            wait_until(lambda: ask(page, path).status == 200, what="the topic to be known")
+            shown = [json.loads(line) for line in ask(page, f"{path}.ndjson").text.splitlines()]
+            assert shown[0]["value"] == {"id": 42}
+            text = ask(page, path).text
+            assert "{&#34;id&#34;:42}" in text
+            assert "(schema 7: " in text
+            assert "(there is no schema 9)" in text
+            assert "plain" in text
+            registry.responder = _hang
+            text = ask(page, path).text  # which waits 10 s at most
+            assert "00 00 00 00 07 54" in text
+            assert "can&#39;t be asked" in text
+    assert "registry-secret" not in log.read_text()
 
 
 def test_messages_need_a_token(brokers: Sandbox, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,15 +1,22 @@
 """Looks at messages of a log in memory: the right ones, within bounds."""
 
+import tracemalloc
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.ranges import TP, RangeBench, bench
+from zkconsumer.browse import reading
 from zkconsumer.browse.decoding import BytesDecoder, DecodedBytes
 from zkconsumer.browse.filters import parse_filter
 from zkconsumer.browse.message import BrowseResult
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
 from zkconsumer.browse.reading import MessageBrowser
-from zkconsumer.model import Record
+from zkconsumer.fetch.range_parts import RangePart, parts_of
+from zkconsumer.model import OffsetRange, Record
+from zkconsumer.records.build_batch import build_batch
+from zkconsumer.records.engine import decode_fetched
 
 
 def log_of(count: int, each_bytes: int) -> RangeBench:
@@ -62,6 +69,38 @@ def test_a_filter_looks_back_no_further_than_it_must(wanted: str, scanned: int) 
     """Until enough has passed."""
     query = MessageQuery(topic="t", limit=50, passes=parse_filter(wanted))
     assert look(log_of(120, 10), query).scanned == scanned
+
+
+def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bytes in the log are hundreds in memory: so many are not shown, and it is said."""
+    count = 1_000_000
+    data = build_batch(
+        [Record(0, None, b"before"), Record(1, b"k", b"hostile"), Record(2, None, b"after")],
+        headers={0: (("a", b"b"),), 1: (("", b""),) * count},
+    )
+    fetched = decode_fetched(memoryview(data), fetch_offset=0, max_decompressed_bytes=64 << 20)
+    parts = list(parts_of(fetched, 3, 1 << 18))
+
+    class Given:
+        def __init__(self, *_: object, **__: object) -> None:
+            """Of whatever."""
+
+        def read(self, _range: OffsetRange) -> Iterator[RangePart]:
+            yield from parts
+
+    monkeypatch.setattr(reading, "RangeReader", Given)
+    world = log_of(3, 1)
+    tracemalloc.start()
+    try:
+        found = look(world, MessageQuery(topic="t", start="offset", limit=50), max_bytes=32 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+    assert [one.raw_value for one in found.messages] == [b"before", b"hostile", b"after"]
+    assert [len(one.headers) for one in found.messages] == [1, 0, 0]
+    [note] = found.notes
+    assert note.startswith("t-0 from offset 1 on: headers of about 1,999,9")
+    assert note.endswith(" bytes are not shown")
 
 
 def test_time_ends_a_look_amid_a_part() -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from tests.support.registry_server import RegistryServer, registry_server, respond
 from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.schemas.folder import SchemaFolder
@@ -121,6 +122,11 @@ def _trickle(handler: BaseHTTPRequestHandler) -> None:
         threading.Event().wait(0.05)
 
 
+def _silent(handler: BaseHTTPRequestHandler) -> None:
+    del handler
+    threading.Event().wait(0.6)
+
+
 def _other(handler: BaseHTTPRequestHandler) -> None:
     respond(handler, 404, b"<html>Not found</html>")
 
@@ -151,6 +157,21 @@ def test_hostile_answers_end_in_a_sentence(
         client(registry, request_timeout_ms="300").find(1)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("responder", [_silent, _cut])
+def test_all_requests_together_have_a_budget(registry: RegistryServer, responder: object) -> None:
+    """However many schemas somebody's bytes name, and however often one is tried again."""
+    registry.responder = responder  # type: ignore[assignment]
+    clock = ManualClock()
+    clock.step_ms = 100
+    asked = RegistryClient(RegistrySettings.of(registry.url), "avro", budget_ms=500, clock=clock)
+    for number in range(50):
+        with pytest.raises(SchemaError):
+            asked.find(number)
+    with pytest.raises(SchemaError, match="all the time that there is for schemas"):
+        asked.find(51)
+    assert len(registry.requests) <= 5
 
 
 @pytest.mark.parametrize(

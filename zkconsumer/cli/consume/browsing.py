@@ -90,6 +90,7 @@ def _cluster_arguments(args: argparse.Namespace) -> argparse.Namespace:
         command_config=args.consumer_config,
         timeout_ms=args.timeout_ms or DEFAULT_TIMEOUT_MS,
         schema_registry=args.schema_registry,
+        schema_registry_config=args.schema_registry_config,
     )
 
 
