@@ -73,6 +73,7 @@ class PaperSite:
         address: of the page.
         token: that is asked for; "" where none is.
         listeners: how many may listen at the same time.
+        untold: why somebody is not told of troubles.
     """
 
     def __init__(self, token: str = "", *, listeners: int = 10) -> None:
@@ -83,6 +84,7 @@ class PaperSite:
         self.token = token
         self.listeners = listeners
         self.address = ""
+        self.untold: str | None = None
 
 
 def paper_messages(query: MessageQuery) -> BrowseResult:
@@ -146,6 +148,7 @@ def _parts(site: PaperSite) -> Site:
         events=EventHub(site.source, clients_max=site.listeners),
         clock=site.clock,
         messages=paper_messages,
+        untold=lambda: site.untold,
     )
 
 

@@ -218,6 +218,58 @@ def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, still: Pape
         assert opened.clean()
 
 
+MIXED = """async () => {
+  const { seriesOf } = await import("/static/chart_series.js");
+  const steps = [
+    ...Array(30).fill(480), ...Array(30).fill(240), 3600,
+    ...Array(30).fill(120), ...Array(30).fill(60),
+    90, ...Array(60).fill(5), 61, 300, ...Array(20).fill(5),
+  ];
+  const times_ms = [0];
+  for (const step of steps) times_ms.push(times_ms.at(-1) + step * 1000);
+  const lag = times_ms.map(() => 1);
+  const answer = { times_ms, total: lag, partitions: [{ topic: "t", partition: 0, lag }] };
+  const { times, lines } = seriesOf(answer, "lag", new Map());
+  return lines[0].values.flatMap((one, at) => (one === null ? [times[at]] : []));
+}"""
+
+
+def test_the_chart_breaks_where_nothing_was_read_and_nowhere_else(
+    browser: Browser, still: PaperSite
+) -> None:
+    """The older, the fewer moments are kept: that is no gap."""
+    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+        gaps = opened.open(GROUP).evaluate(MIXED)
+        hour = 30 * 480 + 30 * 240
+        silent = hour + 3_600 + 30 * 120 + 30 * 60 + 90 + 60 * 5
+        assert gaps == [hour + 240, silent + 5, silent + 61 + 5]
+        assert opened.clean()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_who_is_not_told_is_on_every_page(browser: Browser, scheme: Scheme, width: int) -> None:
+    """In a banner that fits, whatever a receiver's error says."""
+    site = PaperSite()
+    site.untold = f"notifying ops: https://hooks.example.org: {'x' * 150} <b>; trying again"
+    size = {"width": width, "height": 900}
+    with (
+        served(site) as opened_site,
+        window(
+            browser, opened_site.address, now_ms=SEEN_MS, viewport=size, scheme=scheme
+        ) as opened,
+    ):
+        page = opened.open("/groups")
+        banner = page.get_by_role("region", name="Notifications")
+        expect(banner).to_contain_text("Not everybody is told of troubles. notifying ops")
+        box = banner.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert barriers(page) == []
+        assert opened.clean()
+
+
 def test_colours_are_chosen_and_kept(browser: Browser, still: PaperSite) -> None:
     """The system's, light or dark, by one button."""
     with window(browser, still.address, scheme="light") as opened:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from zkconsumer.cli.completion import complete_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
+from zkconsumer.cli.impatient import LogHandler
 from zkconsumer.cli.log_lines import SafeLogFormatter
 from zkconsumer.cli.output import discard_standard_output, mend_standard_streams
 from zkconsumer.cli.parsing import (
@@ -111,7 +112,7 @@ def _report(error: Exception, text: str, status: int = 1) -> int:
 
 def _set_up_logging(*, debug: bool) -> None:
     form = "%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"
-    handler = logging.StreamHandler(sys.stderr)
+    handler = LogHandler(sys.stderr)
     handler.setFormatter(SafeLogFormatter(form if debug else "zkconsumer: %(message)s"))
     logging.basicConfig(
         level=logging.DEBUG if debug else logging.WARNING, handlers=[handler], force=True

@@ -2,16 +2,14 @@
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from zkconsumer.cli.configuration import find_file, read_configuration
-from zkconsumer.notify.alerts import Alert
-from zkconsumer.notify.notifier import Notifier
+from zkconsumer.notify.notifier import Notifier, Route
 from zkconsumer.notify.settings import NotifySettings, read_notify_settings
 from zkconsumer.notify.templates import NotificationOrigin
-from zkconsumer.notify.troubles import Subject
 
 
 def notify_settings() -> NotifySettings:
@@ -34,19 +32,11 @@ def origin_of(args: argparse.Namespace, settings: NotifySettings) -> Notificatio
 
 @contextmanager
 def notifying(
-    args: argparse.Namespace,
-    settings: NotifySettings,
-    on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
-    on_death: Callable[[BaseException], None] = lambda _error: None,
+    args: argparse.Namespace, settings: NotifySettings, more: tuple[Route, ...] = ()
 ) -> Iterator[Notifier]:
-    """Yield a running notifier; end it afterwards."""
-    notifier = Notifier(
-        settings.routes,
-        origin_of(args, settings),
-        settings.timing,
-        on_alerts=on_alerts,
-        on_death=on_death,
-    )
+    """Yield a running notifier of the settings' routes and ``more``; end it afterwards."""
+    routes = (*settings.routes, *more)
+    notifier = Notifier(routes, origin_of(args, settings), settings.timing)
     notifier.start()
     try:
         yield notifier

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from zkconsumer.cli.browsing import browse, decoder_of
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
+from zkconsumer.cli.impatient import log_impatiently
 from zkconsumer.cli.named_clusters import clusters_of
 from zkconsumer.cli.notifying import notify_settings, notifying
 from zkconsumer.cli.refusal import refusing
@@ -78,6 +79,7 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal."""
     _check_extra()
+    log_impatiently()
     return _play(args) if args.play else _run(args, notify_settings())
 
 
@@ -220,10 +222,12 @@ def _watched(
             interval_ms=args.interval_ms,
             retry_ms=min(args.interval_ms, RETRY_MS),
             groups=args.groups,
+            ends=not args.clusters,
         ),
         on_change=recorder.take,
         on_death=on_death,
     )
+    notifier = args.notifier
     site = Site(
         source=watch,
         past=RecordedPast(recorder),
@@ -232,9 +236,10 @@ def _watched(
         hosts=hosts,
         events=EventHub(watch),
         messages=partial(browse, args) if args.messages else None,
+        untold=lambda: None if notifier is None else notifier.problem,
     )
-    if args.notifier is not None:
-        watch.subscribe(args.notifier.take)
+    if notifier is not None:
+        watch.subscribe(notifier.take)
     return watch, site
 
 

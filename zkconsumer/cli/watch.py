@@ -3,7 +3,7 @@
 import argparse
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.cluster_arguments import (
@@ -12,6 +12,7 @@ from zkconsumer.cli.cluster_arguments import (
     milliseconds,
 )
 from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.impatient import log_impatiently, write_soon
 from zkconsumer.cli.notifying import notify_settings, notifying, origin_of
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.without_zookeeper import address_of
@@ -19,10 +20,11 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.notify.alerts import Alert
 from zkconsumer.notify.notifier import Route
-from zkconsumer.notify.outbox import Notification, Outbox, Status
+from zkconsumer.notify.outbox import Notification, Status
 from zkconsumer.notify.settings import NotifySettings
+from zkconsumer.notify.targets import NotSent, NotTaken
 from zkconsumer.notify.templates import NotificationOrigin, instant, plain_text
-from zkconsumer.notify.troubles import GroupTrouble, Subject
+from zkconsumer.notify.troubles import GroupTrouble
 from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox
 from zkconsumer.status.doctor.diagnosis import Severity
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ZkConsumerError: the watch died.
     """
+    log_impatiently()
     settings = notify_settings()
     args.address = address_of(args, broker_settings(args))
     if args.test:
@@ -86,8 +89,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
     ended: Mailbox[BaseException | int] = Mailbox()
-    log = _AlertLog(origin_of(args, settings))
-    with notifying(args, settings, log.take, ended.put) as notifier:
+    terminal = Route(name="standard output", target=Terminal(ended.put))
+    with notifying(args, settings, (terminal,)) as notifier:
         watch = ClusterWatch(
             lambda: open_cluster(args, even_without=True),
             WatchSettings(
@@ -126,22 +129,29 @@ def _wait(ended: "Mailbox[BaseException | int]") -> int:
     return outcome
 
 
-class _AlertLog:
-    """Prints what changes, as a target that takes everything. Thread: one."""
+class Terminal:
+    """Prints messages; waits for no reader, so that a stopped one holds up nobody's message.
 
-    def __init__(self, origin: NotificationOrigin) -> None:
-        self._origin = origin
-        self._outbox = Outbox()
-        self._clock = SystemClock()
+    Args:
+        end: called with the error when nobody reads any more.
+        descriptor: where to write; None: standard output.
+    """
 
-    def take(self, alerts: Mapping[Subject, Alert]) -> None:
-        """Print what is new since the last time."""
-        self._outbox.update(alerts)
-        now_ms = self._clock.now_ms()
-        while messages := self._outbox.due(now_ms, self._clock.wall_ms()):
-            for message in messages:
-                print(f"{instant(message.at_ms)} {plain_text(message, self._origin)}", flush=True)
-            self._outbox.delivered(messages, now_ms)
+    def __init__(self, end: Callable[[BaseException], None], descriptor: int | None = None) -> None:
+        self._end = end
+        self._descriptor = sys.stdout.fileno() if descriptor is None else descriptor
+
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
+        """See ``Receiver``."""
+        lines = [f"{instant(one.at_ms)} {plain_text(one, origin)}\n" for one in messages]
+        data = "".join(lines).encode(errors="backslashreplace")
+        try:
+            write_soon(self._descriptor, data)
+        except BrokenPipeError as error:
+            self._end(error)
+            raise NotTaken("nobody reads standard output any more") from None
+        except OSError as error:
+            raise NotSent(f"standard output: {error}") from None
 
 
 def _test(settings: NotifySettings, origin: NotificationOrigin) -> int:

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed
+from zkconsumer.net.bounded_connect import connected
 from zkconsumer.net.deadline_socket import DeadlineSocket
 from zkconsumer.printable import printable
 
@@ -36,7 +37,7 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
         url: of the scheme ``http`` or ``https``.
         headers: of the request.
         body: what to POST; None: a GET.
-        timeout_ms: for connecting, and again for everything after it.
+        timeout_ms: for the host's name and connecting, and again for everything after it.
         max_bytes: the most that a response's body may have.
         ssl_context: for ``https``; None: by the machine's authorities.
         clock: measures the time-out.
@@ -52,7 +53,7 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
     """
     clock = clock or SystemClock()
     try:
-        raw = _connected(url, timeout_ms, ssl_context)
+        raw = _connected(url, timeout_ms, ssl_context, clock)
         try:
             connection = http.client.HTTPConnection(url.hostname or "", url.port)
             bounded = DeadlineSocket(raw, clock, clock.now_ms() + timeout_ms)
@@ -70,11 +71,10 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
 
 
 def _connected(
-    url: SplitResult, timeout_ms: int, ssl_context: ssl.SSLContext | None
+    url: SplitResult, timeout_ms: int, ssl_context: ssl.SSLContext | None, clock: Clock
 ) -> socket.socket:
     host, is_secure = url.hostname or "", url.scheme == "https"
-    address = (host, url.port or (443 if is_secure else 80))
-    raw = socket.create_connection(address, timeout=timeout_ms / 1000)
+    raw = connected(host, url.port or (443 if is_secure else 80), timeout_ms, clock)
     if not is_secure:
         return raw
     try:

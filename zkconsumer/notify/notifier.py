@@ -1,7 +1,8 @@
 """Tells the targets: one thread judges the states, and one for each target sends.
 
 Nothing waits for a target: neither the reader of the cluster, nor another target. All that is kept
-for one that is away is the difference to what it knows (``outbox``).
+for one that is away is the difference to what it knows (``outbox``). No fault of ours ends a
+thread: it is logged, shown as the ``problem``, and the next state is judged again.
 """
 
 import logging
@@ -13,7 +14,7 @@ from typing import Final
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.notify.alerts import Alert, Alerts, Timing
 from zkconsumer.notify.outbox import Notification, Outbox, Policy
-from zkconsumer.notify.targets import NotSent, NotTaken, Receiver
+from zkconsumer.notify.targets import CommandTarget, NotSent, NotTaken, Receiver
 from zkconsumer.notify.templates import NotificationOrigin
 from zkconsumer.notify.troubles import GroupObservation, Subject, observe
 from zkconsumer.repeats import Repeats
@@ -23,6 +24,9 @@ from zkconsumer.web.state import ClusterState
 log = logging.getLogger(__name__)
 
 _CLOSE_MS: Final = 5_000
+_PENDING_MS: Final = 1_000
+"""How often it is looked whether what is left may be sent now, however rare new states are."""
+_SHOWN_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +51,6 @@ class Notifier:
         routes: the targets.
         origin: where messages come from.
         timing: how long a trouble has to last.
-        on_alerts: called with the alerts there are after each state, on the judging thread.
-        on_death: called with the error of a thread that dies: its target gets no more
-            notifications.
         clock: for durations and instants.
     """
 
@@ -59,27 +60,29 @@ class Notifier:
         origin: NotificationOrigin,
         timing: Timing | None = None,
         *,
-        on_alerts: Callable[[Mapping[Subject, Alert]], None] = lambda _alerts: None,
-        on_death: Callable[[BaseException], None] = lambda _error: None,
         clock: Clock | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._alerts = Alerts(timing)
-        self._on_alerts = on_alerts
-        self._on_death = on_death
         self._scope = ThreadScope("notify", clock=self._clock)
         self._wakeup = WakeEvent()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._observation: Callable[[], GroupObservation] | None = None
+        self._repeats = Repeats(log, self._clock)
+        self._problem: str | None = None
         self._senders = [_Sender(route, origin, self._clock) for route in routes]
 
     def start(self) -> None:
         """Start the threads."""
-        died = self._on_death
-        self._scope.spawn("judge", self._run, stop=self._request_stop, on_error=died)
+        self._scope.spawn("judge", self._run, stop=self._request_stop)
         for sender in self._senders:
-            self._scope.spawn(sender.name, sender.run, stop=sender.request_stop, on_error=died)
+            self._scope.spawn(sender.name, sender.run, stop=sender.request_stop)
+
+    @property
+    def problem(self) -> str | None:
+        """Why some target gets no notifications now; None if all do."""
+        return self._problem or next((one.problem for one in self._senders if one.problem), None)
 
     def take(self, state: ClusterState) -> None:
         """Take a new state; never waits. If they come too fast, only the latest counts."""
@@ -95,6 +98,7 @@ class Notifier:
         """End. What could not be sent until now is logged, and lost. Idempotent."""
         left = self._scope.close(timeout_ms)
         for sender in self._senders:
+            sender.abort()
             sender.report_undelivered()
         return left
 
@@ -105,11 +109,20 @@ class Notifier:
                 observation, self._observation = self._observation, None
             if observation is None or self._stop.is_set():
                 continue
-            self._alerts.receive(observation(), self._clock.now_ms(), self._clock.wall_ms())
-            current = self._alerts.current()
-            for sender in self._senders:
-                sender.take(current)
-            self._on_alerts(current)
+            try:
+                self._judge(observation())
+            except Exception as error:  # noqa: BLE001 - the next state is another one
+                self._problem = f"groups can't be judged: {_reason(error)}"
+                self._repeats.happened("judging", f"{self._problem}; nobody is told of them")
+            else:
+                self._problem = None
+                self._repeats.works("judging")
+
+    def _judge(self, observation: GroupObservation) -> None:
+        self._alerts.receive(observation, self._clock.now_ms(), self._clock.wall_ms())
+        current = self._alerts.current()
+        for sender in self._senders:
+            sender.take(current)
 
     def _request_stop(self) -> None:
         self._stop.set()
@@ -129,6 +142,7 @@ class _Sender:
         self._alerts: Mapping[Subject, Alert] = {}
         self._wakeup = WakeEvent()
         self._stop = threading.Event()
+        self.problem: str | None = None
 
     def take(self, alerts: Mapping[Subject, Alert]) -> None:
         """Take the alerts that there are now. Thread: any."""
@@ -143,11 +157,17 @@ class _Sender:
     def run(self) -> None:
         """Send until the end."""
         while not self._stop.is_set():
-            self._wakeup.wait()
+            is_pending = self._outbox.pending(self._clock.now_ms()) > 0
+            self._wakeup.wait(_PENDING_MS if is_pending else None)
             self._wakeup.clear()
             self._outbox.update(self._alerts)
             while not self._stop.is_set() and (messages := self._due()) and self._send(messages):
                 pass
+
+    def abort(self) -> None:
+        """End a program that still runs: nobody would end it later. Thread: any."""
+        if isinstance(self._target, CommandTarget):
+            self._target.abort()
 
     def report_undelivered(self) -> None:
         """Log how many messages were not sent."""
@@ -166,10 +186,21 @@ class _Sender:
         except NotTaken as error:
             log.warning("%s: refused for good: %s", about, error)
         except NotSent as error:
-            self._repeats.happened(about, f"{about}: {error}; trying again")
-            self._outbox.failed(self._clock.now_ms())
-            return False
+            return self._failed(about, str(error))
+        except Exception as error:  # noqa: BLE001 - a fault of ours costs no other message
+            return self._failed(about, _reason(error))
         else:
             self._repeats.works(about)
+        self.problem = None
         self._outbox.delivered(messages, self._clock.now_ms())
         return True
+
+    def _failed(self, about: str, reason: str) -> bool:
+        self.problem = f"{about}: {reason}"
+        self._repeats.happened(about, f"{self.problem}; trying again")
+        self._outbox.failed(self._clock.now_ms())
+        return False
+
+
+def _reason(error: Exception) -> str:
+    return f"a fault of zkconsumer, {type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"

@@ -14,6 +14,7 @@ import smtplib
 import socket
 import ssl
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -21,6 +22,7 @@ from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.net.bounded_connect import resolved
 from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
 from zkconsumer.net.http_request import http_request
 from zkconsumer.notify.outbox import Notification
@@ -192,6 +194,18 @@ class _Bounded(smtplib.SMTP):
             **given,
         )
 
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        """Connect, by an address: smtplib would wait for a name as long as the system likes."""
+        error: OSError = TimeoutError(f"{host} has no address")
+        for address in resolved(host, round(timeout * 1000)):
+            try:
+                found: socket.socket = super()._get_socket(address, port, timeout)  # type: ignore[misc]
+            except OSError as refused:
+                error = refused
+            else:
+                return found
+        raise error
+
     def getreply(self) -> tuple[int, bytes]:
         """See ``smtplib.SMTP``."""
         if self.file is None and self.sock is not None:
@@ -215,6 +229,16 @@ class CommandTarget:
 
     argv: tuple[str, ...]
     timeout_ms: int = 30_000
+    _aborted: threading.Event = field(
+        default_factory=threading.Event, init=False, repr=False, compare=False
+    )
+    _running: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
+
+    def abort(self) -> None:
+        """Kill what runs, and run nothing more: the program ends. Thread: any."""
+        self._aborted.set()
+        for group in list(self._running):
+            _kill(group)
 
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
         """See ``Receiver``."""
@@ -225,6 +249,8 @@ class CommandTarget:
             )
 
     def _run(self, data: bytes, environment: Mapping[str, str]) -> None:
+        if self._aborted.is_set():
+            raise NotSent("the program ends")
         try:
             # Its own session: its children can be ended with it.
             process = subprocess.Popen(  # noqa: S603 - the operator's own
@@ -238,16 +264,22 @@ class CommandTarget:
         except (OSError, ValueError) as error:
             raise NotSent(f"{printable(self.argv[0])}: {error}") from None
         with process:
+            self._running.add(process.pid)
             try:
-                process.communicate(data, self.timeout_ms / 1000)
+                process.communicate(data, 0 if self._aborted.is_set() else self.timeout_ms / 1000)
             except subprocess.TimeoutExpired:
                 raise NotSent(f"{printable(self.argv[0])} took too long, and was killed") from None
             finally:
-                # It has ended, or runs as another user: then it is waited for.
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                _kill(process.pid)
+                self._running.discard(process.pid)
         if process.returncode:
             raise NotSent(f"{printable(self.argv[0])} ended with {process.returncode}")
+
+
+def _kill(group: int) -> None:
+    """Kill a process with its children, unless it has ended or runs as another user."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _environment() -> dict[str, str]:

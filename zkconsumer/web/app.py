@@ -328,6 +328,7 @@ class _Pages:
             now_ms=self._site.clock.wall_ms(),
             token_in_use=bool(request.scope.get("signed_in")),
             root=request.scope.get("root_path", ""),
+            untold=self._site.untold(),
         )
 
 

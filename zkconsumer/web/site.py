@@ -25,6 +25,7 @@ class Site:
         events: the listeners.
         clock: for ages.
         messages: reads messages of topics; None: no page shows any.
+        untold: returns why some target gets no notifications; None if all do.
     """
 
     source: StateSource
@@ -35,3 +36,4 @@ class Site:
     events: EventHub
     clock: Clock = field(default_factory=SystemClock)
     messages: Callable[[MessageQuery], BrowseResult] | None = None
+    untold: Callable[[], str | None] = lambda: None

@@ -2,9 +2,11 @@
 
 One thread reads the whole cluster at an interval; another one reads, about once a second, the
 groups of open pages, also while the first is busy. A cluster that can't be reached is retried for
-ever; meanwhile the last state is shown, with its age.
+ever; meanwhile the last state is shown, with its age. So is one whose reading fails by a fault of
+this program: other clusters are read on, and less and less often it is tried again.
 """
 
+import contextlib
 import logging
 import re
 import threading
@@ -30,6 +32,9 @@ _ABOUT = "reading the cluster"
 INTERVAL_MS: Final = 5_000
 LOOK_MS: Final = 1_000
 RETRY_MS: Final = 2_000
+_FAULT_RETRY_MOST_MS: Final = 60_000
+_FAULTY_LOOK_REST_MS: Final = 10_000
+_SHOWN_CHARS: Final = 200
 _CLOSE_MS: Final = 1_000
 
 
@@ -74,6 +79,7 @@ class WatchSettings:
         look_ms: from one partial read to the next; likewise.
         retry_ms: the pause after a failure to connect.
         groups: selects the groups to show, by their id; None: all.
+        ends: whether settings that can never work end the watch; if not, they are shown.
     """
 
     zookeeper_connect: str | None
@@ -82,6 +88,7 @@ class WatchSettings:
     look_ms: int = LOOK_MS
     retry_ms: int = RETRY_MS
     groups: re.Pattern[str] | None = None
+    ends: bool = True
 
 
 class ClusterWatch:
@@ -89,7 +96,7 @@ class ClusterWatch:
 
     Args:
         open_cluster: connects to the cluster; retried unless it raises ConfigError before the
-            cluster was ever read.
+            cluster was ever read (see ``WatchSettings.ends``).
         settings: see ``WatchSettings``.
         on_change: called for each state, on the thread that made it; must not block.
         on_death: called with the error of a thread that dies.
@@ -185,19 +192,40 @@ class ClusterWatch:
         return self._publisher.wait_newer(number, timeout_ms)
 
     def _run(self) -> None:
+        faults = 0
         while not self._stop.is_set():
+            number = self.current.number
             try:
                 with self._open_cluster() as cluster:
                     self._read_on(cluster)
             except (ZkConsumerError, OSError) as error:
                 # What has worked may again: certificates are replaced under a running page.
-                if isinstance(error, ConfigError) and not self.current.ready:
+                is_hopeless = isinstance(error, ConfigError) and not self.current.ready
+                if is_hopeless and self._settings.ends:
                     raise
                 if self._stop.is_set():
                     return
                 self._repeats.happened(_ABOUT, f"{error}; trying again")
                 self._publisher.publish_problem(str(error))
                 self._rest(self._wake_reading, self._settings.retry_ms)
+            except Exception as error:  # noqa: BLE001 - a fault of ours must not end other clusters
+                faults = 1 if self.current.number > number + 1 else faults + 1
+                self._after_fault(error, faults)
+
+    def _after_fault(self, error: Exception, faults: int) -> None:
+        """Show and log a fault of ours, and rest, the longer the more there were in a row."""
+        if self._stop.is_set():
+            return
+        pause_ms = min(self._settings.retry_ms << min(faults - 1, 20), _FAULT_RETRY_MOST_MS)
+        reason = f"{type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"
+        problem = f"reading it failed by a fault of zkconsumer: {reason}"
+        if faults == 1:
+            log.error("%s", problem, exc_info=error)
+        self._repeats.happened(_ABOUT, f"{problem}; trying again in {pause_ms} ms")
+        # What listens to states may be at fault.
+        with contextlib.suppress(Exception):
+            self._publisher.publish_problem(problem)
+        self._rest(self._wake_reading, pause_ms)
 
     def _read_on(self, cluster: OpenCluster) -> None:
         self._cluster, self._reader = cluster, cluster.reader()
@@ -234,12 +262,15 @@ class ClusterWatch:
     def _look(self, looker: StateReader, keys: Collection[GroupKey]) -> None:
         try:
             snapshot = self._chosen(looker.look(keys))
+            if not self._stop.is_set():
+                self._publisher.publish_look(snapshot, keys)
         except ZkConsumerError as error:
             # Its cluster was just closed; the reader finds out why.
             log.debug("looking at groups: %s", error)
-            return
-        if not self._stop.is_set():
-            self._publisher.publish_look(snapshot, keys)
+        except Exception as error:  # noqa: BLE001 - see ``_run``; the reader goes on, and shows them
+            fault = f"{type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"
+            self._repeats.happened("looking at groups", f"looking at groups failed: {fault}")
+            self._rest(self._wake_reader, _FAULTY_LOOK_REST_MS)
 
     def _rest(self, waking: WakeEvent, rest_ms: int) -> None:
         """Wait for ``rest_ms``, or until the end."""

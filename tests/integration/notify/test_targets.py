@@ -6,7 +6,8 @@ import re
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +25,7 @@ from tests.support.page_world import state_at
 from tests.support.waiting import wait_until
 from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Notifier, Route
-from zkconsumer.notify.outbox import Policy, Status
+from zkconsumer.notify.outbox import Notification, Policy, Status
 from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, NotSent, NotTaken
 from zkconsumer.notify.templates import NotificationOrigin, as_json, as_slack
 from zkconsumer.scope import ThreadScope
@@ -333,19 +334,87 @@ def test_a_command_of_another_user_that_cant_be_killed_is_waited_for(
         CommandTarget(argv=("sleep", "0.5"), timeout_ms=100).send([message()], ORIGIN)
 
 
-def test_a_thread_that_dies_is_told() -> None:
-    """Who watches must not go on as if somebody heard."""
-    deaths: list[BaseException] = []
-
-    def die(_alerts: object) -> None:
-        raise BrokenPipeError
-
-    notifier = Notifier((), ORIGIN, on_alerts=die, on_death=deaths.append)
+def test_a_program_that_hangs_does_not_outlive_ours(tmp_path: Path) -> None:
+    """Nor what it has started; and none is started any more."""
+    pids = tmp_path / "pids"
+    argv = ("sh", "-c", f"sleep 600 & echo $! $$ > {pids}; wait")
+    target = CommandTarget(argv=argv, timeout_ms=600_000)
+    notifier = Notifier((Route(name="hangs", target=target),), ORIGIN, Timing(after_ms=0))
     notifier.start()
     notifier.take(state_at())
-    wait_until(lambda: deaths, what="the death")
-    assert isinstance(deaths[0], BrokenPipeError)
+    wait_until(lambda: pids.exists() and pids.read_text().count(" ") == 1, what="the program")
+    notifier.close(100)
+
+    def are_gone() -> bool:
+        stats = [Path(f"/proc/{pid}/stat") for pid in pids.read_text().split()]
+        return all(not one.exists() or ") Z " in one.read_text() for one in stats)
+
+    wait_until(are_gone, what="both to be gone")
+    with pytest.raises(NotSent, match="the program ends"):
+        target.send([message()], ORIGIN)
+
+
+class Faulty:
+    """A target with a fault of ours in it, until it is mended."""
+
+    def __init__(self) -> None:
+        self.is_mended = False
+        self.got: list[str] = []
+
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
+        """Fail, or take them."""
+        del origin
+        if not self.is_mended:
+            raise KeyError("x" * 9_000)
+        self.got += [str(one.alert.subject) for one in messages]
+
+
+def test_a_fault_of_ours_is_shown_and_silences_nobody_for_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of judging, or of sending; and what was not sent needs no new state to be sent later."""
+
+    def fail(_state: object) -> object:
+        raise KeyError("no")
+
+    target = Faulty()
+    notifier = Notifier((Route(name="ops", target=target),), ORIGIN, Timing(after_ms=0))
+    with monkeypatch.context() as broken:
+        broken.setattr("zkconsumer.notify.notifier.observe", fail)
+        notifier.start()
+        notifier.take(state_at())
+        wait_until(lambda: notifier.problem, what="the problem")
+        assert "judged: a fault of zkconsumer, KeyError" in str(notifier.problem)
+    notifier.take(state_at())
+    wait_until(lambda: "notifying ops" in str(notifier.problem), what="the sender's")
+    assert len(str(notifier.problem)) < 300
+    target.is_mended = True
+    wait_until(lambda: target.got and notifier.problem is None, what="its end")
     assert notifier.close() == []
+
+
+def test_a_name_that_no_server_resolves_costs_its_time_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The system's resolver may take half a minute, and longer."""
+    resolving = threading.Event()
+
+    def hang(*_: object, **__: object) -> list[object]:
+        resolving.wait(10)
+        raise socket.gaierror("too late")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    try:
+        url = urlsplit("http://receiver.invalid/x")
+        posted = HttpTarget(url=url, template=as_json, timeout_ms=50)
+        mailed = MailTarget(
+            host="mail.invalid", port=25, sender="a@b.c", receivers=("d@e.f",), timeout_ms=50
+        )
+        for target in (posted, mailed):
+            with pytest.raises(NotSent, match="was not found within 50 ms"):
+                target.send([message()], ORIGIN)
+    finally:
+        resolving.set()
 
 
 def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
@@ -373,11 +442,7 @@ def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
             notifier.take(state)
             wait_until(lambda: receiver.got, what="the first try")
 
-            def tried_again() -> bool:
-                notifier.take(state)
-                return len(receiver.got) > 1
-
-            wait_until(tried_again, what="a second try")
+            wait_until(lambda: len(receiver.got) > 1, what="a second try, without a new state")
             assert notifier.close() == []
     told = [one["group"] for one in receiver.got[1][2]["messages"]]
     assert "fraud-scoring" in told

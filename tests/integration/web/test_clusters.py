@@ -36,7 +36,8 @@ def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: P
         assert topic not in page.get("/clusters/new/topics", Accept="text/html").text
         assert page.get("/clusters/new/api/state").json["zookeeper"] == "unknown"
         health = page.get("/healthz")
-        assert health.status == 503
+        assert health.status == 200
+        assert page.get("/clusters/away/healthz").status == 503
         assert [name for name, reason in health.json["reasons"].items() if reason] == ["away"]
         overview = page.get("/", Accept="text/html").text
         for name in ("old", "new", "away"):

@@ -106,11 +106,17 @@ def test_nothing_of_any_without_the_token() -> None:
 
 
 def test_one_that_is_not_read_is_not_well() -> None:
-    """The overview says so, and so does the health of all."""
+    """The overview says so, and its own health; that of all only where none is well."""
     clusters = Clusters()
     nothing = ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect="far:2181")
     app = build_clusters_app({**clusters.sites, "far": site(nothing, None, ready=False)})
     page = request(app, "/", {"accept": "text/html"})
     assert "<title>far: it is being read for the first time" in page.text
     assert page.text.index("/clusters/far/") < page.text.index("/clusters/shop/")
-    assert request(app, "/healthz", {}).status == 503
+    health = request(app, "/healthz", {})
+    assert health.status == 200
+    assert [name for name, reason in health.json["reasons"].items() if reason] == ["far"]
+    assert request(app, "/clusters/far/healthz", {}).status == 503
+    assert request(app, "/clusters/shop/healthz", {}).status == 200
+    alone = build_clusters_app({"far": site(nothing, None, ready=False)})
+    assert request(alone, "/healthz", {}).status == 503

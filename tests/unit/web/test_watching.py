@@ -324,6 +324,68 @@ def test_settings_that_can_never_work_end_it() -> None:
         assert isinstance(watch.error(), ConfigError)
 
 
+def test_of_several_clusters_one_with_wrong_settings_ends_no_other() -> None:
+    """What is wrong is shown, and tried again: a file may come later."""
+    tries: list[int] = []
+
+    def open_it() -> AbstractContextManager[Cluster]:
+        tries.append(1)
+        raise ConfigError("ssl.truststore.location: no such file")
+
+    settings = WatchSettings(zookeeper_connect="zk:2181", retry_ms=1, ends=False)
+    with closing(ClusterWatch(open_it, settings)) as watch:
+        watch.start()
+        wait_until(lambda: len(tries) > 2, what="further tries")
+        assert watch.current.problem == "ssl.truststore.location: no such file"
+        assert watch.error() is None
+
+
+def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever it is, in reading or in whoever listens; it is tried again, less and less often."""
+
+    class Faulty(Cluster):
+        """Its first readings fail, as no error of ours does."""
+
+        def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
+            if len(self.firsts) < 3:
+                self.firsts.append(())
+                raise KeyError("x" * 10_000)
+            return super().read(first)
+
+        def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+            super().look(keys)
+            raise RecursionError("too deep")
+
+    cluster, died, heard = Faulty(), list[BaseException](), list[ClusterState]()
+
+    def listen(state: ClusterState) -> None:
+        heard.append(state)
+        if len(heard) == 2:
+            raise RuntimeError("a listener's fault")
+
+    @contextmanager
+    def open_it() -> Iterator[Cluster]:
+        yield cluster
+
+    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, look_ms=1, retry_ms=1)
+    with closing(ClusterWatch(open_it, settings, on_death=died.append)) as watch:
+        watch.subscribe(listen)
+        with watch.watch(KEY):
+            watch.start()
+            wait_until(lambda: len(cluster.firsts) >= 3, what="three tries")
+            wait_until(lambda: len(heard) >= 3, what="the problem to be shown")
+            assert "a fault of zkconsumer: KeyError" in str(heard[0].problem)
+            assert len(str(heard[0].problem)) < 300
+            cluster.whole.put(seen(2_000))
+            wait_until(lambda: watch.current.ready, what="the cluster")
+            wait_until(lambda: cluster.snapshots, what="a look")
+        assert watch.current.problem is None
+        assert watch.error() is None
+    assert died == []
+    traces = [record for record in caplog.records if record.exc_info]
+    assert len(traces) == 1
+
+
 def test_settings_that_have_worked_may_work_again() -> None:
     """A file that is being replaced must not end the page, nor that of other clusters."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from zkconsumer.model import TopicPartition
+from zkconsumer.repeats import Repeats
 from zkconsumer.status.model import GroupKey
 from zkconsumer.web.history import statements as sql
 from zkconsumer.web.history.database import reading
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 NUMBERS: Final = 800_000
 """The maximum of numbers in a chart, partitions times samples: a second of work."""
 LEAST_POINTS: Final = 20
+_ABOUT: Final = "reading the history"
 _UNREADABLE: Final = (
     *(sqlite3.Error, zlib.error, ValueError, TypeError, OverflowError, RecursionError),
 )
@@ -38,6 +40,7 @@ class RecordedPast:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._repeats = Repeats(log)
 
     @property
     def problem(self) -> str | None:
@@ -50,7 +53,7 @@ class RecordedPast:
             rows = _rows(self._recorder.path, key, since_ms, until_ms, points)
             series = series_of(rows)
         except _UNREADABLE as error:
-            log.warning("the history of %s can't be read: %s", key, error)
+            self._repeats.happened(_ABOUT, f"the history of {key} can't be read: {error}")
             return LagSeries(problem=f"the history can't be read: {error}")
         if self.problem is None:
             return series
@@ -82,7 +85,7 @@ class RecordedPast:
                     if lags:
                         found[key] = tuple(lags.get(point) for point in range(points))
         except _UNREADABLE as error:
-            log.warning("the history can't be read: %s", error)
+            self._repeats.happened(_ABOUT, f"the history can't be read: {error}")
         return found
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
@@ -104,7 +107,7 @@ class RecordedPast:
                 for began_ms, ended_ms, reasons, moved, reclaimed in rows
             )
         except _UNREADABLE as error:
-            log.warning("the history of %s can't be read: %s", key, error)
+            self._repeats.happened(_ABOUT, f"the history of {key} can't be read: {error}")
             return ()
 
 

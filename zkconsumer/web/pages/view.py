@@ -17,6 +17,7 @@ class PageRequest:
         now_ms: the current time.
         token_in_use: whether there is a login, and therefore a logout.
         root: what comes before the paths of one cluster among several; "" for the only one.
+        untold: why somebody is not told of troubles; None if all are.
     """
 
     path: str
@@ -24,6 +25,7 @@ class PageRequest:
     now_ms: int
     token_in_use: bool = False
     root: str = ""
+    untold: str | None = None
 
     def at(self, **changes: str | int | None) -> str:
         """Return the URL of this page with changed parameters; None removes one."""

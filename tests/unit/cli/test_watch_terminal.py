@@ -1,0 +1,112 @@
+"""What watches goes on though nobody reads what it prints."""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.alerting import message
+from tests.support.page_world import state_at
+from tests.support.waiting import wait_until
+from zkconsumer.cli.impatient import LogHandler, log_impatiently, write_soon
+from zkconsumer.cli.watch import Terminal
+from zkconsumer.notify.alerts import Timing
+from zkconsumer.notify.notifier import Notifier, Route
+from zkconsumer.notify.outbox import Notification
+from zkconsumer.notify.targets import NotTaken
+from zkconsumer.notify.templates import NotificationOrigin
+
+ORIGIN = NotificationOrigin(cluster="plant")
+
+
+class FullPipe(NamedTuple):
+    """A pipe that takes nothing, as behind a reader that was stopped."""
+
+    reader: int
+    writer: int
+
+    def emptied(self) -> bytes:
+        """Read what is in it."""
+        data = b""
+        with suppress(BlockingIOError):
+            while some := os.read(self.reader, 1 << 20):
+                data += some
+        return data
+
+
+@pytest.fixture
+def pipe() -> Iterator[FullPipe]:
+    """Fill one."""
+    found = FullPipe(*os.pipe())
+    os.set_blocking(found.reader, False)
+    with suppress(TimeoutError):
+        while True:
+            write_soon(found.writer, b"x" * 4_096, 0)
+    yield found
+    for descriptor in found:
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+class Heard:
+    """A target that takes everything."""
+
+    def __init__(self) -> None:
+        self.got: list[Notification] = []
+
+    def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
+        """See ``Receiver``."""
+        del origin
+        self.got += messages
+
+
+def test_a_stopped_reader_holds_up_nobody_else(pipe: FullPipe) -> None:
+    """The other target is told; when the reader goes on it reads how things are."""
+    heard, ended = Heard(), list[BaseException]()
+    routes = (
+        Route(name="terminal", target=Terminal(ended.append, pipe.writer)),
+        Route(name="ops", target=heard),
+    )
+    notifier = Notifier(routes, ORIGIN, Timing(after_ms=0))
+    notifier.start()
+    notifier.take(state_at())
+    wait_until(lambda: heard.got, what="the other target")
+    wait_until(lambda: "nobody takes" in str(notifier.problem), what="the problem")
+    read = bytearray(pipe.emptied())
+
+    def is_read() -> bool:
+        read.extend(pipe.emptied())
+        return b"fraud-scoring" in read
+
+    wait_until(is_read, what="the lines")
+    assert notifier.close() == []
+    assert ended == []
+
+
+def test_a_reader_that_is_gone_ends_it(pipe: FullPipe) -> None:
+    """As it ends any program in a pipe."""
+    os.close(pipe.reader)
+    ended: list[BaseException] = []
+    with pytest.raises(NotTaken):
+        Terminal(ended.append, pipe.writer).send([message()], ORIGIN)
+    assert isinstance(ended[0], BrokenPipeError)
+
+
+def test_log_lines_that_nobody_takes_are_dropped(
+    pipe: FullPipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No thread waits for them; later ones come again."""
+    with os.fdopen(pipe.writer, "w", closefd=False) as stream:
+        handler = LogHandler(stream)
+        monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+        log_impatiently()
+        assert handler.patience_ms is not None
+        handler.patience_ms = 10
+        for number in range(1_000):
+            logging.getLogger("z").error("dropped %d", number)
+        pipe.emptied()
+        logging.getLogger("z").error("taken")
+    assert pipe.emptied() == b"taken\n"
