@@ -6,6 +6,7 @@ request, and are rendered. Blocking work runs on threads of a pool, so that even
 
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Final
@@ -88,7 +89,8 @@ def build_clusters_app(sites: Mapping[str, Site]) -> ASGIApp:
 
     def overview(request: Request) -> Response:
         states = {name: site.source.current for name, site in sites.items()}
-        page_request = pages.requested(request)
+        untold = next(filter(None, (site.untold() for site in sites.values())), None)
+        page_request = replace(pages.requested(request), untold=untold)
         return _html(clusters_page(states, page_request.now_ms), page_request, None)
 
     def health(request: Request) -> Response:
@@ -195,7 +197,8 @@ class _Pages:
         """Return an endpoint that renders a page on a thread of the pool."""
 
         def response(request: Request) -> Response:
-            page_request, state = self.requested(request), self._site.source.current
+            state = self._site.source.current
+            page_request = replace(self.requested(request), untold=self._site.untold())
             return _html(make(page_request, state, request), page_request, state)
 
         return response
@@ -328,7 +331,6 @@ class _Pages:
             now_ms=self._site.clock.wall_ms(),
             token_in_use=bool(request.scope.get("signed_in")),
             root=request.scope.get("root_path", ""),
-            untold=self._site.untold(),
         )
 
 

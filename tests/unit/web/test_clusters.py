@@ -105,6 +105,22 @@ def test_nothing_of_any_without_the_token() -> None:
     assert 'href="/clusters/shop/"' in admitted.text
 
 
+def test_who_is_not_told_is_said_to_those_who_may_know() -> None:
+    """On each page and on the overview; not before a login."""
+    clusters = Clusters(TOKEN)
+    sites = dict(clusters.sites)
+    sites["shop"] = replace(sites["shop"], untold=lambda: "notifying ops: <away>")
+    app = build_clusters_app(sites)
+    for path, is_said in (
+        ("/", True),
+        ("/clusters/shop/groups", True),
+        ("/clusters/plant/", False),
+    ):
+        headers = {"accept": "text/html", "authorization": f"Bearer {TOKEN}"}
+        assert ("notifying ops: &lt;away&gt;" in request(app, path, headers).text) == is_said
+    assert "notifying ops" not in request(app, "/login", {"accept": "text/html"}).text
+
+
 def test_one_that_is_not_read_is_not_well() -> None:
     """The overview says so, and its own health; that of all only where none is well."""
     clusters = Clusters()

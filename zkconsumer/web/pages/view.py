@@ -17,7 +17,7 @@ class PageRequest:
         now_ms: the current time.
         token_in_use: whether there is a login, and therefore a logout.
         root: what comes before the paths of one cluster among several; "" for the only one.
-        untold: why somebody is not told of troubles; None if all are.
+        untold: why somebody is not told of troubles; None if all are, or before a login.
     """
 
     path: str
