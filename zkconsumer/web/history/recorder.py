@@ -151,20 +151,30 @@ class Recorder:
                 log.warning("closing the history: %s", error)
 
     def _fail(self, error: Exception) -> None:
+        # A new connection each time: without an open transaction, and after repairs.
+        self._disconnect()
+        if isinstance(error, sqlite3.Error) and is_damage(error) and self._set_aside(error):
+            return
         text = f"the history {self.path} can't be written: {error}"
         if text != self._problem:
             log.warning("%s", text)
         self._problem = text
-        # A new connection each time: without an open transaction, and after repairs.
-        self._disconnect()
-        if isinstance(error, sqlite3.Error) and is_damage(error):
-            try:
-                aside = set_aside(self.path, self._clock.wall_ms())
-            except OSError as failed:
-                log.warning("the damaged history can't be set aside: %s", failed)
-                return
-            log.warning("the history was unusable: it is now %s, a new one is begun", aside)
-            self._wakeup.notify()
+
+    def _set_aside(self, error: sqlite3.Error) -> bool:
+        """Make room for a new file; return whether that worked."""
+        try:
+            aside = set_aside(self.path, self._clock.wall_ms())
+        except OSError as failed:
+            log.warning("the damaged history can't be set aside: %s", failed)
+            return False
+        log.warning(
+            "the history %s is unusable (%s): it is now %s, a new one is begun",
+            self.path,
+            error,
+            aside,
+        )
+        self._wakeup.notify()
+        return True
 
     def _write(self, connection: sqlite3.Connection) -> None:
         with self._lock:
