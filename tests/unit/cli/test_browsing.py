@@ -1,0 +1,60 @@
+"""Where looks at messages get schemas: the operator's registry, with what it wants to see."""
+
+import argparse
+import json
+import threading
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from tests.support.registry_server import registry_server
+from zkconsumer.cli.browsing import decoder_of
+from zkconsumer.errors import ConfigError
+
+ORDER = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]})
+
+
+def args(registry: str | None, config: Path | None) -> argparse.Namespace:
+    """Arguments of a command."""
+    return argparse.Namespace(
+        schema_registry=registry, schema_registry_config=None if config is None else str(config)
+    )
+
+
+def hang(_: object) -> None:
+    """Answer nothing for a while."""
+    threading.Event().wait(0.3)
+
+
+def test_schemas_of_a_registry_that_wants_a_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has, what it has not, bad bytes, a wrong password; each is said, in bounded time."""
+    config = tmp_path / "registry.properties"
+    config.write_text("basic.auth.user.info=me:hidden\nrequest.timeout.ms=50\n")
+    with registry_server() as registry:
+        registry.by_id[7] = {"schema": ORDER}
+        registry.authorization = "Basic " + b64encode(b"me:hidden").decode()
+        decode = decoder_of(args(registry.url, config)).decode
+        assert decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
+        assert decode(b"\0\0\0\0\x07\xff").note.startswith("schema 7: ")
+        assert decode(b"\0\0\0\0\x09\x54").note == "there is no schema 9"
+        refused = decoder_of(args(registry.url, None)).decode(b"\0\0\0\0\x07\x54")
+        assert (refused.kind, "refuses us (401)" in refused.note) == ("hex", True)
+        assert "hidden" not in refused.note
+        registry.responder = hang
+        monkeypatch.setattr("zkconsumer.cli.browsing._REGISTRY_BUDGET_MS", 500)
+        hanging = decoder_of(args(registry.url, config)).decode
+        notes = [hanging(b"\0\0\0\0" + bytes([number])).note for number in range(1, 60)]
+        assert "can't be asked" in notes[0]
+        assert "took all the time that there is for schemas" in notes[-1]
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    """Before anybody looks at anything."""
+    config = tmp_path / "registry.properties"
+    config.write_text("basic.auth.user=me\n")
+    for registry, reason in (("http://r:1", "is no setting"), (None, "give --schema-registry")):
+        with pytest.raises(ConfigError, match=reason):
+            decoder_of(args(registry, config))
