@@ -11,6 +11,7 @@ from zkconsumer.cli.commands import (
     every_command,
     find_command,
 )
+from zkconsumer.cli.help_text import FittedHelpFormatter
 from zkconsumer.cli.version import ShowVersion
 from zkconsumer.nearest import did_you_mean
 
@@ -34,15 +35,15 @@ refused: nothing was done; 3 what was asked about is not well (doctor, verify, l
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that reports an error in one line, with advice.
+    """An argparse parser that reports an error in one line, with advice; its help fits.
 
-    Its commands have it for their parser, too: descriptions are shown as they are written, and
-    arguments are not taken for others that begin alike, unless a command says otherwise.
+    Its commands have it for their parser, too: arguments are not taken for others that begin alike,
+    unless a command says otherwise.
     """
 
     def __init__(self, **settings: Any) -> None:
-        as_written = {"formatter_class": argparse.RawDescriptionHelpFormatter}
-        super().__init__(**{**as_written, "allow_abbrev": False, **settings})
+        fitted = {"formatter_class": FittedHelpFormatter, "allow_abbrev": False}
+        super().__init__(**{**fitted, **settings})
 
     def error(self, message: str) -> NoReturn:
         """See ``argparse.ArgumentParser``: ends the process with ``USAGE_STATUS``."""

@@ -1,12 +1,16 @@
+import argparse
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from zkconsumer.cli.commands import every_command
 from zkconsumer.cli.parsing import (
     Called,
+    build_parser,
     called,
+    commands_of,
     innermost,
     parse,
     parser_for,
@@ -126,3 +130,38 @@ def test_a_misspelt_flag_is_named_also_where_the_right_one_is_required(
 def test_help_is_a_command(words: list[str], expected: list[str]) -> None:
     """As of git; of everything else the words stay."""
     assert list(without_help_command(words)) == expected
+
+
+def every_parser(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A parser, and those of all commands below it."""
+    yield parser
+    for below in commands_of(parser).values():
+        yield from every_parser(below)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_the_help_of_every_command_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """Its usage, too; and all of its words are there, whatever the width."""
+    parsers = list(every_parser(build_parser()))
+    assert len(parsers) > 30
+    for parser in parsers:
+        monkeypatch.setenv("COLUMNS", "1000")
+        words = parser.format_help().split()
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for text in (parser.format_help(), parser.format_usage()):
+            assert [line for line in text.splitlines() if len(line) > columns] == [], parser.prog
+        shown = [word for word in parser.format_help().split() if word != "\\"]
+        assert [word for word in words if word != "\\"] == shown, parser.prog
+
+
+def test_a_command_that_is_too_long_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lines go on as a shell's; what is said of it stands below it."""
+    monkeypatch.setenv("COLUMNS", "60")
+    parser = build_parser("doctor")
+    text = commands_of(parser)["doctor"].format_help()
+    assert (
+        "  zkconsumer doctor --zookeeper zk1:2181 --group loader \\\n      --fix\n"
+        "  zkconsumer doctor --bootstrap-server kafka1:9092\n      (without a ZooKeeper)\n"
+    ) in text

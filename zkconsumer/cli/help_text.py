@@ -1,0 +1,70 @@
+"""Formats the help of commands so that no line is longer than the terminal."""
+
+import argparse
+import itertools
+import textwrap
+from collections.abc import Iterator
+from typing import Final
+
+_LONGEST_LINE: Final = 100
+_COMMAND: Final = "zkconsumer "
+_HANGING: Final = 4
+_WHOLE: Final = {"break_long_words": False, "break_on_hyphens": False}
+
+
+class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Shows descriptions as they are written where that fits, and else broken anew.
+
+    argparse breaks the texts of options alone, and leaves usages and names of options too long.
+    """
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """See ``argparse``."""
+        lines = super()._fill_text(text, width, indent).splitlines()
+        return "\n".join(
+            line
+            for is_prose, block in itertools.groupby(lines, lambda line: line[:1].strip() != "")
+            for line in (_refilled(list(block), width) if is_prose else block)
+        )
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """See ``argparse``, which breaks names of flags."""
+        return textwrap.wrap(" ".join(text.split()), width, **_WHOLE)
+
+    def format_help(self) -> str:
+        """See ``argparse``."""
+        # argparse leaves two columns free.
+        width = self._width + 2
+        lines = super().format_help().splitlines()
+        return "".join(f"{part}\n" for line in lines for part in _fitted(line, width))
+
+
+def _refilled(lines: list[str], width: int) -> list[str]:
+    """Return a paragraph, which keeps its lines where they fit."""
+    if all(len(line) <= width for line in lines):
+        return lines
+    return textwrap.wrap(" ".join(lines), min(width, _LONGEST_LINE), **_WHOLE)
+
+
+def _fitted(line: str, width: int) -> Iterator[str]:
+    """Yield a line in parts; one that holds a command can be copied still."""
+    if len(line) <= width:
+        yield line
+        return
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    is_command = text.startswith(_COMMAND)
+    command, _, comment = text.partition("  (") if is_command else (text, "", "")
+    width -= 2 if is_command else 0
+    free = max(0, width - max(map(len, command.split())))
+    parts = textwrap.wrap(
+        command,
+        width,
+        initial_indent=indent[:free],
+        subsequent_indent=(indent + " " * _HANGING)[:free],
+        **_WHOLE,
+    )
+    yield from (f"{part} \\" if is_command else part for part in parts[:-1])
+    yield parts[-1]
+    if comment:
+        yield f"{indent}{' ' * _HANGING}({comment.strip()}"
