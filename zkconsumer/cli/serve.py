@@ -20,6 +20,7 @@ from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.impatient import log_impatiently
 from zkconsumer.cli.named_clusters import clusters_of
 from zkconsumer.cli.notifying import notify_settings, notifying
+from zkconsumer.cli.page_browser import open_page
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.serve_arguments import TOKEN_VARIABLE, add_serve_arguments
 from zkconsumer.cli.without_zookeeper import address_of
@@ -53,7 +54,7 @@ A cluster that goes away is waited for; what is shown meanwhile says how old it 
   zkconsumer serve --zookeeper zk1:2181,zk2:2181/kafka
   zkconsumer serve --bootstrap-server kafka1:9092,kafka2:9092        (without a ZooKeeper)
   zkconsumer serve --zookeeper zk1:2181 --listen 0.0.0.0:8380 --token-file /etc/zkconsumer/token
-  zkconsumer serve --play                               (a sandbox, to try it out)
+  zkconsumer serve --play                               (a sandbox, in the browser)
 
 It listens on this machine alone unless told otherwise. Who can reach it can see the cluster, so
 another address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
@@ -177,6 +178,9 @@ def _serve(
     try:
         shown = ", ".join(clusters) if args.clusters else args.address
         print(f"the page of {shown} is at http://{where}/", flush=True)
+        if args.play and not args.no_browser:
+            everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - from here
+            open_page(f"http://{where._replace(host=everywhere.get(where.host, where.host))}/")
         server.run(sockets=[bound])
     finally:
         for cluster in clusters.values():

@@ -25,7 +25,11 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--play",
         action="store_true",
-        help="of no cluster of yours: start a sandbox in which something goes on, and show that",
+        help="of no cluster of yours: start a sandbox in which something goes on, and show that, "
+        "in a browser if there is one at this terminal",
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="with --play: print the address, and open nothing"
     )
 
 

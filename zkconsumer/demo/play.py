@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 TOPICS: Final = {"orders": 6, "clicks": 4, "payments": 2}
 _TURN_S: Final = 0.1
 _LINES_A_TURN: Final = 3
+_RETRY_S: Final = 1.0
 _READ_BEFORE_STUCK: Final = 20
 _READ_BEFORE_GONE: Final = 100
 _ENDING_MS: Final = 15_000
@@ -61,10 +62,13 @@ class Play:
         self._cluster = cluster
         self._stop = threading.Event()
         self._scope = ThreadScope("play")
+        self._lines = 0
 
     def __enter__(self) -> Self:
         for topic, partitions in TOPICS.items():
-            self._cluster.create_topic(topic, partitions)
+            # A sandbox that keeps its folder has them of the time before.
+            if not self._cluster.has_topic(topic):
+                self._cluster.create_topic(topic, partitions)
         self._begin("writer", self._write)
         for number, reader in enumerate(_READERS):
             self._begin(f"{reader.group_id}-{number}", partial(self._read, reader))
@@ -92,7 +96,18 @@ class Play:
         self._scope.spawn(role, run, stop=self._stop.set)
 
     def _write(self) -> None:
-        number = 0
+        """Write until the end; brokers that go are waited for."""
+        is_told = False
+        while not self._stop.is_set():
+            try:
+                self._write_lines()
+            except ZkConsumerError as error:
+                if not is_told and not self._stop.is_set():
+                    log.warning("the play's writer tries again until it can write: %s", error)
+                is_told = True
+                self._stop.wait(_RETRY_S)
+
+    def _write_lines(self) -> None:
         with KafkaProducer(
             bootstrap_servers=self._cluster.bootstrap_servers,
             value_serializer=str.encode,
@@ -102,8 +117,8 @@ class Play:
                 now = datetime.datetime.now(datetime.UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
                 for topic in TOPICS:
                     for _ in range(_LINES_A_TURN):
-                        producer.send(topic, log_line(number, now))
-                        number += 1
+                        producer.send(topic, log_line(self._lines, now))
+                        self._lines += 1
 
     def _read(self, reader: _Reader) -> None:
         with self._consumer(reader.group_id, reader.topic) as consumer:

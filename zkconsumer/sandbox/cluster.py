@@ -177,6 +177,10 @@ class Sandbox:
         replicas = assignment or self._spread(range(partitions), replication)
         self._cluster.topics.create(name, replicas, config or {})
 
+    def has_topic(self, name: str) -> bool:
+        """Return whether a topic exists."""
+        return self._cluster.topics.exists(name)
+
     def add_partitions(self, name: str, total: int) -> None:
         """Grow a topic to ``total`` partitions; returns when the new ones have leaders.
 
@@ -240,6 +244,10 @@ class Sandbox:
     def resume_broker(self, broker_id: int) -> None:
         """Resume a frozen broker."""
         self._broker(broker_id).resume()
+
+    def broker_pid(self, broker_id: int) -> int | None:
+        """Return a broker's process id; None while it does not run."""
+        return self._broker(broker_id).pid
 
     # --- ZooKeeper -----------------------------------------------------------------------------
 

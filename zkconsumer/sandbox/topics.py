@@ -87,6 +87,11 @@ class TopicAdmin:
                 )
         self.await_leaders(topic, len(assignment))
 
+    def exists(self, topic: str) -> bool:
+        """Return whether ZooKeeper has the topic."""
+        with self._connect() as client:
+            return client.get(self._topic_path(topic)) is not None
+
     def partitions(self, topic: str) -> dict[int, list[int]]:
         """Return the assignment of a topic as ZooKeeper has it.
 

@@ -1,0 +1,31 @@
+"""Opens a page in the browser of whoever sits at the terminal."""
+
+import contextlib
+import os
+import sys
+import webbrowser
+
+from zkconsumer.scope import ThreadScope
+
+_DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+
+
+def open_page(url: str) -> None:
+    """Open a page if somebody sits here and has a browser; it is not waited for.
+
+    Without a display only browsers are left that take the terminal, which shows our own lines: they
+    are started only if ``BROWSER`` names one.
+
+    Args:
+        url: was printed before: whoever has no browser here opens it elsewhere.
+    """
+    has_display = sys.platform == "darwin" or any(map(os.environ.get, _DISPLAYS))
+    if not has_display or sys.stdout is None or not sys.stdout.isatty():
+        return
+
+    def open_it() -> None:
+        with contextlib.suppress(OSError, webbrowser.Error):
+            webbrowser.open(url)
+
+    # A command of BROWSER may run until its window is closed.
+    ThreadScope("page").spawn("browser", open_it, stop=lambda: None)
