@@ -60,9 +60,9 @@ _NEVER: Final = frozenset(
 )
 _ADDRESSES: Final = ("zookeeper", "bootstrap-server")
 """The options for a cluster's address: one of them, or both."""
-# Brokers on the command line replace the file's cluster, and so does a ZooKeeper.
+# Brokers on the command line replace the file's cluster, and so do a ZooKeeper and --clusters.
 _BROKERS: Final = "--bootstrap-server"
-_RIVALS: Final = ("broker_list",)
+_RIVALS: Final = ("broker_list", "clusters")
 _EITHER_OR: Final = "bootstrap_server"
 """The destination of ``--bootstrap-server`` where it excludes ``--zookeeper``."""
 

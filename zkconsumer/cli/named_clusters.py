@@ -21,8 +21,14 @@ def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
         args: of the command line, with ``clusters``; its own address has to be none.
 
     Raises:
-        ConfigError: there is no file, or no such cluster in it.
+        ConfigError: there is no file, no such cluster in it, or another address.
     """
+    for option in ("zookeeper", "bootstrap_servers"):
+        if getattr(args, option):
+            raise ConfigError(
+                f"--{option.replace('_', '-')} is one cluster, and --clusters names several: "
+                "give one of them"
+            )
     file = find_file(os.environ, Path.home())
     if file is None:
         raise ConfigError("--clusters: there is no configuration file that could name them")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from zkconsumer.cli.main import main
 from zkconsumer.cli.named_clusters import clusters_of
 from zkconsumer.cli.notifying import origin_of
 from zkconsumer.errors import ConfigError
@@ -54,6 +55,25 @@ def test_each_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ZKCONSUMER_CONFIG", "")
     with pytest.raises(ConfigError, match="no configuration file"):
         named("all")
+
+
+@pytest.mark.parametrize("flag", ["--zookeeper", "--bootstrap-servers"])
+def test_an_address_beside_them_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flag: str,
+) -> None:
+    """It would be left out in silence; the file's own is just a default."""
+    path = tmp_path / "config.toml"
+    path.write_text(FILE)
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
+    assert main(["serve", "--clusters", "plant,new", flag, "zk:2181"]) == 2
+    assert capsys.readouterr().err == (
+        f"zkconsumer: {flag} is one cluster, and --clusters names several: give one of them\n"
+    )
+    assert main(["serve", "--clusters", "nwe"]) == 2
+    assert "no [clusters.nwe]" in capsys.readouterr().err
 
 
 def test_a_time_out_that_is_none_is_refused(

@@ -32,7 +32,7 @@ def is_look(args: argparse.Namespace) -> bool:
 
 @refusing
 def look(args: argparse.Namespace) -> int:
-    """Print messages; return the exit status.
+    """Print messages; return the exit status, 1 if not all were read.
 
     Raises:
         ConfigError: the options contradict each other.
@@ -51,6 +51,9 @@ def look(args: argparse.Namespace) -> int:
         print(f"zkconsumer: {printable(note)}", file=sys.stderr)
     found = f"{len(result.messages)} messages of {result.scanned} that were looked at"
     print(found, file=sys.stderr)
+    if result.notes:
+        print("zkconsumer: not all was read that was asked for", file=sys.stderr)
+        return 1
     return 0
 
 
