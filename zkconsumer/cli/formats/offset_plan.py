@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from zkconsumer.cli.tables import TableColumn, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
@@ -16,7 +17,12 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.planning import OffsetPlan
 from zkconsumer.printable import printable
 
-_HEAD = ("PARTITION", "LOG START", "LOG END", "OFFSET", "NEW OFFSET", "LAG", "NEW LAG", "RESULT")
+_NUMBERS = ("LOG START", "LOG END", "OFFSET", "NEW OFFSET", "LAG", "NEW LAG")
+_COLUMNS = (
+    TableColumn("PARTITION"),
+    *(TableColumn(title, right=True) for title in _NUMBERS),
+    TableColumn("RESULT"),
+)
 _FATES = {
     Fate.SAME: "the same",
     Fate.KEEP: "kept",
@@ -53,8 +59,8 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
     for report in reports:
         plan, outcome = report.plan, report.outcome
         failed = None if outcome is None else outcome.failed
-        rows = [_HEAD, *(_row(move, plan, failed) for move in plan.plan.moves)]
-        lines = _table(rows) if plan.plan.moves else []
+        rows = [_row(move, plan, failed) for move in plan.plan.moves]
+        lines = table(_COLUMNS, rows, coloured=False).splitlines() if rows else []
         lines += [f"note: {text}" for text in plan.notes]
         lines += [f"refused: {text}" for text in plan.plan.refusals]
         if outcome is not None:
@@ -174,19 +180,6 @@ def _described(move: PartitionMove, failed: Mapping[TopicPartition, str] | None)
     if move.fate is Fate.WRITE:
         return "to be set" if failed is None else "set"
     return _FATES[move.fate]
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Numbers to the right, texts to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    numbers = range(1, len(widths) - 1)
-    return [
-        "  ".join(
-            cell.rjust(width) if at in numbers else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _number(offset: Offset) -> int | None:

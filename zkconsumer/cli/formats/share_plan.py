@@ -4,17 +4,18 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from zkconsumer.cli.tables import TableColumn, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.scaling import SharePlan
 
-_HEAD = ("READER", "NOW", "THEN", "PARTITIONS")
+_COLUMNS = [TableColumn(title) for title in ("READER", "NOW", "THEN", "PARTITIONS")]
 _NEW = " (new)"
 
 
 def share_plan_text(group_id: str, plan: SharePlan) -> str:
     """Return a table with a line for each reader, and notes about the whole."""
-    rows = [_HEAD]
+    rows = []
     gone = [reader for reader in plan.before if reader not in plan.readers]
     for reader in [*plan.readers, *gone]:
         share = plan.readers.get(reader, ())
@@ -22,7 +23,7 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
         now = "-" if reader in plan.invented else str(len(plan.before.get(reader, ())))
         then = "-" if reader in gone else str(len(share))
         rows.append((name, now, then, partitions_text(share)))
-    lines = _table(rows)
+    lines = table(_COLUMNS, rows, coloured=False).splitlines()
     if plan.leaving:
         lines.append(f"leaving: {', '.join(plan.leaving)}")
     if plan.idle:
@@ -91,11 +92,3 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _pairs(partitions: Iterable[TopicPartition]) -> list[list[object]]:
     return [[tp.topic, tp.partition] for tp in partitions]
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

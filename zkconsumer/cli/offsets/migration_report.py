@@ -1,9 +1,9 @@
 """The output of ``zkconsumer offsets migrate``: a plan and its result, as table or JSON."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from zkconsumer.cli.tables import TableColumn, table
 from zkconsumer.offsets.migration.plan import (
     Fate,
     MigrationOutcome,
@@ -84,8 +84,8 @@ def as_text(report: MigrationReport) -> str:
     """Return a table with a line for each partition, and notes about the whole."""
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
-    rows = [head, *(_row(move, outcome) for move in plan.moves)]
-    lines = _table(rows)
+    rows = [_row(move, outcome) for move in plan.moves]
+    lines = table(list(map(TableColumn, head)), rows, coloured=False).splitlines()
     lines += [
         f"{tp}: only {report.target} has an offset of it: left as it is"
         for tp in plan.only_in_target
@@ -131,14 +131,6 @@ def _summary(report: MigrationReport) -> str:
         f"group {report.group_id}: {len(outcome.written)} of {count} written to {report.target}, "
         f"{audit}{undo}"
     )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def _number(offset: Offset) -> int | None:
