@@ -295,6 +295,32 @@ def test_of_a_play_nobody_is_told(
     del world
 
 
+@pytest.mark.parametrize("flags", [(), ("--no-browser",)])
+def test_a_play_is_opened_in_the_browser_of_the_terminal(
+    world: StatusWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    flags: tuple[str, ...],
+) -> None:
+    """After its address was printed; with --no-browser it is only printed."""
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\nprintf "$1" > {opened}.new\nmv {opened}.new {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    monkeypatch.setattr("webbrowser._tryorder", None)  # found out once a process
+    monkeypatch.setattr("zkconsumer.sandbox.Sandbox", PlayedSandbox)
+    monkeypatch.setattr("zkconsumer.cli.sandbox.playing", nullcontext)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert serve_until(monkeypatch, ("--play", *flags))[0] == 0
+    assert "is at http://127.0.0.1:1234/\n" in capsys.readouterr().out
+    if not flags:
+        wait_until(opened.exists, what="the browser")
+        assert opened.read_text() == "http://127.0.0.1:1234/"
+    assert opened.exists() is not bool(flags)
+    del world
+
+
 def test_a_play_is_of_one_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     """Those of the file are not played."""
     assert call("--play", "--clusters", "all") == 2

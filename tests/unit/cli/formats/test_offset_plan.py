@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import MigrationOutcome, OffsetStorage
@@ -64,6 +66,17 @@ def test_a_dry_run() -> None:
         "lag_wanted": 39,
         "fate": "write",
     }
+
+
+def test_it_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As any table; its numbers are all there."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    words = plan_text(PLAN).split()
+    monkeypatch.setenv("COLUMNS", "60")
+    text = plan_text(PLAN)
+    assert max(len(line) for line in text.splitlines()[:-1]) <= 60
+    assert set(words) <= set(text.split())
 
 
 def test_a_refused_one() -> None:
