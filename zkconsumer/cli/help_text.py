@@ -4,12 +4,14 @@ import argparse
 import itertools
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 _LONGEST_LINE: Final = 100
 _COMMAND: Final = "zkconsumer "
 _HANGING: Final = 4
-_WHOLE: Final = {"break_long_words": False, "break_on_hyphens": False}
+_wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
+"""Breaks no word, which may be a flag."""
 
 
 class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -29,7 +31,7 @@ class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         """See ``argparse``, which breaks names of flags."""
-        return textwrap.wrap(" ".join(text.split()), width, **_WHOLE)
+        return _wrap(" ".join(text.split()), width)
 
     def format_help(self) -> str:
         """See ``argparse``."""
@@ -43,7 +45,7 @@ def _refilled(lines: list[str], width: int) -> list[str]:
     """Return a paragraph, which keeps its lines where they fit."""
     if all(len(line) <= width for line in lines):
         return lines
-    return textwrap.wrap(" ".join(lines), min(width, _LONGEST_LINE), **_WHOLE)
+    return _wrap(" ".join(lines), min(width, _LONGEST_LINE))
 
 
 def _fitted(line: str, width: int) -> Iterator[str]:
@@ -57,12 +59,11 @@ def _fitted(line: str, width: int) -> Iterator[str]:
     command, _, comment = text.partition("  (") if is_command else (text, "", "")
     width -= 2 if is_command else 0
     free = max(0, width - max(map(len, command.split())))
-    parts = textwrap.wrap(
+    parts = _wrap(
         command,
         width,
         initial_indent=indent[:free],
         subsequent_indent=(indent + " " * _HANGING)[:free],
-        **_WHOLE,
     )
     yield from (f"{part} \\" if is_command else part for part in parts[:-1])
     yield parts[-1]
