@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
@@ -43,7 +44,9 @@ def serving_fetch(last: int) -> BrokerVersions:
     return replace(old, common={**old.common, ApiKey.FETCH: VersionRange(0, last)}, generation=None)
 
 
-def plain_client(dialer: BrokerDialer, *, timeout_ms: int = 5_000) -> ClusterClient:
+def plain_client(
+    dialer: BrokerDialer, *, timeout_ms: int = 5_000, clock: Clock | None = None
+) -> ClusterClient:
     """Asks brokers in the order in which they are given, each over a connection of its own."""
 
     def leave(_: list[Broker]) -> None:
@@ -56,4 +59,5 @@ def plain_client(dialer: BrokerDialer, *, timeout_ms: int = 5_000) -> ClusterCli
         retry_backoff_ms=10,
         shuffle=leave,
         idle_per_broker=0,
+        clock=clock,
     )

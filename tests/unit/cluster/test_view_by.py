@@ -7,6 +7,7 @@ import pytest
 from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
 from tests.fakes.memory_transport import MemoryTransport
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.manual_clock import ManualClock
 from tests.support.plain_ways import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -74,7 +75,8 @@ def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
     """A broker that hangs, leaves or talks nonsense does not keep the others from answering."""
     net.brokers[2].script(ApiKey.METADATA, step)
     net.brokers[0].stop()
-    view = read(net, ["t"], order=[0, 2, 1])
+    addresses = [net.brokers[number].address for number in (0, 2, 1)]
+    view = client_of(net, 10 * SHORT_MS).view_by(addresses, ["t"])
     assert set(view.leaders) == {TopicPartition("t", 1), TopicPartition("t", 2)}
     assert requested(net) == [1, 2]
 
@@ -178,16 +180,17 @@ def test_the_only_broker_is_asked_once_more() -> None:
 class _Vanished:
     """A network in which machines are gone: connecting to them takes as long as it may."""
 
-    def __init__(self, net: FakeNet, *gone: str) -> None:
+    def __init__(self, net: FakeNet, *gone: str, clock: ManualClock | None = None) -> None:
         self._net = net
         self._gone = gone
+        self.clock = clock
         self.tried_ms: list[int] = []
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> MemoryTransport:
         """See ``Connector``."""
         if host in self._gone:
             self.tried_ms.append(timeout_ms)
-            wait_ms(timeout_ms)
+            (self.clock.advance if self.clock else wait_ms)(timeout_ms)
             raise ConnectFailed(f"{host}:{port}: can't connect: timed out")
         return self._net.network.connect(host, port, timeout_ms=timeout_ms)
 
@@ -195,7 +198,8 @@ class _Vanished:
 def ask_over(network: _Vanished, timeout_ms: int, brokers: Sequence[Broker]) -> ClusterView:
     """Ask about topic t."""
     dialer = plain_dialer(network, timeout_ms=timeout_ms)
-    return plain_client(dialer, timeout_ms=timeout_ms).view_by(brokers, ["t"])
+    client = plain_client(dialer, timeout_ms=timeout_ms, clock=network.clock)
+    return client.view_by(brokers, ["t"])
 
 
 def test_a_machine_that_is_gone_is_not_waited_for_either(net: FakeNet) -> None:
@@ -219,7 +223,7 @@ def test_a_connect_costs_two_seconds_at_most_where_others_can_be_asked(
 def test_at_the_end_of_the_line_a_connect_may_take_longer(net: FakeNet) -> None:
     """The way there may be a slow one."""
     timeout_ms = 1_500
-    network = _Vanished(net, "fake-0", "fake-1", "fake-2")
+    network = _Vanished(net, "fake-0", "fake-1", "fake-2", clock=ManualClock())
     with pytest.raises(TransportError, match="timed out"):
         ask_over(network, timeout_ms, net.brokers.addresses)
     first, second = network.tried_ms[:3], network.tried_ms[3:]

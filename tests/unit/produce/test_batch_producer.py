@@ -23,7 +23,7 @@ from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
-TIMEOUT_MS = 100
+TIMEOUT_MS = 500
 SETTINGS = BatchSettings(
     producer=ProducerSettings(timeout_ms=TIMEOUT_MS, retries=2, backoff_ms=70), set_bytes=1_000
 )

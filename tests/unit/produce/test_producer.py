@@ -22,7 +22,7 @@ from zkconsumer.wire.messages.produce import ProduceResponse
 
 TP = TopicPartition("t", 0)
 RECORDS = [Record(7, b"k", b"one"), Record(7, None, b"two")]
-TIMEOUT_MS = 100
+TIMEOUT_MS = 500
 SETTINGS = ProducerSettings(timeout_ms=TIMEOUT_MS, retries=3, backoff_ms=70)
 
 

@@ -101,14 +101,14 @@ def test_a_response_that_is_not_taken_is_given_up(path: bytes) -> None:
 
 
 def test_a_response_may_be_taken_slowly() -> None:
-    """In many times the time that nothing may be taken, as long as something is."""
-    pause = threading.Event()
-    with gated(QUICK) as page, page.connect(receive_buffer=65_536) as client:
+    """In twice the time that nothing may be taken, as long as something is."""
+    pause, limits = threading.Event(), replace(QUICK, taking_ms=1_000)
+    with gated(limits) as page, page.connect(receive_buffer=65_536) as client:
         client.sendall(HEAD % b"/large")
         taken = 0
         for _ in range(20):
             taken += len(client.recv(65_536))
-            pause.wait(QUICK.taking_ms / 1000 / 4)
+            pause.wait(limits.taking_ms / 1000 / 8)
         client.sendall(b"GET / HTTP/1.0\r\n\r\n")
         assert taken + len(read_all(client)) > LARGE
 

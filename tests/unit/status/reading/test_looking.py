@@ -255,7 +255,7 @@ def test_one_reads_and_another_looks(world: StatusWorld) -> None:
     """At the same time, and again and again: what is shown never goes back."""
     world.zookeeper_group()
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
-    reader = world.reader()
+    reader = world.reader(look_ms=LONG_MS, brokers_ms=LONG_MS)
     reader.read()
     seen: list[ClusterSnapshot] = []
     scope = ThreadScope("reading")
