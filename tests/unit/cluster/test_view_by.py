@@ -190,7 +190,10 @@ class _Vanished:
         """See ``Connector``."""
         if host in self._gone:
             self.tried_ms.append(timeout_ms)
-            (self.clock.advance if self.clock else wait_ms)(timeout_ms)
+            if self.clock is None:
+                wait_ms(timeout_ms)
+            else:
+                self.clock.advance(timeout_ms)
             raise ConnectFailed(f"{host}:{port}: can't connect: timed out")
         return self._net.network.connect(host, port, timeout_ms=timeout_ms)
 
