@@ -64,6 +64,7 @@ class MembershipCore:
         self._is_polling = False
         self._left_unpolled = False
         self._fenced = False
+        self._misfits = 0
         self._join_reason: ev.JoinReason | None = None
         self._steps = Steps()
         self.state = MembershipState.UNJOINED
@@ -310,11 +311,26 @@ class MembershipCore:
                 tp.topic not in self._subscribed_topics for tp in event.partitions
             ):
                 # The subscription changed meanwhile. What we have stays in our claim.
-                self._join_reason = ev.JoinReason.MISFIT
-                self._join_pauses.pause(self._now_ms)
+                self._misfit()
             else:
+                self._misfits = 0
                 self._join_pauses.over()
                 self._ownership.offered(event.partitions, self.identity.generation)
+
+    def _misfit(self) -> None:
+        """Join again for other partitions; a static member leaves if that did not help.
+
+        If it comes back with another subscription, the broker gives it the partitions of before,
+        and to each further join, too, since that is like the one that it came back with.
+        """
+        self._misfits += 1
+        if self._misfits > 1 and self._settings.instance_id is not None:
+            self._misfits = 0
+            reason = str(ev.JoinReason.MISFIT.value)
+            self._actions.append(ev.SendLeave(self.identity.member_id, reason))
+            self._reset(reason, ev.JoinReason.MISFIT, forget_member=True)
+        self._join_reason = ev.JoinReason.MISFIT
+        self._join_pauses.pause(self._now_ms)
 
     # --- refusals -----------------------------------------------------------------------
 

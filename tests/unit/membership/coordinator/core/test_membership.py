@@ -5,6 +5,7 @@ from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
 from zkconsumer.membership.protocol import RevocationKind
+from zkconsumer.model import TopicPartition
 
 
 def test_nothing_happens_before_the_first_poll() -> None:
@@ -190,6 +191,28 @@ def test_a_silent_member_that_had_nothing_waits_for_a_poll_too() -> None:
     notice, join = member.poll()
     assert isinstance(notice, ev.Notice)
     assert isinstance(join, ev.SendJoin)
+
+
+def test_a_static_member_that_gets_what_it_does_not_want_leaves_and_joins_anew() -> None:
+    """Its broker compares a join with the one that it came back with: nothing changed, it finds."""
+    member = Member(GroupSettings(strategies=("range",), instance_id="one"))
+    sync = member.joined(member.subscribe())
+    foreign = frozenset({TopicPartition("another", 0)})
+    assert member.notify(ev.SyncCompleted(sync.round, 0, foreign)) == []
+    (join,) = of_kind(member.later(10_000), ev.SendJoin)
+    assert isinstance(join, ev.SendJoin)
+    assert (join.member_id, join.cause) == ("me", ev.JoinReason.MISFIT)
+    sync = member.joined(join)
+    (leave,) = member.notify(ev.SyncCompleted(sync.round, 0, foreign))
+    assert isinstance(leave, ev.SendLeave)
+    assert leave.member_id == "me"
+    (join,) = of_kind(member.later(10_000), ev.SendJoin)
+    assert isinstance(join, ev.SendJoin)
+    assert join.member_id == ""
+    sync = member.joined(join, 2)
+    assert member.notify(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
+    (taken,) = member.poll()
+    assert isinstance(taken, ev.TakeOver)
 
 
 def test_a_static_member_never_says_good_bye() -> None:
