@@ -40,7 +40,7 @@ class Results:
         content = {
             "machine": self.machine,
             "labels": self.labels,
-            "runs": [dataclasses.asdict(one) for one in self.runs],
+            "runs": [dataclasses.asdict(run) for run in self.runs],
             "latency": [dataclasses.asdict(one) for one in self.latency],
             "skipped": [[*key, reason] for key, reason in self.skipped.items()],
         }

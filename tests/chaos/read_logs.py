@@ -65,10 +65,10 @@ def replica_ends(broker: Broker, partitions: Sequence[TopicPartition]) -> dict[T
     finally:
         connection.close()
     return {
-        TopicPartition(topic.topic, one.partition): one.offsets[0]
+        TopicPartition(topic.topic, partition.partition): partition.offsets[0]
         for topic in response.topics
-        for one in topic.partitions
-        if one.offsets
+        for partition in topic.partitions
+        if partition.offsets
     }
 
 

@@ -201,7 +201,7 @@ class BrokerConversation:
             # Nobody waits for an answer: a failure shows as a closed connection.
             assert isinstance(response, ProduceResponse)
             self._over = any(
-                one.error_code for topic in response.topics for one in topic.partitions
+                partition.error_code for topic in response.topics for partition in topic.partitions
             )
             return
         self._outgoing += _encoded(frame, response)
@@ -251,7 +251,7 @@ def _encoded(frame: RequestFrame, response: Response) -> bytes:
 
 def _is_too_little(request: FetchRequest, response: FetchResponse) -> bool:
     """Whether a broker would still wait: no error, and less than was asked for."""
-    responses = [one for topic in response.topics for one in topic.partitions]
+    responses = [partition for topic in response.topics for partition in topic.partitions]
     if any(one.error_code for one in responses):
         return False
     return sum(len(one.records) for one in responses) < request.min_bytes

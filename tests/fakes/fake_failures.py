@@ -78,10 +78,10 @@ def _fetch_failure(request: FetchRequest, code: int) -> FetchResponse:
     return FetchResponse(
         topics=tuple(
             FetchedTopic(
-                topic=one.topic,
-                partitions=tuple(failed_fetch(p.partition, code) for p in one.partitions),
+                topic=topic.topic,
+                partitions=tuple(failed_fetch(p.partition, code) for p in topic.partitions),
             )
-            for one in request.topics
+            for topic in request.topics
         )
     )
 
@@ -90,13 +90,13 @@ def _list_failure(request: ListOffsetsRequest, code: int) -> ListOffsetsResponse
     return ListOffsetsResponse(
         topics=tuple(
             ListedTopic(
-                topic=one.topic,
+                topic=topic.topic,
                 partitions=tuple(
                     ListedPartition(partition=p.partition, error_code=code, offsets=())
-                    for p in one.partitions
+                    for p in topic.partitions
                 ),
             )
-            for one in request.topics
+            for topic in request.topics
         )
     )
 
@@ -105,13 +105,13 @@ def _produce_failure(request: ProduceRequest, code: int) -> ProduceResponse:
     return ProduceResponse(
         topics=tuple(
             ProducedTopic(
-                topic=one.topic,
+                topic=topic.topic,
                 partitions=tuple(
                     ProducedPartition(partition=p.partition, error_code=code, base_offset=-1)
-                    for p in one.partitions
+                    for p in topic.partitions
                 ),
             )
-            for one in request.topics
+            for topic in request.topics
         )
     )
 
@@ -120,13 +120,13 @@ def _commit_failure(request: OffsetCommitRequest, code: int) -> OffsetCommitResp
     return OffsetCommitResponse(
         topics=tuple(
             CommittedTopic(
-                topic=one.topic,
+                topic=topic.topic,
                 partitions=tuple(
                     CommittedPartition(partition=p.partition, error_code=code)
-                    for p in one.partitions
+                    for p in topic.partitions
                 ),
             )
-            for one in request.topics
+            for topic in request.topics
         )
     )
 

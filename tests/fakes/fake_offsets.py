@@ -39,14 +39,14 @@ class FakeOffsetResponses:
                     topic=topic.topic,
                     partitions=tuple(
                         oc.CommittedPartition(
-                            partition=one.partition,
+                            partition=partition.partition,
                             error_code=store(
                                 request.group_id,
-                                TopicPartition(topic.topic, one.partition),
-                                OffsetAndMetadata(one.offset, one.metadata),
+                                TopicPartition(topic.topic, partition.partition),
+                                OffsetAndMetadata(partition.offset, partition.metadata),
                             ),
                         )
-                        for one in topic.partitions
+                        for partition in topic.partitions
                     ),
                 )
                 for topic in request.topics

@@ -71,9 +71,9 @@ class FakeResponses:
             )
         return md.MetadataResponse(
             brokers=tuple(
-                md.MetadataBroker(id=one.id, host=one.host, port=one.port)
-                for one in cluster.brokers.values()
-                if one.id not in cluster.down
+                md.MetadataBroker(id=broker.id, host=broker.host, port=broker.port)
+                for broker in cluster.brokers.values()
+                if broker.id not in cluster.down
             ),
             topics=(*map(self._known_topic, known), *map(self._unknown_topic, unknown)),
         )
@@ -93,7 +93,7 @@ class FakeResponses:
         return _topic_error(name, ErrorCode.LEADER_NOT_AVAILABLE)
 
     def _partition(self, number: int, partition: FakePartition) -> md.PartitionMetadata:
-        live = tuple(one for one in partition.replicas if one not in self._cluster.down)
+        live = tuple(replica for replica in partition.replicas if replica not in self._cluster.down)
         leader = partition.leader if partition.leader in live else None
         if leader is None:
             code = ErrorCode.LEADER_NOT_AVAILABLE

@@ -37,7 +37,7 @@ def main() -> None:
 def _orders(rng: random.Random) -> list[dict[str, list[str]]]:
     """Lists of keys, and how an immutable and a mutable Scala map are walked with them."""
     keys = [_keys(rng) for _ in range(ORDER_COUNT)]
-    lines = run_oracle("AssignorOracle.java", ["orders"], [",".join(one) for one in keys])
+    lines = run_oracle("AssignorOracle.java", ["orders"], [",".join(key) for key in keys])
     found = []
     for given, line in zip(keys, lines, strict=True):
         immutable, mutable = line.split("\t")

@@ -174,7 +174,9 @@ def main() -> None:
         wait_until(world.lost_broker_1, what="the broker to be missed")
         runs += [world.run(run) for run in BROKER_1_DOWN_RUNS]
         golden: Golden = {
-            "brokers": {str(one.id): f"{one.host}:{one.port}" for one in cluster.brokers},
+            "brokers": {
+                str(broker.id): f"{broker.host}:{broker.port}" for broker in cluster.brokers
+            },
             "runs": runs,
             "files": {name: (world.folder / name).read_text() for name in ("one", "two")},
             "nodes": world.nodes(),

@@ -41,7 +41,7 @@ def _line(rng: random.Random, strategy: str) -> str:
         read = topics if same else rng.sample(topics, rng.randint(1, len(topics)))
         claims = [free.pop() for _ in range(rng.randint(0, 9)) if free]
         instance = f"i{rng.randrange(1000)}x{number}" if rng.random() < 0.3 else ""
-        claims = [one for one in claims if one.partition("-")[0] in read]
+        claims = [claim for claim in claims if claim.partition("-")[0] in read]
         name = f"m{rng.randrange(1000)}y{number}"
         members.append(f"{name}/{instance}/{'+'.join(read)}/3/{'+'.join(claims)}")
     # The interface gives the assignor only the topics that somebody reads.

@@ -79,7 +79,7 @@ def _broker(number: int, address: str) -> Broker:
 def _topic(name: str, topic: Topic, up: list[int]) -> TopicStatus:
     partitions = []
     for number, replicas in topic.replicas.items():
-        in_sync = tuple(one for one in replicas if one in up)
+        in_sync = tuple(replica for replica in replicas if replica in up)
         counts = topic.messages or [0] * len(topic.replicas)
         messages = sum(counts) if len(topic.replicas) == 1 else counts[number]
         partitions.append(

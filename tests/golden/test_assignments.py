@@ -42,9 +42,9 @@ def test_the_captured_groups_hold_what_makes_assignors_differ(
     seen: Counter[str] = Counter()
     for case, responses in groups:
         seen[case.strategy] += 1
-        seen["wildcard"] += any(one.pattern != "static" for one in case.members)
+        seen["wildcard"] += any(member.pattern != "static" for member in case.members)
         seen["thread 10"] += any(
-            max(one.subscription.values(), default=0) > 10 for one in case.members
+            max(member.subscription.values(), default=0) > 10 for member in case.members
         )
         seen["refused"] += ERROR in responses.values()
         taken = Counter(

@@ -70,9 +70,9 @@ def _judge_direction(history: History, outcome: Verdict) -> None:
 def _judge_hand_overs(history: History, outcome: Verdict) -> None:
     """A claim that its member gives up leaves uncommitted what is in hand, and no more."""
     given: dict[_Key, list[Delivery]] = {}
-    for one in history.deliveries:
-        if one.place is not None:
-            given.setdefault((one.member, one.place.partition), []).append(one)
+    for delivery in history.deliveries:
+        if delivery.place is not None:
+            given.setdefault((delivery.member, delivery.place.partition), []).append(delivery)
     ends = {"released": 0, "session": 0, "stranger": 0, "": 0}
     for partition, claims in history.claims.items():
         for claim in claims:

@@ -14,7 +14,7 @@ def judge_losses(history: History, outcome: Verdict) -> None:
     A message is lost where its group has read or committed past it, and nobody was ever given it.
     Where members went on until the log was drained, what is left behind the last one is unseen.
     """
-    delivered = {one.value for one in history.deliveries}
+    delivered = {delivery.value for delivery in history.deliveries}
     partitions = sorted({place.partition for place in history.places.values()})
     judged = [one for one in partitions if not _with_strangers(history, one)]
     taken = waiting = 0
@@ -103,14 +103,14 @@ def _read_up_to(history: History, partition: Partition) -> int:
     """The offset behind the last one that was read, or that a member committed."""
     read = [offset + 1 for offset in _read(history, partition)]
     commits = history.commits.get(partition, ())
-    return max([0, *read, *(one.offset for one in commits if one.member is not None)])
+    return max([0, *read, *(commit.offset for commit in commits if commit.member is not None)])
 
 
 def _read(history: History, partition: Partition) -> list[int]:
     return [
-        one.place.offset
-        for one in history.deliveries
-        if one.place is not None and one.place.partition == partition
+        delivery.place.offset
+        for delivery in history.deliveries
+        if delivery.place is not None and delivery.place.partition == partition
     ]
 
 

@@ -7,14 +7,14 @@ from tests.histories.rules import FREEZE, Verdict
 def judge_polls(history: History, outcome: Verdict) -> None:
     """Follow each member through each of its partitions."""
     last: dict[tuple[str, Partition], Delivery] = {}
-    for one in history.deliveries:
-        if one.place is None:
+    for delivery in history.deliveries:
+        if delivery.place is None:
             continue
-        if history.claims.get(one.place.partition):
-            _judge_ownership(history, outcome, one)
-        key = (one.member, one.place.partition)
-        _judge_step(history, outcome, last.get(key), one)
-        last[key] = one
+        if history.claims.get(delivery.place.partition):
+            _judge_ownership(history, outcome, delivery)
+        key = (delivery.member, delivery.place.partition)
+        _judge_step(history, outcome, last.get(key), delivery)
+        last[key] = delivery
 
 
 # --- order ----------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ _CAUSES = {
 def count_repeats(history: History, outcome: Verdict) -> None:
     """Count deliveries beyond the first of each message, by cause."""
     before: dict[str, Delivery] = {}
-    for one in history.deliveries:
-        if one.value in before:
-            outcome.repeats[_cause(history, before[one.value], one)] += 1
-        before[one.value] = one
+    for delivery in history.deliveries:
+        if delivery.value in before:
+            outcome.repeats[_cause(history, before[delivery.value], delivery)] += 1
+        before[delivery.value] = delivery
     outcome.counts["deliveries"] = len(history.deliveries)
     outcome.counts["came again"] = outcome.repeats.total()
 

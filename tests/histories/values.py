@@ -38,9 +38,9 @@ def _reported(history: History) -> Iterator[tuple[Place, str]]:
         if send.offset is not None and send.partition not in history.logs:
             for offset, value in enumerate(send.values, send.offset):
                 yield Place(send.partition, offset), value
-    for one in history.deliveries:
-        if one.reported is not None:
-            yield one.reported, one.value
+    for delivery in history.deliveries:
+        if delivery.reported is not None:
+            yield delivery.reported, delivery.value
 
 
 def _lost_by_log(history: History) -> Iterator[str]:
@@ -59,10 +59,12 @@ def _judge_origin(history: History, outcome: Verdict) -> None:
     written = {value for send in history.sends for value in send.values}
     for log in history.logs.values():
         written.update(log.values.values())
-    for one in history.deliveries:
-        if one.value in failed:
-            outcome.complain("aborted read", [f"{one.value} by {one.member}"])
-        elif one.value not in written and (
-            one.reported is None or one.reported.partition.topic in topics
+    for delivery in history.deliveries:
+        if delivery.value in failed:
+            outcome.complain("aborted read", [f"{delivery.value} by {delivery.member}"])
+        elif delivery.value not in written and (
+            delivery.reported is None or delivery.reported.partition.topic in topics
         ):
-            outcome.complain("unwritten read", [f"{one.value} at {one.reported} by {one.member}"])
+            outcome.complain(
+                "unwritten read", [f"{delivery.value} at {delivery.reported} by {delivery.member}"]
+            )

@@ -142,6 +142,6 @@ def test_thawed_polls_in_a_coordinators_group_give_nothing_that_others_have_read
 ) -> None:
     """The session is that of the heartbeats."""
     sandbox = broker_of(version)
-    servers = [f"{one.host}:{one.port}" for one in sandbox.brokers]
+    servers = [f"{broker.host}:{broker.port}" for broker in sandbox.brokers]
     settings = {**POLL_COORDINATOR, "bootstrap_servers": servers}
     _check_a_thaw(sandbox, way, settings, tmp_path)

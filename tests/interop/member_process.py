@@ -11,7 +11,7 @@ from zkconsumer.clock import SystemClock
 
 def main(topic: str, *settings: str) -> None:
     """Print what it is handed of the topic, each message in one write, until killed."""
-    props = dict(one.split("=", 1) for one in settings)
+    props = dict(setting.split("=", 1) for setting in settings)
     recorder = Recorder(SystemClock().wall_ms, lambda line: os.write(1, line))
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
         member = connector.consumer_id

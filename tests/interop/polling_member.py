@@ -75,7 +75,7 @@ class PollingMember:
     @property
     def values(self) -> list[str]:
         """The values delivered so far."""
-        return [(one.value or b"").decode() for one in list(self.records)]
+        return [(record.value or b"").decode() for record in list(self.records)]
 
     @property
     def assigned(self) -> frozenset[int]:
@@ -122,7 +122,7 @@ class PollingMember:
             raise error
 
     def _on_notice(self, what: str, partitions: set[TopicPartition]) -> None:
-        self.received.append((what, frozenset(one.partition for one in partitions)))
+        self.received.append((what, frozenset(partition.partition for partition in partitions)))
 
     def _stop(self) -> None:
         self._stopped = True
@@ -133,7 +133,8 @@ class PollingMember:
         self._recorder.requests(reader)
         records = [one for some in consumer.poll(timeout_ms=100).values() for one in some]
         messages = [
-            (one.topic, one.partition, one.offset, (one.value or b"").decode()) for one in records
+            (record.topic, record.partition, record.offset, (record.value or b"").decode())
+            for record in records
         ]
         self._recorder.given(reader, self._member, messages)
         self.records.extend(records)

@@ -122,12 +122,12 @@ def test_wildcards_share_topics_of_equal_hash_by_round_robin(
     members.append(join(second, "b"))
     look = group.await_settled(topics, ["a", "b"], strategy="roundrobin")
     assert len(look.owners) == 18
-    assert [len(owned_by(look.owners, one.consumer_id)) for one in members] == [9, 9]
+    assert [len(owned_by(look.owners, member.consumer_id)) for member in members] == [9, 9]
     group.await_values(group.write(5, *topics), *members)
 
     members.append(join(second, "c"))
     look = group.await_settled(topics, ["a", "b", "c"], strategy="roundrobin")
-    assert [len(owned_by(look.owners, one.consumer_id)) for one in members] == [6, 6, 6]
+    assert [len(owned_by(look.owners, member.consumer_id)) for member in members] == [6, 6, 6]
     group.await_values(group.write(5, *topics), *members)
     check_all_once(group, *members)
 

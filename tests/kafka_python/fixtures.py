@@ -155,8 +155,10 @@ def send_messages(
     """Writes a message for each of some numbers, and gives them."""
 
     def send(numbers: Any, partition: int = 0) -> list[bytes]:
-        messages = [f"{one}-{request.node.name}-{uuid.uuid4()}".encode() for one in numbers]
-        sent = [kafka_producer.send(topic, value=one, partition=partition) for one in messages]
+        messages = [f"{number}-{request.node.name}-{uuid.uuid4()}".encode() for number in numbers]
+        sent = [
+            kafka_producer.send(topic, value=message, partition=partition) for message in messages
+        ]
         kafka_producer.flush()
         assert all(future.succeeded() for future in sent)
         return messages

@@ -60,7 +60,7 @@ class Reach:
         return self._known(
             name
             for at, names in of_path.items()
-            if any(at in one for one in ranges)
+            if any(at in range_ for range_ in ranges)
             for name in names
         )
 

@@ -39,7 +39,7 @@ def log(net: FakeNet, tp: TopicPartition) -> list[int]:
     """The numbers that a partition holds."""
     data = net.cluster.log(tp).read(0, 1 << 24)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
-    return [int(one.value or b"") for one in decoded.records]
+    return [int(record.value or b"") for record in decoded.records]
 
 
 @settings(max_examples=150, deadline=None)

@@ -80,10 +80,10 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     parts = list(reader.read(range_(start, stop)))
     missing = [one for one in parts if isinstance(one, LostRange)]
     found = [
-        (one.offset, one.value)
+        (record.offset, record.value)
         for part in parts
         if isinstance(part, RangePart)
-        for one in part.records()
+        for record in part.records()
     ]
     end = min(stop, log.last_stable) if committed else stop
     assert found == log.visible(start, end, committed=committed)

@@ -128,7 +128,7 @@ def test_cooperative_gives_nobody_what_another_one_claims(view: CoordinatedView)
         shares = cooperative.assign(view)
         for name, share in shares.items():
             for tp in set(share) - view.members[name].owned:
-                assert not any(tp in one.owned for one in view.members.values())
+                assert not any(tp in member.owned for member in view.members.values())
         view = owned_by(view, shares)
     assert_whole(view, shares)
     assert_even(view, shares)

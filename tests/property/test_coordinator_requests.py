@@ -57,11 +57,11 @@ CODES = some.sampled_from(ErrorCode) | some.integers(-(2**15), 2**15 - 1)
 def by_name(topics: tuple[oc.OffsetCommitTopic, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
     """What a commit would store."""
     return {
-        TopicPartition(topic.topic, one.partition): OffsetAndMetadata(
-            one.offset, one.metadata, one.leader_epoch
+        TopicPartition(topic.topic, partition.partition): OffsetAndMetadata(
+            partition.offset, partition.metadata, partition.leader_epoch
         )
         for topic in topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
 
 

@@ -110,7 +110,11 @@ BREAKS: dict[Code, Callable[[SickWorld, TopicPartition], None]] = {
 
 def broken(world: SickWorld, code: Code, data: st.DataObject) -> Diagnosis:
     """Break one thing of a sound group; gives what is said of it."""
-    owned = [one.topic_partition for one in world.group().partitions if one.owner is not None]
+    owned = [
+        partition.topic_partition
+        for partition in world.group().partitions
+        if partition.owner is not None
+    ]
     BREAKS[code](world, data.draw(st.sampled_from(owned)))
     return world.one(code)
 
@@ -164,12 +168,12 @@ def test_what_was_persistent_can_be_brought_back(
     before = world.contents()
     steps = tuple(one.undone for one in world.repair(fix).writes)
     record = UndoRecord(zookeeper="zk", made_ms=1, steps=steps)
-    back = plan_undo(record, {one.path: world.tree.get(one.path) for one in steps})
+    back = plan_undo(record, {step.path: world.tree.get(step.path) for step in steps})
     for op in back.ops:
         assert isinstance(op, CreateOp | SetOp)
         assert world.tree.apply([op], 0)[0].ok
     lost = {path for path in before if world.contents().get(path) != before[path]}
-    assert lost == {one.path for one in steps if one.session_id} == set(back.skipped)
+    assert lost == {step.path for step in steps if step.session_id} == set(back.skipped)
 
 
 # --- anything at all --------------------------------------------------------------------------

@@ -251,9 +251,9 @@ class Simulation:
 def asked_offsets(request: ListOffsetsRequest) -> list[TopicPartition]:
     """The partitions that a request asks about."""
     return [
-        TopicPartition(topic.topic, one.partition)
+        TopicPartition(topic.topic, partition.partition)
         for topic in request.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     ]
 
 

@@ -150,11 +150,13 @@ class Connection:
         topics = []
         for topic in request.topics:
             partitions = []
-            for one in topic.partitions:
-                tp = TopicPartition(topic.topic, one.partition)
-                code, offset = self.cluster.append(tp, bytes(one.records or b""), fault)
+            for partition in topic.partitions:
+                tp = TopicPartition(topic.topic, partition.partition)
+                code, offset = self.cluster.append(tp, bytes(partition.records or b""), fault)
                 partitions.append(
-                    ProducedPartition(partition=one.partition, error_code=code, base_offset=offset)
+                    ProducedPartition(
+                        partition=partition.partition, error_code=code, base_offset=offset
+                    )
                 )
             topics.append(ProducedTopic(topic=topic.topic, partitions=tuple(partitions)))
         return ProduceResponse(topics=tuple(topics))

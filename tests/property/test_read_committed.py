@@ -78,7 +78,7 @@ class Log:
     ) -> tuple[bytes, list[AbortedTransaction]]:
         """Answer a fetch; the first batch comes whole, whatever its size."""
         stable = self.last_stable_offset
-        wanted = [one for one in self.batches if one[1] > fetch_offset and one[0] < stable]
+        wanted = [batch for batch in self.batches if batch[1] > fetch_offset and batch[0] < stable]
         data = b"".join(one[2] for one in wanted)
         size = max(max_bytes, len(wanted[0][2]) if wanted else 0)
         upper, total = fetch_offset, 0

@@ -77,7 +77,7 @@ def by_streams(response: Answer) -> Found:
     while position.packed is not None:
         chunk = unpack(position, ROOM, settings)
         if chunk is not None:
-            found += [(one.offset, one.value) for one in chunk.records]
+            found += [(record.offset, record.value) for record in chunk.records]
             poison = chunk.poison
             is_too_large = poison is not None and isinstance(poison.error, MessageTooLarge)
     assert position.fetch_offset is not None

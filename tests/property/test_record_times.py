@@ -25,8 +25,10 @@ def test_the_first_record_from_there_on(
     *, offsets: list[int], wanted: int, magic: int, codec: Codec, cut: int, data: st.DataObject
 ) -> None:
     """Its time, where all of it came; never another one, and never a time out of nothing."""
-    times = {one: data.draw(st.integers(0, 2**40)) for one in offsets}
-    records = [Record(one, None, b"v", times[one], TimestampType.CREATE_TIME) for one in offsets]
+    times = {offset: data.draw(st.integers(0, 2**40)) for offset in offsets}
+    records = [
+        Record(offset, None, b"v", times[offset], TimestampType.CREATE_TIME) for offset in offsets
+    ]
     if magic == 2:
         whole = build_batch(records, codec=codec)
     else:
@@ -36,7 +38,7 @@ def test_the_first_record_from_there_on(
         partition=0, error_code=0, high_watermark=300, records=memoryview(served)
     )
     reported = time_at(response, RecordTimeFetch(wanted, 2**20, alone=True))
-    right = next((times[one] for one in offsets if one >= wanted), None)
+    right = next((times[offset] for offset in offsets if offset >= wanted), None)
     if isinstance(reported, int):
         assert reported == right
     elif not cut:

@@ -55,7 +55,7 @@ def test_every_partition_has_one_reader(
     zookeeper = group.kind is GroupKind.ZOOKEEPER
     named = {reader.rpartition("-")[0] if zookeeper else reader for reader in plan.readers}
     assert len(named) == members
-    present = {one.member_id for one in group.members}
+    present = {member.member_id for member in group.members}
     assert len(named & present) == min(members, len(present))
     assert present - named == set(plan.leaving)
     if strategy != "range":

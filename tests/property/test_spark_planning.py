@@ -231,7 +231,7 @@ def test_filters_cut_just_what_they_exclude(filters: list[Named]) -> None:
         for piece in select(ranges, conditions)
         for offset in range(piece.from_offset, piece.until_offset)
     ]
-    everything = [(one.topic_partition, offset) for one in ranges for offset in range(2, 11)]
+    everything = [(range_.topic_partition, offset) for range_ in ranges for offset in range(2, 11)]
     assert [row for row in read if all(meaning(*row) for meaning in still)] == [
         row for row in everything if all(meaning(*row) for _, meaning in filters)
     ]

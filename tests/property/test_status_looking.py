@@ -70,11 +70,11 @@ def shown(snapshot: ClusterSnapshot) -> dict[GroupKey, GroupStatus]:
             group,
             seen_ms=0,
             partitions=tuple(
-                one._replace(
+                partition._replace(
                     log_at_ms=0,
-                    committed=tuple(entry._replace(seen_ms=0) for entry in one.committed),
+                    committed=tuple(entry._replace(seen_ms=0) for entry in partition.committed),
                 )
-                for one in group.partitions
+                for partition in group.partitions
             ),
         )
         for key, group in snapshot.groups.items()

@@ -117,7 +117,7 @@ def test_a_verdict_keeps_its_promises(
     if status is BurrowStatus.REWIND:
         assert falls
     if status in {BurrowStatus.STALL, BurrowStatus.WARN}:
-        assert all(one.lag is None or one.lag > allowed_lag for one in commits)
+        assert all(commit.lag is None or commit.lag > allowed_lag for commit in commits)
     if status is BurrowStatus.STALL:
         assert not falls
         assert commits[0].offset == commits[-1].offset

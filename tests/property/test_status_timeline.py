@@ -41,7 +41,7 @@ def snapshots(draw: st.DrawFn) -> list[GroupStatus]:
 
 
 def _owners(group: GroupStatus) -> dict[TopicPartition, str | None]:
-    return {one.topic_partition: one.owner for one in group.partitions}
+    return {partition.topic_partition: partition.owner for partition in group.partitions}
 
 
 @given(snapshots())

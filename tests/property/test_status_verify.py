@@ -74,7 +74,7 @@ def test_what_is_changed_in_one_partition_is_found_there_and_only_there(
             ]
         )
     )
-    partitions = [damaged if one is sound else one for one in group.partitions]
+    partitions = [damaged if partition is sound else partition for partition in group.partitions]
     found = verify(replace(group, partitions=tuple(partitions)), partition_ids)
     assert [one.topic_partition for one in found.faults] == [sound.topic_partition]
 
@@ -89,9 +89,9 @@ def test_a_member_that_leaves_leaves_its_partitions_behind(
     rest = tuple(one for one in group.members if one is not gone)
     found = verify(replace(group, members=rest), partition_ids)
     left = {
-        one.topic_partition
-        for one in group.partitions
-        if one.owner is not None and one.owner.rpartition("-")[0] == gone.member_id
+        partition.topic_partition
+        for partition in group.partitions
+        if partition.owner is not None and partition.owner.rpartition("-")[0] == gone.member_id
     }
     assert {one.topic_partition for one in found.faults} == left
 

@@ -89,7 +89,7 @@ def is_found(plant: Plant, rounds: int, seeds: list[Path]) -> bool:
         return False
     file.write_text(text.replace(plant.sound, plant.faulty))
     tries = product(PROGRAMS, SANITIZERS)
-    found = any(run(copied, *one, rounds, seeds).returncode for one in tries)
+    found = any(run(copied, *attempt, rounds, seeds).returncode for attempt in tries)
     sys.stdout.write(f"{plant.file}: {plant.sound!r}: {'found' if found else 'NOT FOUND'}\n")
     return found
 

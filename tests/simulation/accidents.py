@@ -175,7 +175,7 @@ class Accidents:
             one for one in world.members if one.control_task.wakes is None and one.claims.claims()
         ]
         if busy and rng.random() < 0.7:
-            owned = [one.topic_partition for one in rng.choice(busy).claims.claims()]
+            owned = [claim.topic_partition for claim in rng.choice(busy).claims.claims()]
         if not owned:
             return
         tp = rng.choice(owned)

@@ -58,7 +58,7 @@ def _expected(world: World) -> Ownership:
 def _check_member(world: World, member: SimMember, expected: Ownership) -> None:
     own = {tp for tp, thread in expected.items() if thread.consumer_id == member.plan.consumer_id}
     member.fetching.forget_inactive()
-    fetched = [one.claim.topic_partition for one in member.fetching.positions]
+    fetched = [position.claim.topic_partition for position in member.fetching.positions]
     for what, partitions in {
         "fetches": fetched,
         "has claims of": [claim.topic_partition for claim in member.claims.claims()],

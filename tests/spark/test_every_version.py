@@ -42,7 +42,7 @@ class Place:
             Record(0, b"k", b"%d" % at, FIRST_MS + at * STEP_MS, TimestampType.CREATE_TIME)
             for at in range(start, start + count)
         ]
-        made = [HeadedRecord(one, HEADERS) if headers else one for one in records]
+        made = [HeadedRecord(record, HEADERS) if headers else record for record in records]
         with closing(BatchProducer([Broker(-1, host, port)], settings=settings)) as producer:
             producer.write({TopicPartition(topic, 0): made})
 

@@ -308,10 +308,10 @@ class CoordinatorDouble:
             generation=request.generation_id,
             protocol="",
             shares={
-                one.member_id: tuple(
-                    from_wire(decode_assignment(one.assignment)[1].assigned_partitions)
+                assignment.member_id: tuple(
+                    from_wire(decode_assignment(assignment.assignment)[1].assigned_partitions)
                 )
-                for one in request.assignments
+                for assignment in request.assignments
             },
         )
 

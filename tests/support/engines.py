@@ -177,4 +177,4 @@ def record_facts(record: ConsumerRecord) -> list[tuple[type, object]]:
         *(record.serialized_key_size, record.serialized_value_size),
         *(record.serialized_header_size, record.topic_partition, hash(record)),
     ]
-    return [(type(one), one) for one in facts]
+    return [(type(fact), fact) for fact in facts]

@@ -48,9 +48,9 @@ def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartiti
     if request is None:
         return {}
     return {
-        TopicPartition(topic.topic, one.partition): one
+        TopicPartition(topic.topic, partition.partition): partition
         for topic in request.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
 
 
@@ -69,22 +69,22 @@ def receive(
 
 def chunks_in(outcomes: tuple[Outcome, ...]) -> list[Chunk]:
     """The chunks to deliver."""
-    return [one.chunk for one in outcomes if isinstance(one, Deliver)]
+    return [outcome.chunk for outcome in outcomes if isinstance(outcome, Deliver)]
 
 
 def lost_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | None]]:
     """The partitions to find a leader for, and where to go on."""
     return [
-        (one.claim.topic_partition, one.fetch_offset)
-        for one in outcomes
-        if isinstance(one, LeaderUnusable)
+        (outcome.claim.topic_partition, outcome.fetch_offset)
+        for outcome in outcomes
+        if isinstance(outcome, LeaderUnusable)
     ]
 
 
 def resets_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int]]:
     """The partitions whose offset was out of range."""
     return [
-        (one.claim.topic_partition, one.out_of_range)
-        for one in outcomes
-        if isinstance(one, OffsetReset)
+        (outcome.claim.topic_partition, outcome.out_of_range)
+        for outcome in outcomes
+        if isinstance(outcome, OffsetReset)
     ]

@@ -123,7 +123,7 @@ def read_log(
         while position.packed is not None:
             chunk = unpack(position, free_bytes, settings)
             if chunk is not None:
-                found += [(one.offset, one.value) for one in chunk.records]
+                found += [(record.offset, record.value) for record in chunk.records]
                 if chunk.poison is not None:
                     poisoned.append(chunk)
         is_still = position.fetch_offset == before and (not data or not position.needed_bytes)

@@ -143,7 +143,7 @@ class MemberInTest:
         return self.member.deliverable()
 
     def poll_until(self, what: str, probe: Callable[[], object], *, timeout_s: float = 30) -> None:
-        """Poll like a caller, again at every ring of the bell, until something is true."""
+        """Poll like a caller, again at every wake-up, until a condition holds."""
         poll_until(what, probe, self, timeout_s=timeout_s)
 
     def close(self, timeout_ms: int = 5_000) -> None:
@@ -174,8 +174,8 @@ def poll_until(
     """Poll these in turn until something is true."""
 
     def turn() -> object:
-        for one in members:
-            one.member.poll()
+        for member in members:
+            member.member.poll()
         return probe()
 
     wait_until(turn, what=what, timeout_s=timeout_s)
@@ -183,4 +183,4 @@ def poll_until(
 
 def tps(topic: str, *numbers: int) -> Partitions:
     """Partitions of one topic."""
-    return frozenset(TopicPartition(topic, one) for one in numbers)
+    return frozenset(TopicPartition(topic, number) for number in numbers)

@@ -133,13 +133,13 @@ class GroupWorld:
 
     def assign(self, protocol: str, members: tuple[ev.JoinedMember, ...]) -> Shares:
         view = {
-            one.member_id: MemberView(
-                topics=one.topics,
-                owned=one.owned,
-                generation=one.generation,
-                instance_id=one.instance_id,
+            member.member_id: MemberView(
+                topics=member.topics,
+                owned=member.owned,
+                generation=member.generation,
+                instance_id=member.instance_id,
             )
-            for one in members
+            for member in members
         }
         return ASSIGNORS[protocol].assign(CoordinatedView(view, self.partitions))
 

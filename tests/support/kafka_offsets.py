@@ -94,13 +94,13 @@ class KafkaOffsets:
             connection.close()
         found: dict[TopicPartition, tuple[int, str]] = {}
         for topic in response.topics:
-            for one in topic.partitions:
-                if one.error_code in PASSING:
+            for partition in topic.partitions:
+                if partition.error_code in PASSING:
                     return []
-                assert one.error_code in {0, UNKNOWN_TOPIC_OR_PARTITION}, one
-                if one.offset >= 0:
-                    tp = TopicPartition(topic.topic, one.partition)
-                    found[tp] = (one.offset, one.metadata or "")
+                assert partition.error_code in {0, UNKNOWN_TOPIC_OR_PARTITION}, partition
+                if partition.offset >= 0:
+                    tp = TopicPartition(topic.topic, partition.partition)
+                    found[tp] = (partition.offset, partition.metadata or "")
         return [found]
 
     def _put(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> bool:
@@ -125,7 +125,9 @@ class KafkaOffsets:
             return False
         finally:
             connection.close()
-        codes = {one.error_code for topic in response.topics for one in topic.partitions}
+        codes = {
+            partition.error_code for topic in response.topics for partition in topic.partitions
+        }
         assert codes <= {0} | PASSING, codes
         return codes == {0}
 

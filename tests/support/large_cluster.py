@@ -81,7 +81,7 @@ class LargeCluster:
             Registration(subscription=dict.fromkeys(topics, 1), timestamp_ms=1_400_000_000_000)
         )
         ops = [CreateOp(f"{root}{one}", None) for one in ("", "/ids", "/owners", "/offsets")]
-        ops += [CreateOp(f"{root}/ids/{one}", data, ephemeral=True) for one in members]
+        ops += [CreateOp(f"{root}/ids/{member}", data, ephemeral=True) for member in members]
         for topic in topics:
             ops += [CreateOp(f"{root}/{one}/{topic}", None) for one in ("owners", "offsets")]
             for one in range(self.partitions):

@@ -87,4 +87,4 @@ def parts(*partitions: TopicPartition) -> Parts:
 
 def of_kind(actions: list[ev.Action], kind: type[ev.Action]) -> list[ev.Action]:
     """The actions of one kind."""
-    return [one for one in actions if isinstance(one, kind)]
+    return [action for action in actions if isinstance(action, kind)]

@@ -115,11 +115,11 @@ class Member:
 
     def got(self, tp: TopicPartition) -> list[int]:
         """The offsets of a partition in the order they came."""
-        return [one.offset for one in list(self.deliveries) if one.tp == tp]
+        return [delivery.offset for delivery in list(self.deliveries) if delivery.tp == tp]
 
     def values(self, tp: TopicPartition) -> list[bytes | None]:
         """The values of a partition in the order they came."""
-        return [one.value for one in list(self.deliveries) if one.tp == tp]
+        return [delivery.value for delivery in list(self.deliveries) if delivery.tp == tp]
 
     def close(self) -> None:
         """Shut down, and wait until every stream has ended. Idempotent."""
@@ -157,7 +157,9 @@ class Member:
 
 def all_delivered(members: Sequence[Member], acknowledged: Acknowledged) -> bool:
     """Whether every acknowledged message reached one of the members."""
-    got = {(one.tp, one.offset) for member in members for one in list(member.deliveries)}
+    got = {
+        (delivery.tp, delivery.offset) for member in members for delivery in list(member.deliveries)
+    }
     return all((tp, offset) in got for tp, of_tp in acknowledged.items() for offset in of_tp)
 
 

@@ -78,7 +78,7 @@ def running(settings: MirrorSettings, *, grace_ms: int = 5_000) -> Iterator[Mirr
 
 def acknowledged(mirror: Mirror) -> int:
     """How many messages a mirror has brought over."""
-    return sum(one.acknowledged for one in mirror.progress().partitions.values())
+    return sum(partition.acknowledged for partition in mirror.progress().partitions.values())
 
 
 def await_acknowledged(mirror: Mirror, count: int) -> None:

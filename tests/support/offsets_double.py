@@ -64,8 +64,8 @@ class OffsetsDouble:
                 CommittedTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        CommittedPartition(partition=one.partition, error_code=code)
-                        for one in topic.partitions
+                        CommittedPartition(partition=partition.partition, error_code=code)
+                        for partition in topic.partitions
                     ),
                 )
                 for topic in request.topics

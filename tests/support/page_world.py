@@ -253,7 +253,7 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
         for tp, owner in _owners(sound).items()
         if not tale.gone or f"_{tale.gone}-" not in owner
     }
-    sessions = {one.member_id: one.session_id for one in sound.members}
+    sessions = {member.member_id: member.session_id for member in sound.members}
     partitions = tuple(
         _partition(
             key, tale, TopicPartition(topic, one), step, at_ms, owners=owners, sessions=sessions

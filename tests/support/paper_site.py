@@ -133,7 +133,7 @@ def served_clusters() -> Iterator[tuple[str, dict[str, PaperSite]]]:
         shop, snapshot=quiet, judgements=Judgements(quiet, None, Memory())
     )
     parts = {name: _parts(site) for name, site in sites.items()}
-    hubs = [one.events for one in parts.values()]
+    hubs = [part.events for part in parts.values()]
     with _serving(build_clusters_app(parts), hubs) as address:
         yield address, sites
 
@@ -188,8 +188,8 @@ def _nodes_of(group: GroupStatus) -> ZkStore:
                 session.create(paths.owner(one.topic_partition), one.owner.encode(), ephemeral=True)
     store.set_or_create_many(
         {
-            paths.offset(one.topic_partition): str(one.committed[0].offset).encode()
-            for one in group.partitions
+            paths.offset(partition.topic_partition): str(partition.committed[0].offset).encode()
+            for partition in group.partitions
         }
     )
     return store

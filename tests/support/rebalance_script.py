@@ -27,7 +27,7 @@ A = TypeVar("A")
 
 def tps(*partitions: int) -> tuple[TopicPartition, ...]:
     """Partitions of topic t."""
-    return tuple(TopicPartition("t", one) for one in partitions)
+    return tuple(TopicPartition("t", partition) for partition in partitions)
 
 
 def mine(*partitions: int) -> dict[TopicPartition, ConsumerThreadId]:

@@ -212,7 +212,7 @@ class World(TinyZk):
     def _hear_session(self, member: Member) -> None:
         event = member.sessions.pop(0)
         late = self._rng.random() < 0.3 and any(
-            isinstance(one, ev.SessionStarted) for one in member.sessions
+            isinstance(session, ev.SessionStarted) for session in member.sessions
         )
         if isinstance(event, ev.SessionEnded) and late:
             member.sessions.append(event)  # it comes after the news of the next session

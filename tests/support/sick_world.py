@@ -92,7 +92,7 @@ class SickWorld:
     def settle(self, strategy: Strategy = "range", group_id: str = GROUP) -> None:
         """Let all members own their shares."""
         group = self.group(group_id)
-        sessions = {one.member_id: one.session_id or 0 for one in group.members}
+        sessions = {member.member_id: member.session_id or 0 for member in group.members}
         found = expected_owners(strategy, group_view(group, self.partition_ids))
         assert isinstance(found, dict), found
         for tp, thread in found.items():
@@ -116,10 +116,10 @@ class SickWorld:
         seen = group_status(group_id, nodes, self.partition_ids, NOW_MS)
         state = zookeeper_state(seen, self.partition_ids, self.live)
         with_logs = tuple(
-            one._replace(log_start=log[0], log_end=log[1], log_at_ms=NOW_MS)
-            if (log := self.log_of(one.topic_partition)) is not None
-            else one
-            for one in seen.partitions
+            partition._replace(log_start=log[0], log_end=log[1], log_at_ms=NOW_MS)
+            if (log := self.log_of(partition.topic_partition)) is not None
+            else partition
+            for partition in seen.partitions
         )
         return replace(seen, state=state, partitions=with_logs)
 
@@ -221,7 +221,7 @@ def healthy() -> SickWorld:
 
 def codes(findings: Iterable[Diagnosis]) -> list[str]:
     """The kinds of findings, in their order."""
-    return [one.code.value for one in findings]
+    return [finding.code.value for finding in findings]
 
 
 def told_severities(page: Path) -> dict[Code, set[Severity]]:

@@ -174,9 +174,9 @@ class SpokenGroups:
         if code and version >= 2:
             return OffsetFetchResponse(topics=(), error_code=code)
         requested = [
-            TopicPartition(topic.topic, one)
+            TopicPartition(topic.topic, partition)
             for topic in request.topics or ()
-            for one in topic.partitions
+            for partition in topic.partitions
         ]
         return OffsetFetchResponse(
             topics=tuple(

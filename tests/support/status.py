@@ -69,5 +69,5 @@ def snapshot_of(
         taken_ms=at_ms,
         zookeeper_connect="zk:2181",
         topics=topics_of(log_ends or {}, at_ms),
-        groups={one.key: one for one in groups},
+        groups={group.key: group for group in groups},
     )

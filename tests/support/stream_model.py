@@ -226,7 +226,7 @@ class StreamModel:
 
 
 def _places(messages: list[Message]) -> list[tuple[int, int]]:
-    return [(one.partition, one.offset) for one in messages]
+    return [(message.partition, message.offset) for message in messages]
 
 
 def singly(model: StreamModel) -> list[tuple[int, int]]:

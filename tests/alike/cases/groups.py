@@ -149,7 +149,7 @@ def _(s: Scene) -> object:
     settings = {"group_id": group, "auto_offset_reset": "earliest"}
     with s.consumer(topic, **settings) as first:
         found = s.first(first, max_records=2)
-    read = [one.value for records in found.values() for one in records]
+    read = [record.value for records in found.values() for record in records]
     return [read, s.values(s.consumer(topic, **settings), 2)]
 
 

@@ -114,7 +114,7 @@ def _(s: Scene) -> object:
     offsets: list[int] = []
     while len(offsets) < MANY_COUNT:
         for records in consumer.poll(timeout_ms=500).values():
-            offsets += [one.offset for one in records]
+            offsets += [record.offset for record in records]
     return offsets == list(range(MANY_COUNT))
 
 

@@ -190,7 +190,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     class Mine(s.lib.Deserializer):  # type: ignore[misc, name-defined]
         def deserialize(self, _topic: str, headers: Any, _data: bytes) -> object:
-            return [list(one) for one in headers]
+            return [list(header) for header in headers]
 
     return s.values(s.assigned(LETTERS, 0, value_deserializer=Mine()), 10)[2]
 
@@ -214,7 +214,7 @@ def _compressed(codec: str) -> None:
     @case(f"compressed with {codec}")
     def _(s: Scene) -> object:
         records = s.read(s.assigned(f"in-{codec}"), 20)
-        return [[one.key, one.value[:10], one.serialized_value_size] for one in records]
+        return [[record.key, record.value[:10], record.serialized_value_size] for record in records]
 
 
 for _codec in CODECS:

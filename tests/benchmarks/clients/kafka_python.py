@@ -50,8 +50,8 @@ def latency(job: Job) -> None:
     """How late each message comes."""
     consumer, partitions = open_consumer(job)
     consumer.seek_to_end(*partitions)
-    for one in partitions:
-        consumer.position(one)
+    for partition in partitions:
+        consumer.position(partition)
     delays = Delays()
     say_ready()
     while True:

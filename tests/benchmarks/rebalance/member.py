@@ -26,7 +26,7 @@ def drain(stream: KafkaStream[bytes, bytes]) -> None:
 
 def main(topic: str, *settings: str) -> None:
     """Be a member."""
-    props = dict(one.split("=", 1) for one in settings)
+    props = dict(setting.split("=", 1) for setting in settings)
     readers = ThreadScope("readers")
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
         write("joining")

@@ -76,7 +76,7 @@ class Observer:
     def _expected(self, group: str, consumer_ids: Sequence[str]) -> dict[str, bytes]:
         members = [f"{group}_{one}" for one in consumer_ids]
         view = GroupView(
-            members={one: MemberSubscription({self.topic: 1}) for one in members},
+            members={member: MemberSubscription({self.topic: 1}) for member in members},
             partitions={self.topic: tuple(range(self.count))},
         )
         result = assign("range", view, members[0])

@@ -109,7 +109,7 @@ def test_all_brokers_down_is_another_sentence(
             assert "all of its brokers are down" in capsys.readouterr().err
         assert call(("topics", "--json"), own.zookeeper_connect) == 1
         topics = json.loads(capsys.readouterr().out)["topics"]
-        assert [one["topic"] for one in topics] == ["t"]
+        assert [topic["topic"] for topic in topics] == ["t"]
         assert call(("get-offset", "--topic", "t"), own.zookeeper_connect) == 1
         assert "all of its brokers are down" in capsys.readouterr().err
         with served(own.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:

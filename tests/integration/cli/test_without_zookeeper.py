@@ -218,9 +218,9 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
         lag = f'kafka_consumergroup_lag{{consumergroup="{watched.left}",'
         assert re.search(rf"^{re.escape(lag)}.*}} 7$", metrics, re.MULTILINE)
         samples = [one for one in metrics.splitlines() if not one.startswith("#")]
-        assert not [one for one in samples if 'kind="zookeeper"' in one]
-        assert not [one for one in samples if "consumergroupzookeeper" in one]
-        assert not [one for one in samples if "clock_skew" in one]
+        assert not [sample for sample in samples if 'kind="zookeeper"' in sample]
+        assert not [sample for sample in samples if "consumergroupzookeeper" in sample]
+        assert not [sample for sample in samples if "clock_skew" in sample]
 
         assert page.end() == 0
 

@@ -90,7 +90,7 @@ def test_a_member_with_a_garbage_registration_is_skipped(
             wait_until(lambda: len(member.claims()) == 1, what="another rebalance")
         wait_until(lambda: len(member.claims()) == 2, what="yet another one")
         assert skipped(member) == 1
-    lines = [one.getMessage() for one in caplog.records if "stranger" in one.getMessage()]
+    lines = [record.getMessage() for record in caplog.records if "stranger" in record.getMessage()]
     assert len(lines) == 2  # one from each of ours
     assert all("its registration can't be read and gets no partitions" in line for line in lines)
     assert all(reason in line for line in lines)

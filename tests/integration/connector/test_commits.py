@@ -98,7 +98,11 @@ def test_a_partition_that_stays_keeps_its_position(cluster: Sandbox) -> None:
         twice = duplicates([first, second], acknowledged)
         assert twice.keys() == {moves}
         # Three claims of it, each from the first message on: what two of them had, came again.
-        before = [one for one in first.deliveries if one.tp == moves and one.claim is not claim]
+        before = [
+            delivery
+            for delivery in first.deliveries
+            if delivery.tp == moves and delivery.claim is not claim
+        ]
         starts = {id(one.claim): one.offset for one in reversed(before)}
         assert set(starts.values()) == {0}
         assert second.got(moves)[0] == 0

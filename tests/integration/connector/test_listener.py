@@ -128,7 +128,7 @@ def test_a_shutdown_in_it_hands_everything_to_the_others(cluster: Sandbox) -> No
                 write(cluster, tp, [b"more"])
             wait_until(lambda: len(other.deliveries) >= 2, what="what is new")
             assert duplicates([member, other], {tp: {10: b"more"} for tp in partitions}) == {}
-            assert {one.claim.active for one in member.deliveries} == {False}
+            assert {delivery.claim.active for delivery in member.deliveries} == {False}
 
 
 def test_one_that_always_fails_wedges_nobody(cluster: Sandbox) -> None:

@@ -29,7 +29,7 @@ class Ending:
 
     def under_old_claims(self) -> int:
         """How many messages came under the claims of then, so far."""
-        return sum(one.claim in self._claims for one in list(self._member.deliveries))
+        return sum(delivery.claim in self._claims for delivery in list(self._member.deliveries))
 
     def _on_notice(self, event: SessionEvent) -> None:
         if event.state is SessionState.LOST:
@@ -98,9 +98,9 @@ def first_offsets(members: list[Member], tp: TopicPartition, *, but: PartitionCl
     """Where each claim of a partition but that one began."""
     firsts: dict[PartitionClaim, int] = {}
     for member in members:
-        for one in member.deliveries:
-            if one.tp == tp and one.claim is not but:
-                firsts.setdefault(one.claim, one.offset)
+        for delivery in member.deliveries:
+            if delivery.tp == tp and delivery.claim is not but:
+                firsts.setdefault(delivery.claim, delivery.offset)
     return set(firsts.values())
 
 

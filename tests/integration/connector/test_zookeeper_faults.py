@@ -103,8 +103,12 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
         assert {owner for _, owner in tree.owners(group, topic).values()} == {member.session_id}
         assert len(member.observed.of(DeliveryResumed)) == 1
         for tp, claim in claims.items():
-            old = [one.offset for one in member.deliveries if one.claim is claim]
-            new = [one.offset for one in member.deliveries if one.claim is member.claims()[tp]]
+            old = [delivery.offset for delivery in member.deliveries if delivery.claim is claim]
+            new = [
+                delivery.offset
+                for delivery in member.deliveries
+                if delivery.claim is member.claims()[tp]
+            ]
             assert new[0] == committed[tp]
             assert twice[tp] == old[-1] + 1 - committed[tp]
         assert member.errors == []

@@ -44,7 +44,7 @@ def polled(consumer: KafkaConsumer, count: int) -> list[tuple[bytes | None, byte
     while len(found) < count:
         batch = consumer.poll(PATIENCE_MS)
         assert batch, f"only {len(found)} of {count} came"
-        found += [(one.key, one.value) for records in batch.values() for one in records]
+        found += [(record.key, record.value) for records in batch.values() for record in records]
     return found
 
 

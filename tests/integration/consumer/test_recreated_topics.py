@@ -80,7 +80,7 @@ def read(consumer: KafkaConsumer, until: int) -> list[bytes | None]:
 
     def poll() -> bool:
         for records in consumer.poll(_POLL_MS).values():
-            found.extend(one.value for one in records)
+            found.extend(record.value for record in records)
         return len(found) >= until
 
     wait_until(poll, what=f"{until} records", timeout_s=40)
@@ -92,11 +92,11 @@ def read(consumer: KafkaConsumer, until: int) -> list[bytes | None]:
 def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
     """What was warned of a topic that was created again."""
     return [
-        one.getMessage()
-        for one in caplog.records
-        if one.levelno == logging.WARNING
-        and f"topic {topic} was deleted" in one.getMessage()
-        and "what is known of it is of the former topic" in one.getMessage()
+        record.getMessage()
+        for record in caplog.records
+        if record.levelno == logging.WARNING
+        and f"topic {topic} was deleted" in record.getMessage()
+        and "what is known of it is of the former topic" in record.getMessage()
     ]
 
 

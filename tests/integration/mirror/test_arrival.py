@@ -38,7 +38,7 @@ pytestmark = pytest.mark.sandbox
 
 def plain(records: list[Outgoing]) -> list[tuple[bytes | None, bytes | None]]:
     """Keys and values."""
-    return [(parts_of(one)[0].key, parts_of(one)[0].value) for one in records]
+    return [(parts_of(record)[0].key, parts_of(record)[0].value) for record in records]
 
 
 @pytest.mark.parametrize("version", ["0.8.0", "3.9.1", "4.1.0"])
@@ -61,9 +61,10 @@ def test_all_of_a_topic_arrives_in_its_order(
         cluster, group, topic, target, stop_at_end=True, offsets_file=file, batch_records=400
     )
     end = Mirror(settings).run()
-    assert [(one.read, one.acknowledged, one.committed) for one in end.partitions.values()] == [
-        (1_500, 1_500, 1_500)
-    ] * 2
+    assert [
+        (partition.read, partition.acknowledged, partition.committed)
+        for partition in end.partitions.values()
+    ] == [(1_500, 1_500, 1_500)] * 2
     there = read_topic(target, topic)
     for tp in partitions:
         found = [(one.key, one.value) for one in there[tp.partition]]
@@ -71,9 +72,9 @@ def test_all_of_a_topic_arrives_in_its_order(
     assert ZkTree(cluster).offsets(group) == dict.fromkeys(partitions, 1_500)
     proof = proof_of(cluster, group, target, file)
     assert proof.is_proven
-    assert [(one.messages, one.mirrored, one.copies) for one in proof.partitions] == [
-        (1_500, 1_500, 0)
-    ] * 2
+    assert [
+        (partition.messages, partition.mirrored, partition.copies) for partition in proof.partitions
+    ] == [(1_500, 1_500, 0)] * 2
     assert set(proof.unlisted.values()) == {0}
 
 
@@ -132,10 +133,12 @@ def test_keys_choose_the_partition(cluster: Sandbox, broker_of: BrokerOf, tmp_pa
     there = read_topic(target.bootstrap_servers, f"copy-{topic}")
     assert sum(map(len, there.values())) == 600
     for number, records in there.items():
-        assert all(murmur_hash(one.key) % 3 == number for one in records if one.key is not None)
+        assert all(
+            murmur_hash(record.key) % 3 == number for record in records if record.key is not None
+        )
     proof = proof_of(cluster, group, target.bootstrap_servers, file)
     assert proof.is_proven
-    assert sum(one.mirrored for one in proof.partitions) == 600
+    assert sum(partition.mirrored for partition in proof.partitions) == 600
 
 
 def test_topics_that_come_later_are_mirrored(cluster: Sandbox, broker_of: BrokerOf) -> None:
@@ -154,7 +157,7 @@ def test_topics_that_come_later_are_mirrored(cluster: Sandbox, broker_of: Broker
         tp = TopicPartition(second, 0)
         write_all(cluster.brokers, {tp: numbered(tp, 7)})
         await_acknowledged(mirror, 12)
-    assert {one.topic for one in mirror.progress().partitions} == {first, second}
+    assert {partition.topic for partition in mirror.progress().partitions} == {first, second}
     assert len(read_topic(target, second)[0]) == 7
 
 

@@ -81,7 +81,7 @@ def test_killed_at_every_point_it_loses_nothing(
         tp = TopicPartition(victim.topic, 0)
         records = numbered(tp, COUNT)
         write_all(cluster.brokers, {tp: records})
-        wanted[victim.topic] = {value for one in records if (value := parts_of(one)[0].value)}
+        wanted[victim.topic] = {value for record in records if (value := parts_of(record)[0].value)}
     servers = target.bootstrap_servers
     killed = [victim.start(cluster, servers, armed=True) for victim in victims]
     for process in killed:
@@ -163,7 +163,7 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
 
     def shares() -> list[int]:
         owners = [one for one, _ in tree.owners(group, topic).values()]
-        return sorted(owners.count(one) for one in set(owners))
+        return sorted(owners.count(owner) for owner in set(owners))
 
     with Traffic(cluster, partitions) as traffic, ExitStack() as first:
         mirror = first.enter_context(running(settings))

@@ -58,8 +58,8 @@ def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path)
         assert Mirror(settings).run().total.acknowledged == COUNT * len(Codec)
         proof = proof_of(source, group, servers, file)
         assert proof.is_proven
-        assert sum(one.mirrored for one in proof.partitions) == COUNT * len(Codec)
-        assert sum(one.copies for one in proof.partitions) == 0
+        assert sum(partition.mirrored for partition in proof.partitions) == COUNT * len(Codec)
+        assert sum(partition.copies for partition in proof.partitions) == 0
         for source_codec, tp in sources.items():
             heads = heads_of(target, TopicPartition(prefix + tp.topic, 0))
             if codec is source_codec is not Codec.NONE:

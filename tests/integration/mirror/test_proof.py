@@ -81,14 +81,17 @@ def test_planted_faults_are_found(cluster: Sandbox, broker_of: BrokerOf, tmp_pat
 
     good = proof([*others, *ours])
     assert good.is_proven
-    assert [one.mirrored for one in good.partitions] == [COUNT, COUNT]
+    assert [partition.mirrored for partition in good.partitions] == [COUNT, COUNT]
     for what, (plant, kind) in FAULTS.items():
         found = proof([*others, *plant(ours)])
         assert not found.is_proven, what
         assert getattr(found.partitions[0], kind) >= 1, what
         assert found.partitions[1].is_proven, what
     gone = proof([line for line in every if line["partition"] == 1])
-    assert [(one.source, one.missing) for one in gone.partitions] == [(first, COUNT), (second, 0)]
+    assert [(partition.source, partition.missing) for partition in gone.partitions] == [
+        (first, COUNT),
+        (second, 0),
+    ]
     write_all(target.brokers, {first: numbered(first, 2)})
     assert proof(every).unlisted[first] == 2
     with pytest.raises(MirrorError, match="has committed nothing of what"):

@@ -81,7 +81,11 @@ def member(sandbox: Sandbox, topic: str) -> Iterator[tuple[KafkaConsumer, str]]:
         group_id=group,
         auto_offset_reset="earliest",
         consumer_timeout_ms=LONG_MS,
-        config={one: settings[one] for one in settings if not one.startswith("zookeeper_")},
+        config={
+            setting: settings[setting]
+            for setting in settings
+            if not setting.startswith("zookeeper_")
+        },
     )
     with contextlib.closing(consumer):
         yield consumer, group

@@ -66,13 +66,13 @@ def until(
 def shown(group: GroupStatus) -> dict[int, tuple[bool, dict[str, int], int | None, int | None]]:
     """Of each partition: whether it is owned, what is committed, the ends of its log."""
     return {
-        one.topic_partition.partition: (
-            one.owner is not None,
-            {committed.storage: committed.offset for committed in one.committed},
-            one.log_start,
-            one.log_end,
+        partition.topic_partition.partition: (
+            partition.owner is not None,
+            {committed.storage: committed.offset for committed in partition.committed},
+            partition.log_start,
+            partition.log_end,
         )
-        for one in group.partitions
+        for partition in group.partitions
     }
 
 
@@ -106,7 +106,7 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
     with reading(cluster) as reader, ExitStack() as members:
         before = reader.read()
         assert before.failures == ()
-        assert [one.is_controller for one in before.brokers] == [True]
+        assert [broker.is_controller for broker in before.brokers] == [True]
         has_offsets_topic = OFFSETS_TOPIC in before.partition_ids()
         assert (OFFSETS_TOPIC in reader.read().partition_ids()) == has_offsets_topic
         places: dict[str, Mapping[str, object]] = {in_zookeeper: {}, in_kafka: IN_KAFKA}
@@ -130,7 +130,7 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
             return all(
                 group is not None
                 and group.state is GroupState.STABLE
-                and all(one.committed and one.log_end for one in group.partitions)
+                and all(partition.committed and partition.log_end for partition in group.partitions)
                 for group in groups
             )
 
@@ -138,8 +138,12 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
     for key, storage in ((keys[0], "zookeeper"), (keys[1], "kafka")):
         group = snapshot.groups[key]
         assert [set(one[1]) for one in shown(group).values()] == [{storage}] * 2
-        assert {one.owner for one in group.partitions} == {f"{group.members[0].member_id}-0"}
-        assert {one.owner_session for one in group.partitions} == {group.members[0].session_id}
+        assert {partition.owner for partition in group.partitions} == {
+            f"{group.members[0].member_id}-0"
+        }
+        assert {partition.owner_session for partition in group.partitions} == {
+            group.members[0].session_id
+        }
     assert snapshot.failures == ()
     bad = [one for one in examine(snapshot, Circumstances()) if one.severity >= Severity.WARNING]
     assert [one for one in bad if one.group in keys] == []

@@ -52,9 +52,9 @@ def test_a_large_cluster_is_read_in_seconds(zookeeper: Sandbox) -> None:
             assert len(snapshot.topics) == LARGE.topics
             assert {group.state for group in snapshot.groups.values()} == {GroupState.STABLE}
             assert {
-                (one.owner is not None, len(one.committed), one.log_end)
+                (partition.owner is not None, len(partition.committed), partition.log_end)
                 for group in snapshot.groups.values()
-                for one in group.partitions
+                for partition in group.partitions
             } == {(True, 1, END_OFFSET)}
             if took[-1] < GOAL_S:
                 break  # the others are for a processor that somebody else needed

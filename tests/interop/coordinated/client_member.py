@@ -37,7 +37,7 @@ def wall_ms() -> int:
 
 def names(partitions: Any) -> list[str]:
     """``topic:partition`` of each, sorted."""
-    return sorted(f"{one.topic}:{one.partition}" for one in partitions)
+    return sorted(f"{partition.topic}:{partition.partition}" for partition in partitions)
 
 
 @dataclass
@@ -150,8 +150,8 @@ class Program:
         for records in batches.values():
             notify(
                 records=[
-                    [one.topic, one.partition, one.offset, (one.value or b"").decode()]
-                    for one in records
+                    [record.topic, record.partition, record.offset, (record.value or b"").decode()]
+                    for record in records
                 ],
                 requested=sent_ms,
                 given=wall_ms(),

@@ -41,15 +41,15 @@ class CoordinatorPeek:
         found = wait_until(self._described, what=f"a description of {self.group}")
         assert found is not None
         shares = {
-            one.member_id: frozenset(
+            member.member_id: frozenset(
                 TopicPartition(topic.topic, partition)
-                for topic in decode_assignment(one.assignment)[1].assigned_partitions
+                for topic in decode_assignment(member.assignment)[1].assigned_partitions
                 for partition in topic.partitions
             )
-            for one in found.members
-            if one.assignment
+            for member in found.members
+            if member.assignment
         }
-        clients = {one.member_id: one.client_id for one in found.members}
+        clients = {member.member_id: member.client_id for member in found.members}
         return Look(found.state, found.protocol, shares, clients)
 
     def _described(self) -> DescribedGroup | None:

@@ -64,7 +64,8 @@ def test_partitions_are_read_without_a_group(broker_of: BrokerOf, version: str) 
         while len(found) < len(sent):
             for records in consumer.poll(timeout_ms=1000).values():
                 found += [
-                    (one.partition, one.offset, (one.value or b"").decode()) for one in records
+                    (record.partition, record.offset, (record.value or b"").decode())
+                    for record in records
                 ]
         assert consumer.poll(timeout_ms=200) == {}
         assert consumer.end_offsets(both) == dict.fromkeys(both, 3 * COUNT)

@@ -122,7 +122,7 @@ def test_a_broker_that_comes_back_is_read_on(group_on: GroupOn) -> None:
 
         def poll() -> bool:
             for records in consumer.poll(timeout_ms=200).values():
-                found.extend((one.value or b"").decode() for one in records)
+                found.extend((record.value or b"").decode() for record in records)
             return len(found) >= len(sent)
 
         wait_until(poll, what="the first records")

@@ -88,7 +88,7 @@ def test_they_hand_over_to_each_other_without_loss(
 
     def shares() -> list[int]:
         owners = [one for one, _ in tree.owners(group, topic).values()]
-        return sorted(owners.count(one) for one in set(owners))
+        return sorted(owners.count(owner) for owner in set(owners))
 
     settings = mirror_settings(
         cluster, group, topic, target.bootstrap_servers, commit_interval_ms=60_000

@@ -25,7 +25,7 @@ def _at_once(_: CoordinatedView, target: Shares) -> Shares:
 
 def _only_rightful(view: CoordinatedView, target: Shares) -> Shares:
     """Only the claims of the latest generation count."""
-    latest = max(one.generation for one in view.members.values())
+    latest = max(member.generation for member in view.members.values())
     owners = {
         tp: name
         for tp, name in sticky.rightful_owners(view).items()

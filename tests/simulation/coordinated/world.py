@@ -388,5 +388,5 @@ class ReadingWorld(GroupWorld):
             states == {(MembershipState.STABLE, self.coordinator.generation)}
             and all(one.core.state is MembershipState.UNJOINED for one in stuck)
             and sorted(shared) == sorted(wanted)
-            and all(one.committed == one.end == one.handed for one in lines)
+            and all(line.committed == line.end == line.handed for line in lines)
         )

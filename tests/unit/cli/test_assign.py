@@ -99,7 +99,7 @@ def test_as_it_is_but_with_more_streams(capsys: pytest.CaptureFixture[str]) -> N
     """Of a topic that would be larger."""
     assert plan("--streams", "3", "--topic", "t:6", "--json") == 0
     readers = json.loads(capsys.readouterr().out)["readers"]
-    assert [(one["reader"], len(one["partitions"])) for one in readers] == [
+    assert [(reader["reader"], len(reader["partitions"])) for reader in readers] == [
         ("g_a-0", 2),
         ("g_a-1", 2),
         ("g_a-2", 2),

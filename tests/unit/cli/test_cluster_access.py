@@ -83,7 +83,10 @@ def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture
             _ = access.store
     finally:
         access.close()
-    assert ([one.broker.id for one in brokers], [one.name for one in topics]) == ([0, 1], ["t"])
+    assert ([broker.broker.id for broker in brokers], [one.name for one in topics]) == (
+        [0, 1],
+        ["t"],
+    )
     assert snapshot.zookeeper == "none"
     print_unknown(snapshot, None)
     assert capsys.readouterr().err == ""
@@ -148,8 +151,8 @@ def test_given_brokers_say_where_all_can_be_reached(world: StatusWorld) -> None:
         [topic] = access.snapshot().topics
     finally:
         access.close()
-    assert [one.problem for one in topic.partitions] == [None, None]
-    assert None not in [one.log_end for one in topic.partitions]
+    assert [partition.problem for partition in topic.partitions] == [None, None]
+    assert None not in [partition.log_end for partition in topic.partitions]
 
 
 def test_a_group_is_found_or_its_like_are_named() -> None:

@@ -50,12 +50,12 @@ class LagWorld(StatusWorld):
                         topic=topic.topic,
                         partitions=tuple(
                             FetchedPartition(
-                                partition=one.partition,
+                                partition=partition.partition,
                                 error_code=0,
                                 high_watermark=100,
-                                records=memoryview(self._records(one.fetch_offset)),
+                                records=memoryview(self._records(partition.fetch_offset)),
                             )
-                            for one in topic.partitions
+                            for partition in topic.partitions
                         ),
                     )
                     for topic in request.topics

@@ -22,7 +22,9 @@ Polled = Mapping[TopicPartition, list[ConsumerRecord]]
 def records(place: TopicPartition, *offsets: int) -> Polled:
     """What a poll gives."""
     origin = RecordOrigin(place)
-    return {place: [consumer_record(origin, (one, None, b"v", -1, -1), (), -1) for one in offsets]}
+    return {
+        place: [consumer_record(origin, (offset, None, b"v", -1, -1), (), -1) for offset in offsets]
+    }
 
 
 class Scripted:

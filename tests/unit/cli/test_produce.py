@@ -59,7 +59,7 @@ def written(net: FakeNet) -> list[bytes | None]:
     """The values that the topic holds."""
     data = net.cluster.log(TopicPartition("t", 0)).read(0, 1 << 26)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 26)
-    return [one.value for one in decoded.records]
+    return [record.value for record in decoded.records]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -35,9 +35,9 @@ def test_what_is_there_and_what_is_gone_make_up_what_was_asked_for(
         assert (plan.ranges, plan.gone) == ((), ())
         return
     stretches = [*plan.ranges, *(one.range_ for one in plan.gone)]
-    covered = [n for one in stretches for n in range(one.from_offset, one.until_offset)]
+    covered = [n for stretch in stretches for n in range(stretch.from_offset, stretch.until_offset)]
     assert sorted(covered) == list(range(low, high))
-    read = [n for one in plan.ranges for n in range(one.from_offset, one.until_offset)]
+    read = [n for range_ in plan.ranges for n in range(range_.from_offset, range_.until_offset)]
     assert read == [n for n in range(low, high) if first <= n < behind]
     assert all(one.range_.count for one in plan.gone)
     assert plan.count == len(read)
@@ -46,6 +46,6 @@ def test_what_is_there_and_what_is_gone_make_up_what_was_asked_for(
 def test_partitions_come_in_order_and_empty_ones_not_at_all() -> None:
     """Whatever order the logs are in."""
     plan = plan_replay({B: LogRange(0, 5), A: LogRange(3, 3)}, {}, {})
-    assert [one.topic_partition for one in plan.ranges] == [B]
+    assert [range_.topic_partition for range_ in plan.ranges] == [B]
     plan = plan_replay({B: LogRange(0, 5), A: LogRange(3, 9)}, {B: 1}, {A: 4})
-    assert [str(one) for one in plan.ranges] == ["t-0 [3, 4)", "t-1 [1, 5)"]
+    assert [str(range_) for range_ in plan.ranges] == ["t-0 [3, 4)", "t-1 [1, 5)"]

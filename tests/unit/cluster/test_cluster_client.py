@@ -292,7 +292,7 @@ def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
     def noted(frame: RequestFrame) -> Said | None:
         if isinstance(frame.request, ListOffsetsRequest):
             (topic,) = frame.request.topics
-            requested.extend(one.current_leader_epoch for one in topic.partitions)
+            requested.extend(partition.current_leader_epoch for partition in topic.partitions)
         return responses(frame)
 
     cluster.brokers[0].response = noted

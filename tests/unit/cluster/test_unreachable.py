@@ -25,7 +25,7 @@ def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureF
         for _ in range(2):
             with pytest.raises(ConnectFailed):
                 client.view(["t"], timeout_ms=1000)
-        [reported] = [one.getMessage() for one in caplog.records]
+        [reported] = [record.getMessage() for record in caplog.records]
         assert reported.startswith("no broker answers about topics t: ")
         assert "b0:9092: can't connect" in reported
         assert reported.endswith("; trying again")
@@ -49,7 +49,7 @@ def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) ->
         cluster.leaders.clear()
         wait_until(lambda: not metadata.view.partitions, what="a view without the topic")
         assert scope.close(2_000) == []
-    assert [one.getMessage().split(",")[0] for one in caplog.records] == [
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
         "topic misspelt does not exist"
     ]
 
@@ -64,7 +64,7 @@ def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCapture
         for _ in range(2):
             listed = client.list_offsets({tp: LATEST}, timeout_ms=100)
             assert listed == {tp: ErrorCode.NETWORK_EXCEPTION}
-    [reported] = [one.getMessage() for one in caplog.records]
+    [reported] = [record.getMessage() for record in caplog.records]
     assert reported.startswith("broker 1 (b1:9092), as the cluster calls it, can't be reached: ")
 
 

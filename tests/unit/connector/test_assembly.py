@@ -38,7 +38,7 @@ def test_a_generated_name_is_that_of_the_original() -> None:
 
 
 def test_a_configured_name_replaces_the_generated_part() -> None:
-    """``consumer.id``."""
+    """The setting is ``consumer.id``."""
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", consumer_id="consumer1")
     assert new_consumer_id(config, ManualClock()) == "g1_consumer1"
 

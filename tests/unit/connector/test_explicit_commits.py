@@ -123,7 +123,7 @@ def test_what_can_be_no_offset_is_refused(offset: int) -> None:
 
 
 def test_before_joining_nothing_is_ours() -> None:
-    """All is refused."""
+    """A commit before joining is refused for every partition."""
     group = Group()
     with pytest.raises(OffsetCommitFailed, match="t-0"):
         commit(group, group.member("a"), {T0: 1})
@@ -282,7 +282,7 @@ def test_the_map_may_change_while_it_is_being_committed() -> None:
 
 
 def test_after_the_shutdown_they_are_refused() -> None:
-    """Without a wait."""
+    """They are refused at once, without a wait."""
     group = Group(time=SystemClock())
     connector = MemoryConnector(ControlledMember(group, "a", auto_commit=False))
     connector.create_message_streams({"t": 1})

@@ -264,7 +264,9 @@ def test_it_is_said_when_offsets_may_be_forgotten(
     """By the brokers, where nothing renews them; ZooKeeper forgets nothing."""
     assembled(offsets_storage=storage, auto_commit_enable=auto_commit).close(1_000)
     message = [
-        one.getMessage() for one in caplog.records if "offsets.retention" in one.getMessage()
+        record.getMessage()
+        for record in caplog.records
+        if "offsets.retention" in record.getMessage()
     ]
     assert len(message) == (storage == "kafka" and not auto_commit)
     assert all("group g1" in one for one in message)

@@ -30,7 +30,7 @@ def test_a_reader_ends_where_an_iteration_does_and_another_goes_on(make: Make) -
 
 
 def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> None:
-    """As by polls."""
+    """Arrow batches are committed as polls are."""
     consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS, auto_commit_interval_ms=0)
     reader = reader_of(consumer)
     assert reader.read_next_batch().num_rows == 20

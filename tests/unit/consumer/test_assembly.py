@@ -50,7 +50,7 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
 
 
 def test_policies() -> None:
-    """None is none."""
+    """The policy of the word ``none`` is None."""
     words = ("earliest", "latest", "none")
     configs = [PollConfig({"auto.offset.reset": word}) for word in words]
     assert [policy_of(config) for config in configs] == [

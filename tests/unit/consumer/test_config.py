@@ -20,7 +20,7 @@ def unchecked(**settings: Any) -> PollConfig:
 
 
 def test_defaults_are_those_of_kafka_python_and_java() -> None:
-    """Nothing is required."""
+    """No setting is required."""
     found = PollConfig()
     assert found.bootstrap_brokers() == (Broker(-1, "localhost", 9092),)
     assert found.group_id is None

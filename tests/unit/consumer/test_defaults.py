@@ -67,4 +67,4 @@ def test_whoever_moves_a_group_waits_for_an_answer_longer_than_it_pauses() -> No
 def test_nothing_is_counted_before_it_happens() -> None:
     """Every counter of a reader begins at nothing."""
     for kind in (Counters, EngineStats):
-        assert {getattr(kind(), one.name) for one in fields(kind)} == {0}
+        assert {getattr(kind(), field.name) for field in fields(kind)} == {0}

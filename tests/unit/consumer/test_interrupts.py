@@ -109,7 +109,7 @@ def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> Non
             interrupt_at_check(number, strike, partial(read, consumer, fakes, seen))
         except KeyboardInterrupt as interrupt:
             frames = traceback.extract_tb(interrupt.__traceback__)
-            inside = [one for one in frames if "/tests/" not in one.filename]
+            inside = [frame for frame in frames if "/tests/" not in frame.filename]
             place = inside[-1]
         if place is None:
             break

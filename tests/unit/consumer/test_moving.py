@@ -68,7 +68,7 @@ def test_a_position_is_waited_for(make: Make) -> None:
 
 
 def test_paused_partitions_keep_what_they_have(make: Make) -> None:
-    """And their place."""
+    """They keep their buffered records and their position."""
     consumer, _ = joined(make)
     consumer.pause(A)
     assert consumer.paused() == {A}
@@ -169,7 +169,7 @@ def test_a_failure_in_a_loop_is_raised_and_the_next_loop_goes_on(make: Make) -> 
 
 
 def test_a_loop_ends_when_the_consumer_is_closed_in_it(make: Make) -> None:
-    """As with kafka-python."""
+    """The loop ends as with kafka-python."""
     consumer, fakes = joined(make)
     for record in consumer:
         assert record.offset <= 1
@@ -201,7 +201,7 @@ def test_poll_arrow_gives_all_in_one_batch(make: Make) -> None:
 
 
 def test_close_commits_leaves_and_stops(make: Make) -> None:
-    """Once."""
+    """A second close does nothing."""
     consumer, fakes = joined(make)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
@@ -269,7 +269,7 @@ def test_metrics_can_be_asked_for_by_any_thread_until_the_end(make: Make) -> Non
 
 
 def test_metrics_bear_the_names_of_others(make: Make) -> None:
-    """By group."""
+    """Metrics are grouped and named as in kafka-python."""
     consumer, _ = joined(make)
     consumer.poll(max_records=3)
     found = consumer.metrics()

@@ -46,7 +46,7 @@ def test_a_partition_of_another_library_is_one() -> None:
     ],
 )
 def test_what_is_no_partition(wrong: Any) -> None:
-    """It is shown."""
+    """The error shows the value."""
     with pytest.raises(ConfigError, match="is no partition"):
         args.partition_of(wrong)
 
@@ -249,7 +249,7 @@ def test_a_new_share_begins_a_new_interval() -> None:
 
 
 def test_without_auto_commit_nothing_is_due() -> None:
-    """Ever."""
+    """No automatic commit ever becomes due."""
     timer = AutoCommit(enabled=False, interval_ms=0, retry_ms=0)
     assert not timer.is_due(10**9)
 

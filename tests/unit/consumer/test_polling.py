@@ -42,7 +42,7 @@ def test_a_poll_joins_and_hands_out_from_where_the_group_stands(make: Make) -> N
 
 
 def test_a_poll_gives_so_many_and_keeps_the_rest(make: Make) -> None:
-    """``max_records``, or ``max_poll_records``."""
+    """``max_records``, or ``max_poll_records``, limits the records of a poll."""
     consumer, _ = joined(make, max_poll_records=4)
     assert offsets_of(consumer.poll()) == {A: [0, 1, 2, 3]}
     assert offsets_of(consumer.poll(max_records=7)) == {A: [4, 5, 6, 7, 8, 9], B: [0]}
@@ -70,7 +70,7 @@ def test_positions_stay_without_update_offsets(make: Make) -> None:
 
 
 def test_wrong_arguments_are_refused(make: Make) -> None:
-    """Before anything happens."""
+    """They are refused before any request is sent."""
     consumer, _ = joined(make)
     for call in (
         lambda: consumer.poll(timeout_ms=-1),
@@ -258,7 +258,7 @@ def test_what_the_group_refuses_comes_out_of_poll(make: Make) -> None:
 
 
 def test_without_a_policy_and_an_offset_poll_says_so_until_a_seek(make: Make) -> None:
-    """``auto_offset_reset="none"``."""
+    """With ``auto_offset_reset="none"`` each poll raises."""
     consumer, fakes = make("t", auto_offset_reset="none")
     fakes.engine.ends = {A: 2}
     fakes.group.give(A)

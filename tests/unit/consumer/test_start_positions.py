@@ -47,7 +47,7 @@ def test_what_is_committed_comes_first_and_then_the_policy() -> None:
 
 
 def test_without_a_group_the_policy_decides_at_once() -> None:
-    """Nobody is asked."""
+    """No coordinator is looked up."""
     world = World(in_group=False)
     world.starts.advance()
     assert [world.engine.position(A), world.engine.position(B)] == [

@@ -1,4 +1,4 @@
-"""The bell, the poll's rounds, the caller's turnstile, the thread that looks up commits."""
+"""The wakeup, the rounds of a poll, the turnstile of its caller, the committed-offset thread."""
 
 import os
 import signal

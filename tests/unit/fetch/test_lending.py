@@ -32,7 +32,7 @@ def lender(session: FetchSession) -> NativeDelegate:
 def delegated(delegation: Delegation | None) -> list[TopicPartition]:
     """The partitions of a loan."""
     assert delegation is not None
-    return [one.claim.topic_partition for one in delegation.positions]
+    return [position.claim.topic_partition for position in delegation.positions]
 
 
 def back(**changes: object) -> Returned:

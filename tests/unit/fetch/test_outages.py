@@ -27,7 +27,7 @@ def test_a_broker_that_ends_every_connection(caplog: pytest.LogCaptureFixture) -
         wait_for(lambda: bench.requested(ApiKey.FETCH) > 60, "all these tries")
         bench.cluster.append(T0, values("a"))
         assert take_values(queue, 1) == ["a"]
-    [line] = [one for one in caplog.messages if "go back to the leader finder" in one]
+    [line] = [message for message in caplog.messages if "go back to the leader finder" in message]
     assert str(bench.brokers[0].address) in line
 
 
@@ -39,4 +39,4 @@ def test_a_broker_that_is_down(caplog: pytest.LogCaptureFixture) -> None:
         manager.add([(claim_on(ChunkQueue(10), T0), 0)])
         wait_for(lambda: caplog.messages, "word of it")
         bench.scope.close(300)
-    assert len([one for one in caplog.messages if "no leader found yet" in one]) == 1
+    assert len([message for message in caplog.messages if "no leader found yet" in message]) == 1

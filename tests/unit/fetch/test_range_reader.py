@@ -70,8 +70,8 @@ def test_sets_are_cut_where_the_range_is(codec: Codec, fetch_bytes: int) -> None
     for start in range(0, 60, 12):
         world.net.cluster.append(TP, values(*range(start, start + 12)), codec)
     read = world.reader(fetch_bytes=fetch_bytes).read(range_(5, 55))
-    records = [one for part in read for one in part.records()]  # type: ignore[union-attr]
-    assert [(one.offset, one.value) for one in records] == [
+    records = [record for part in read for record in part.records()]  # type: ignore[union-attr]
+    assert [(record.offset, record.value) for record in records] == [
         (number, b"%d" % number) for number in range(5, 55)
     ]
 
@@ -326,7 +326,7 @@ def test_an_answer_about_others_is_none(world: RangeBench) -> None:
 
 
 def test_a_broker_that_refuses_is_believed(world: RangeBench) -> None:
-    """No try more."""
+    """A refusal is final, without a retry."""
     world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(PartitionFailed, match="t-0 stopped at offset 0: the broker refuses"):
         list(world.reader().read(range_(0, 100)))

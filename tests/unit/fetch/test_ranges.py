@@ -25,11 +25,11 @@ needs_native = pytest.mark.skipif(ENGINE is not Engine.NATIVE, reason=WHY)
 
 def fetched_offsets(world: RangeBench) -> list[int]:
     """From which offsets the broker was asked to fetch."""
-    requests = [one.request for one in world.net.brokers[0].requests]
+    requests = [request.request for request in world.net.brokers[0].requests]
     return [
-        one.topics[0].partitions[0].fetch_offset
-        for one in requests
-        if isinstance(one, FetchRequest)
+        request.topics[0].partitions[0].fetch_offset
+        for request in requests
+        if isinstance(request, FetchRequest)
     ]
 
 
@@ -129,7 +129,7 @@ def test_the_smallest_parts_still_get_on(codec: Codec) -> None:
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, int]) -> None:
-    """Naming the field."""
+    """The error names the field."""
     (name,) = changes
     with pytest.raises(ValueError, match=name):
         RangeSettings(**changes)  # type: ignore[arg-type]  # of ints only

@@ -210,7 +210,7 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     )
     assert lost_in(outcomes) == [(T0, 5)]
     assert len(chunks_in(outcomes)) == 1
-    (lost,) = [one for one in outcomes if isinstance(one, LeaderUnusable)]
+    (lost,) = [outcome for outcome in outcomes if isinstance(outcome, LeaderUnusable)]
     assert lost.reason.startswith("Fetch: ")
     assert set(requested(session.fetch_request())) == {T1}
 

@@ -77,7 +77,7 @@ def test_it_backs_off_and_recovers(number: int, caplog: pytest.LogCaptureFixture
     accepted, relieved, tried = listen(3, number, clients=2, enough=lambda taken, _: taken == 2)
     assert (accepted, relieved) == (2, 3)
     assert tried <= 3 + 2 + 2
-    [line] = [one.getMessage() for one in caplog.records]
+    [line] = [record.getMessage() for record in caplog.records]
     assert line.startswith("no connection can be accepted: ")
     assert line.endswith("trying again every 200 ms")
 

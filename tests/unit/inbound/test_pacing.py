@@ -52,7 +52,9 @@ def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
                 logger.info("news")
                 for fail in (_log_failure, _log_another):
                     fail(logger)
-            assert [one.getMessage() for one in caplog.records if one.levelno > logging.INFO] == [
+            assert [
+                record.getMessage() for record in caplog.records if record.levelno > logging.INFO
+            ] == [
                 "fd 0 is bad\nmore",
                 "failed",
                 "failed",
@@ -61,7 +63,7 @@ def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
             caplog.clear()
             clock.advance(100)
             paced.flush()
-            reported = [one.getMessage() for one in caplog.records]
+            reported = [record.getMessage() for record in caplog.records]
             assert reported[0] == "fd # is bad: 4 more of these"
             assert len(reported) == 3
             assert reported[1].startswith("failed: ValueError at _log_failure:")

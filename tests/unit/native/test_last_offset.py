@@ -20,7 +20,7 @@ def test_nothing_is_behind_the_last_offset() -> None:
     assert run.last_offset == LAST
     core = import_module("zkconsumer.native._core")
     messages = run.messages(core.Origin("t", 0))
-    assert [(one.offset, messages.next_offset) for one in messages] == [
+    assert [(message.offset, messages.next_offset) for message in messages] == [
         (LAST - 1, LAST),
         (LAST, LAST),
     ]

@@ -89,8 +89,8 @@ def test_two_ways_to_say_who_one_is_are_refused() -> None:
 def test_servers_as_people_write_them(text: str, found: list[tuple[str, int]]) -> None:
     """Each once, in order, with ids that no broker has."""
     brokers = parse_bootstrap("s", text)
-    assert [(one.host, one.port) for one in brokers] == found
-    assert [one.id for one in brokers] == [-1 - place for place in range(len(found))]
+    assert [(broker.host, broker.port) for broker in brokers] == found
+    assert [broker.id for broker in brokers] == [-1 - place for place in range(len(found))]
     assert parse_bootstrap("s", text.split(",")) == brokers
 
 

@@ -96,7 +96,7 @@ def test_no_layer_is_chosen() -> None:
 
 @pytest.mark.parametrize("offer", [b"\6\0\xff\xff", b"", b"\1\0\0", b"\1\0\0\0\0"])
 def test_a_broker_that_insists_on_a_layer_is_left(offer: bytes) -> None:
-    """Kafka has none."""
+    """Kafka has no security layers, so authentication fails."""
     with pytest.raises(AuthenticationFailed, match="layer"):
         layer_response(offer, "app@R")
 

@@ -45,7 +45,7 @@ def test_a_token_is_used_for_most_of_its_life(endpoint: TokenEndpoint) -> None:
 
 @pytest.mark.parametrize("lifetime_s", [0, -5, None, "soon", True])
 def test_a_token_of_no_known_life_is_used_once(endpoint: TokenEndpoint, lifetime_s: object) -> None:
-    """Whatever stands there."""
+    """An invalid lifetime counts as none."""
     tokens = FetchedTokens(credentials(endpoint.url), clock=ManualClock())
     endpoint.responses = [granted("one", lifetime_s), granted("two", lifetime_s)]
     assert (tokens.token(), tokens.token()) == ("one", "two")
@@ -114,7 +114,7 @@ def test_secrets_are_not_shown() -> None:
 
 @pytest.mark.parametrize("url", ["ftp://h/x", "idp.example/token", "https://"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    """Before anything connects."""
+    """It is refused before a connection is opened."""
     with pytest.raises(ConfigError, match="sasl_oauthbearer_token_endpoint_url"):
         credentials(url)
 
@@ -122,7 +122,7 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 def test_only_a_secret_that_crosses_a_network_is_warned_about(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Loopback is none."""
+    """A loopback address causes no warning."""
     FetchedTokens(credentials("http://127.0.0.1:1/token"))
     FetchedTokens(credentials("https://idp.example/token"))
     assert not caplog.messages

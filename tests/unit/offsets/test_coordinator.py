@@ -90,8 +90,11 @@ def test_what_goes_out_is_what_a_broker_of_0_8_2_knows(bench: OffsetBench) -> No
             1,
         ),
     ]
-    requests = [one for broker in bench.net.brokers for one in broker.requests]
-    sent = [(one.request, one.version, one.correlation_id, one.client_id) for one in requests]
+    requests = [request for broker in bench.net.brokers for request in broker.requests]
+    sent = [
+        (request.request, request.version, request.correlation_id, request.client_id)
+        for request in requests
+    ]
     assert sent == [(*one, number, CLIENT_ID) for number, one in enumerate(expected)]
 
 

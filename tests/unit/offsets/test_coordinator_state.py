@@ -79,7 +79,7 @@ def test_an_idle_connection_that_is_silent_counts() -> None:
 
 @pytest.mark.parametrize("tried", [AGAIN, ELSEWHERE, SILENT, BROKE, HUNG_UP])
 def test_what_passes_is_tried_again_after_a_pause(tried: st.Tried) -> None:
-    """Whatever it is."""
+    """Every retriable error code is retried."""
     state = call()
     assert state.after(tried, 0) == PAUSE
     assert state.after_pause(100) is None

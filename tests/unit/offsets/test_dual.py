@@ -69,7 +69,9 @@ def test_nothing_that_was_committed_is_passed_over(
     offsets = {it.offset for it in (one, other)} - {None}
     assert counts.offset in (offsets or {None})
     assert all(
-        counts.offset >= it for it in offsets if it is not None and counts.offset is not None
+        counts.offset >= offset
+        for offset in offsets
+        if offset is not None and counts.offset is not None
     )
     assert (counts == NONE) == (one == other == NONE)
 

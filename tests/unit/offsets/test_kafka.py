@@ -155,7 +155,7 @@ def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, report
 
 
 def test_an_offset_that_comes_with_an_error_does_not_count(bench: OffsetBench) -> None:
-    """Whatever it is."""
+    """With an error code the offset is ignored, whatever its value."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (5, ErrorCode.UNKNOWN)}))
     assert bench.store().fetch([T0])[T0].offset is None
 

@@ -177,7 +177,7 @@ def test_a_leader_that_does_not_answer(aim: Aim) -> None:
 
 
 def test_an_offset_that_can_not_be_checked_needs_force() -> None:
-    """A named one."""
+    """An offset given by the user is refused without ``force``."""
     blind = Present(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
     assert plan_offsets(ToOffsets({T0: 31}), blind).plan.refusals
     forced = plan_offsets(ToOffsets({T0: 31}), blind, force=True)
@@ -221,7 +221,7 @@ def test_an_entry_that_can_not_be_read_needs_force() -> None:
 
 
 def test_a_file_that_lacks_what_was_named() -> None:
-    """It says which."""
+    """The error names the missing partition."""
     plan = plan_offsets(ToOffsets({T0: 30}), PRESENT, scope=[T0, T1])
     assert plan.plan.refusals == ("t-1: the file has no offset of it",)
 
@@ -257,6 +257,6 @@ def test_partitions_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["x", "t:", "t:a", "t:1;2", "t:-1", "t:1,", "t:²"])
 def test_names_that_are_none(name: str) -> None:
-    """Each is named."""
+    """The error names each invalid name."""
     with pytest.raises(ConfigError, match=name):
         named_partitions([name], [T0])

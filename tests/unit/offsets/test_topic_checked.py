@@ -148,7 +148,7 @@ def test_what_zookeeper_knows_of_a_write_holds_for_its_copy_in_kafka() -> None:
 
 
 def test_errors_and_missing_offsets_stay_what_they_are() -> None:
-    """Whatever the topic."""
+    """They are passed on unchanged, whatever the topic."""
     broken = FetchedOffset(None, "no number")
     assert of_this_topic(broken, 9) == broken
     assert of_this_topic(FetchedOffset(None), 9) == FetchedOffset(None)

@@ -59,7 +59,7 @@ def log(net: FakeNet, tp: TopicPartition) -> list[bytes | None]:
     """The values that a partition holds."""
     data = net.cluster.log(tp).read(0, 1 << 24)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
-    return [one.value for one in decoded.records]
+    return [record.value for record in decoded.records]
 
 
 def produced(net: FakeNet, broker_id: int) -> list[ProduceRequest]:
@@ -276,7 +276,7 @@ def test_requests_are_bounded(net: FakeNet, waits: list[int]) -> None:
     producer(net, waits, settings).write({P0: rows(*values), P2: rows(*values), P1: rows(b"c")})
     assert [log(net, tp) for tp in (P0, P2, P1)] == [values, values, [b"c"]]
     for request in produced(net, 0):
-        assert sum(len(one.partitions) for one in request.topics) == 1
+        assert sum(len(topic.partitions) for topic in request.topics) == 1
     assert (len(produced(net, 0)), waits) == (4, [])
 
 

@@ -31,7 +31,10 @@ def test_a_request_names_each_topic_once() -> None:
     """With its partitions in their order."""
     request = produce_request({A1: b"1", B0: b"2", A0: b"3"}, acks=-1, timeout_ms=5)
     sent = [
-        (topic.topic, [(one.partition, bytes(one.records)) for one in topic.partitions])
+        (
+            topic.topic,
+            [(partition.partition, bytes(partition.records)) for partition in topic.partitions],
+        )
         for topic in request.topics
     ]
     assert sent == [("a", [(1, b"1"), (0, b"3")]), ("b", [(0, b"2")])]

@@ -115,6 +115,6 @@ def test_below_the_fetch_offset_it_takes_nothing(some: list[Record]) -> None:
 
 
 def test_no_offset_below_zero_is_taken() -> None:
-    """Wherever reading begins."""
+    """A negative offset is refused, wherever reading begins."""
     data = build_message_set([Record(-2, None, b"one"), Record(-1, None, b"two")])
     assert read(data, fetch_offset=-5)[1] == 0

@@ -72,7 +72,7 @@ def test_a_users_proofs() -> None:
     assert text != scram_user("another", b"salt" * 4)
     assert SECRET.encode() not in text
     proofs = json.loads(text)["config"]["SCRAM-SHA-512"].split(",")
-    assert [one.partition("=")[0] for one in proofs] == [
+    assert [proof.partition("=")[0] for proof in proofs] == [
         *("salt", "stored_key", "server_key", "iterations")
     ]
 

@@ -390,7 +390,11 @@ def test_brokers_that_are_registered_as_old_are_not_asked_what_they_serve(
             assert reader.partitions(Topics(("t",))) == TPS
             assert (reader.earliest(TPS), reader.latest(TPS)) == (STARTS, ENDS)
             assert reader.are_old
-        frames = [(one.api_key, one.version) for broker in net.brokers for one in broker.requests]
+        frames = [
+            (request.api_key, request.version)
+            for broker in net.brokers
+            for request in broker.requests
+        ]
         assert ({key for key, _ in frames} == asked_about) == are_old
         assert {version for key, version in frames if key in asked_about} == {0}
 

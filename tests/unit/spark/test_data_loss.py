@@ -69,7 +69,7 @@ def test_each_offset_is_read_or_told_as_lost(start: int, end: int, first: int, s
     """Never both, never neither, and nothing is read that is not there."""
     log = range(first, first + size)
     found = readable({T0: start}, {T0: end}, LogBounds({T0: first}, {T0: log.stop}))
-    read = [at for one in found.ranges for at in offsets_of(one)]
+    read = [at for range_ in found.ranges for at in offsets_of(range_)]
     lost = [at for one in found.losses for at in offsets_of(one.lost)]
     assert set(read) <= set(log)
     assert not set(read) & set(lost)

@@ -96,7 +96,7 @@ class World:
     @property
     def ranges(self) -> list[str]:
         """All that was landed, by batch."""
-        return [one for _, ranges in sorted(self.landed.items()) for one in ranges]
+        return [range_ for _, ranges in sorted(self.landed.items()) for range_ in ranges]
 
 
 def test_what_is_there_is_read_in_bounded_batches_and_the_rest_later() -> None:
@@ -130,8 +130,8 @@ def test_killed_at_every_step_nothing_is_lost_or_comes_twice(starting: str) -> N
             except Killed:
                 world.cluster.append(T0, 5)
         ends = [first]
-        for one in world.ranges:
-            begin, end = map(int, one.removeprefix("t-0 [").removesuffix(")").split(", "))
+        for range_ in world.ranges:
+            begin, end = map(int, range_.removeprefix("t-0 [").removesuffix(")").split(", "))
             if starting != "latest" or len(ends) > 1:
                 assert begin == ends[-1], (step, world.landed)
             ends.append(end)

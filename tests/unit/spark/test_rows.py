@@ -26,7 +26,7 @@ CREATED, APPENDED = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 
 def part_of(decoder: FetchedDecoder, *records: Record, magic: int = 1) -> RangePart:
     """These records, as they come out of a fetch."""
-    sets = b"".join(build_message_set([one], magic=magic) for one in records)
+    sets = b"".join(build_message_set([record], magic=magic) for record in records)
     piece = decoder(
         memoryview(sets), fetch_offset=records[0].offset, max_decompressed_bytes=1 << 20
     )

@@ -154,7 +154,7 @@ def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> 
         )
         history.record(snapshot_of(group, at_ms=at_ms))
     outcome = evaluate_group(group, history, 1_000_000)
-    assert [one.status for one in outcome.partitions] == [
+    assert [partition.status for partition in outcome.partitions] == [
         BurrowStatus.STALL,
         BurrowStatus.OK,
         BurrowStatus.OK,

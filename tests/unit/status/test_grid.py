@@ -37,12 +37,14 @@ def test_each_partition_stands_in_its_owners_column() -> None:
     grid = _grid(
         group_of(_owned(0, "g_a-1", 3), _owned(1, "g_a-0", 4), _owned(2, "zz"), members=members)
     )
-    assert [(one.owner_id, one.is_member, one.idle) for one in grid.columns] == [
+    assert [(column.owner_id, column.is_member, column.idle) for column in grid.columns] == [
         ("g_a", True, False),
         ("g_b", True, True),
         ("zz", False, False),
     ]
-    assert [(one.streams, one.partitions, one.lag, one.host) for one in grid.columns] == [
+    assert [
+        (column.streams, column.partitions, column.lag, column.host) for column in grid.columns
+    ] == [
         (2, 2, 7, None),
         (1, 0, 0, "h"),
         (0, 1, 0, None),
@@ -69,7 +71,7 @@ def test_a_coordinators_members_are_taken_as_they_are() -> None:
     members = (MemberStatus(member_id="c-1", streams={"t": 1}, problem="odd"),)
     group = group_of(_owned(0, "c-1"), members=members, kind=GroupKind.COORDINATOR)
     grid = _grid(group)
-    assert [one.owner_id for one in grid.columns] == ["c-1"]
+    assert [column.owner_id for column in grid.columns] == ["c-1"]
     assert grid.columns[0].problem == "odd"
     assert (grid.rows[0].column, grid.rows[0].thread) == (0, None)
 

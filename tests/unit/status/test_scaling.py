@@ -25,7 +25,7 @@ def zookeeper_group(*owners: str, members: tuple[str, ...] = ("g_a", "g_b")) -> 
         group_id="g",
         kind=GroupKind.ZOOKEEPER,
         seen_ms=0,
-        members=tuple(MemberStatus(member_id=one, streams={"t": 1}) for one in members),
+        members=tuple(MemberStatus(member_id=member, streams={"t": 1}) for member in members),
         partitions=tuple(
             GroupPartition(TopicPartition("t", number), owner or None)
             for number, owner in enumerate(owners)

@@ -121,7 +121,7 @@ def test_no_alert_fires_for_an_abandoned_group() -> None:
     text = exposition(cluster_families(measures)).decode()
     samples = [line for line in text.splitlines() if not line.startswith("#")]
     names = {line.partition("{")[0] for line in samples}
-    assert not {one for one in names if one.endswith("lag_seconds")}
+    assert not {name for name in names if name.endswith("lag_seconds")}
     assert "zkconsumer_group_silence_seconds" in names
     whose = 'consumergroup="g"'
     assert f'zkconsumer_group_state{{{whose},kind="zookeeper",state="abandoned"}} 1' in samples

@@ -40,8 +40,8 @@ def _look(
 
 def _timeline(*snapshots: GroupStatus) -> GroupTimeline:
     timeline = GroupTimeline(snapshots[0].key)
-    for one in snapshots:
-        timeline.receive(one, IDS)
+    for snapshot in snapshots:
+        timeline.receive(snapshot, IDS)
     return timeline
 
 
@@ -297,7 +297,7 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
     assert timelines.record(snapshot_of(ALONE, other, at_ms=1000)) == ()
     later = _look(2000, ("g_a-0", "g_b-0"), A, B)
     events = timelines.record(snapshot_of(later, at_ms=2000))
-    assert [one.key for one in events] == [ALONE.key]
+    assert [event.key for event in events] == [ALONE.key]
     kept = timelines.of(ALONE.key)
     assert kept is not None
     assert kept.rebalances == events

@@ -163,7 +163,7 @@ def test_errors_pauses_and_time_outs_are_those_of_a_stream() -> None:
 
 @pytest.mark.parametrize("arguments", [{"max_records": 0}, {"timeout_ms": -1}])
 def test_what_makes_no_sense_is_refused(arguments: Any) -> None:
-    """At once."""
+    """The error is raised at the call, not at the first batch."""
     stream, _ = stream_of()
     with pytest.raises(ValueError, match="no batches of"):
         stream.arrow_batches(**arguments)

@@ -73,7 +73,7 @@ def some_records() -> list[Record]:
     ]
 
 
-@pytest.mark.parametrize("names", [[one] for one in arrow.SCHEMA.names] + [["offset", "key"]])
+@pytest.mark.parametrize("names", [[name] for name in arrow.SCHEMA.names] + [["offset", "key"]])
 def test_chosen_columns_are_those_of_the_whole(names: list[str]) -> None:
     """In the order in which they are named; empty batches have them, too."""
     whole, _ = stream_of(chunk_with(*some_records()))

@@ -185,7 +185,7 @@ def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
 
 
 def test_a_chunk_without_records_is_through(maker: Maker) -> None:
-    """From the beginning."""
+    """Such a cursor has nothing to deliver from the beginning."""
     cursor = maker.cursor()
     cursor.chunk = maker.chunk(claim_of())
     assert (cursor.is_through, list(cursor)) == (True, [])

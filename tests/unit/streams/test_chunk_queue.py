@@ -146,7 +146,7 @@ def test_discarding_frees_the_records_and_calls_who_waits() -> None:
     assert not queue.offer(chunk_of(other, [8]), wakeup.signal)
     old.active = False
     queue.discard_inactive()
-    assert (list(dropped.records), [one.offset for one in kept.records]) == ([], [7])
+    assert (list(dropped.records), [record.offset for record in kept.records]) == ([], [7])
     assert wakeup.rung == 1
 
 

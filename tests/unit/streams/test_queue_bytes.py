@@ -205,7 +205,7 @@ def test_room_is_told_before_anything_is_made_for_it() -> None:
 
 
 def test_a_queue_full_of_chunks_has_no_room_whatever_the_bytes() -> None:
-    """Both bounds hold."""
+    """The limits of chunks and of bytes both hold."""
     queue, claim = queue_of(1_000 * ONE, max_chunks=1), claim_of()
     assert queue.offer(chunk_of(claim, [0]), ignore)
     assert queue.free_bytes(ignore) == 0

@@ -44,7 +44,7 @@ def test_nobody_leads_a_partition(leader: bytes) -> None:
     ],
 )
 def test_no_state_of_a_partition(data: bytes) -> None:
-    """Each says why."""
+    """Each invalid node has a reason."""
     found = parse_partition_state(data)
     assert isinstance(found, Malformed)
     assert found.reason

@@ -42,7 +42,9 @@ def test_it_is_said_when_silences_are_noticed_late(
         monkeypatch.setattr(kazoo_pings, "install", lambda *_args: None)
     with caplog.at_level(logging.WARNING):
         client()
-    message = [one.getMessage() for one in caplog.records if "silences" in one.getMessage()]
+    message = [
+        record.getMessage() for record in caplog.records if "silences" in record.getMessage()
+    ]
     assert len(message) == (not knows)
 
 

@@ -141,7 +141,7 @@ def test_partitions_come_sorted_as_numbers(data: bytes, expected: tuple[int, ...
     ],
 )
 def test_a_topic_that_makes_no_sense_says_why(data: bytes, reason: str) -> None:
-    """As a value."""
+    """The reason is returned as a value, not raised."""
     assert reason in malformed(parse_topic(data))
 
 

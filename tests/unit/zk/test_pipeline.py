@@ -162,7 +162,7 @@ def test_an_answer_that_never_comes_does_not_keep_later_ones_from_counting(
 
 
 def test_an_empty_batch_asks_nothing(pipeline: Pipeline, wire: Wire) -> None:
-    """And gives nothing."""
+    """No request is sent, and the result is empty."""
     assert pipeline.run([], fence=7) == []
     assert wire.sent == []
 

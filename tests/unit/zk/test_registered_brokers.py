@@ -59,5 +59,7 @@ def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFi
     group.server.disconnect(store.session_id)
     with caplog.at_level(logging.INFO):
         brokers.read()
-    [message] = [one.getMessage() for one in caplog.records if one.name.endswith("brokers")]
+    [message] = [
+        record.getMessage() for record in caplog.records if record.name.endswith("brokers")
+    ]
     assert message.startswith("brokers as last seen: ")

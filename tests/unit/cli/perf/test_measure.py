@@ -54,8 +54,8 @@ def test_everything_is_counted_once(
     assert counted.count == PerfCount(byte_count=sum(every), message_count=len(every))
     assert counted.is_full == (limit is not None and len(every) == limit)
     ends = list(range(interval, len(every) + 1, interval))
-    assert [one.until.message_count for one in reports] == ends
-    assert [one.until.byte_count for one in reports] == [sum(every[:end]) for end in ends]
+    assert [report.until.message_count for report in reports] == ends
+    assert [report.until.byte_count for report in reports] == [sum(every[:end]) for end in ends]
     reported = [*reports, counted.final_interval(10**9)]
     assert reported[0].since == PerfCount()
     for one, after in pairwise(reported):

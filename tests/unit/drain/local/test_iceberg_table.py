@@ -249,7 +249,7 @@ def test_a_table_that_was_rolled_back_gets_no_more(world: World) -> None:
     for number in (1, 2):
         world.append(world.landed(number))
     third = world.landed(3)
-    first, second = (one.snapshot_id for one in world.read().metadata.snapshots)
+    first, second = (snapshot.snapshot_id for snapshot in world.read().metadata.snapshots)
     world.read().manage_snapshots().set_current_snapshot(first).commit()
     with pytest.raises(DrainError, match="ends with batch 1, and batch 3 is to come"):
         world.append(third)

@@ -201,7 +201,7 @@ def test_a_leader_of_the_same_log_is_proved() -> None:
 
 
 def test_nobody_can_say_is_as_good_as_proved() -> None:
-    """Brokers before 2.3."""
+    """Brokers before 2.3 can't say where an epoch ended."""
     states = board_with(None)
     read(states, 5)
     judged(states, None)

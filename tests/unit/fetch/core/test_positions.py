@@ -288,7 +288,7 @@ def test_one_end_of_a_log_that_is_not_told_is_asked_for_again(
 
 @pytest.mark.parametrize("missing", [-2, -1])
 def test_ends_without_offsets_are_no_answer(missing: int) -> None:
-    """Neither of them."""
+    """A lookup of either end that finds no offset counts as no response."""
     bench = Bench(TP)
     bench.client.offsets = lambda _tp, time: TimedOffset(-1 if time == missing else 10)
     bench.doubt()

@@ -88,7 +88,7 @@ def check(rig: PollRig, count: int = 30) -> None:
 
 
 def test_everything_is_read_and_what_comes_later(fakes: Fakes) -> None:
-    """From all brokers."""
+    """Records of all brokers are read, also those that are written later."""
     with fakes.rig() as rig:
         rig.start({tp: Reset(EARLIEST) if tp.partition else AtOffset(0) for tp in PARTITIONS})
         check(rig)
@@ -291,7 +291,7 @@ class Paper:
 
 def response(*records: bytes, **fields: Any) -> FetchResponse:
     """An answer about the one partition."""
-    parts = tuple(part(TP, one) for one in records)
+    parts = tuple(part(TP, record) for record in records)
     topics = (FetchedTopic(topic="t", partitions=parts),) if parts else ()
     return FetchResponse(topics=topics, **fields)
 
@@ -420,7 +420,7 @@ def test_nothing_is_asked_for_early_while_a_quota_wants_rest() -> None:
 
 
 def test_a_quota_makes_it_rest() -> None:
-    """Whoever wakes it."""
+    """A wake-up does not end the throttle time."""
     one = Line(response(batch(0, 1), throttle_time_ms=700))
     one.line.turn()
     one.line.turn()

@@ -22,7 +22,7 @@ def one_of_two() -> PartitionStates:
 
 
 def test_a_poll_waits_until_each_partition_has_been_heard_of() -> None:
-    """Also one that has nothing; it rings the bell."""
+    """A response without records counts, too, and wakes the caller."""
     states = one_of_two()
     assert left(states) == MOST_MS
     states.take_effects()

@@ -135,13 +135,13 @@ def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsRe
                 protocol="",
                 members=tuple(
                     dg.DescribedMember(
-                        member_id=one,
+                        member_id=member,
                         client_id="c",
                         client_host="/10.0.0.1",
                         metadata=b"",
                         assignment=b"",
                     )
-                    for one in members
+                    for member in members
                 ),
             ),
         )
@@ -212,7 +212,10 @@ def test_offsets_are_written_by_nobodys_member() -> None:
     (request,) = script.requested
     assert (request.generation_id, request.member_id) == (-1, "")
     (topic,) = request.topics
-    assert [(one.offset, one.metadata) for one in topic.partitions] == [(5, "note"), (-1, "")]
+    assert [(partition.offset, partition.metadata) for partition in topic.partitions] == [
+        (5, "note"),
+        (-1, ""),
+    ]
 
 
 def test_a_write_that_is_refused_says_why() -> None:
@@ -235,8 +238,8 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
             assert isinstance(frame.request, oc.OffsetCommitRequest)
             (topic,) = frame.request.topics
             codes = tuple(
-                oc.CommittedPartition(partition=one.partition, error_code=0)
-                for one in topic.partitions
+                oc.CommittedPartition(partition=partition.partition, error_code=0)
+                for partition in topic.partitions
             )
             return oc.OffsetCommitResponse(
                 topics=(oc.CommittedTopic(topic=topic.topic, partitions=codes),)
@@ -246,7 +249,9 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     script = Accepting(NEW)
     offsets = {TopicPartition(name, at): OffsetAndMetadata(at, "m" * 100) for at in range(10_000)}
     assert script.storage(INTERACTIVE).write(offsets) == dict.fromkeys(offsets)
-    written = [one for request in script.requested for one in request.topics[0].partitions]
+    written = [
+        partition for request in script.requested for partition in request.topics[0].partitions
+    ]
     assert [one.offset for one in written] == list(range(10_000))
     assert max(len(request.topics[0].partitions) for request in script.requested) * 300 < 500_000
 
@@ -276,7 +281,7 @@ def test_members_are_those_that_the_coordinator_tells(
 
 
 def test_before_0_9_there_are_no_members_in_kafka() -> None:
-    """Nobody is asked."""
+    """No broker is asked for members."""
     script = Script(OLD)
     assert script.storage().members() == []
     assert script.requested == []

@@ -84,7 +84,7 @@ def test_members_that_leave_are_waited_for(world: World) -> None:
 
 
 def test_a_member_that_comes_before_the_writing_ends_it(world: World) -> None:
-    """Nothing was written."""
+    """No offset is written."""
     plan = world.migration.plan(MigrationRequest())
     world.target.present = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):

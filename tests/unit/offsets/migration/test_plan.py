@@ -136,7 +136,7 @@ def test_a_roll_back_undoes_what_was_written_and_nothing_else(
 
 
 def test_a_roll_back_does_not_undo_what_others_wrote_since() -> None:
-    """Unless forced."""
+    """Only ``force`` overwrites such an offset."""
     written: dict[TopicPartition, tuple[Offset, Offset]] = {A: (None, OffsetAndMetadata(5))}
     plan = plan_roll_back(written, {A: found(6)})
     assert plan.refusals == (

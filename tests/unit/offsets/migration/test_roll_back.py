@@ -112,7 +112,7 @@ def test_a_file_of_one_part_is_the_same_whoever_writes_it() -> None:
 
 @pytest.mark.parametrize("parts", [5, [5], [{}], {"a": 1}])
 def test_damage_in_parts_is_told(parts: object) -> None:
-    """Whatever stands there."""
+    """Any invalid part of the file is an error."""
     parsed = {**json.loads(encode_roll_backs([SOME, SOME])), "parts": parts}
     with pytest.raises(ConfigError, match="f is damaged"):
         decode_roll_backs(json.dumps(parsed), "f")

@@ -87,7 +87,7 @@ def log(net: FakeNet, topic: str, partition: int) -> list[str]:
     """The values that a partition holds."""
     data = net.cluster.log(TopicPartition(topic, partition)).read(0, 1 << 24)
     records = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24).records
-    return [(one.value or b"").decode() for one in records]
+    return [(record.value or b"").decode() for record in records]
 
 
 def test_rows_go_where_they_say(net: FakeNet, producer: BatchProducer) -> None:
@@ -120,7 +120,7 @@ def test_memory_is_bounded_and_order_kept(net: FakeNet, producer: BatchProducer)
     rows: list[Row] = [("a", 0, None, f"{number:04}") for number in range(100)]
     tally = task(net, producer, flush=300).write(batches(*rows, size=7))
     assert log(net, "a", 0) == [f"{number:04}" for number in range(100)]
-    produced = [one for one in net.brokers[0].requests if one.api_key == ApiKey.PRODUCE]
+    produced = [request for request in net.brokers[0].requests if request.api_key == ApiKey.PRODUCE]
     assert len(produced) == 10
     part = tally.partitions[TopicPartition("a", 0)]
     assert (part.count, part.first_offset, part.next_offset) == (100, 0, 100)

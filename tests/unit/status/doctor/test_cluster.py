@@ -79,7 +79,7 @@ def test_topics_that_cant_be_read() -> None:
     world.register("g_a", 1, t=1, none=1)
     world.register("g_b", 2, t=1)
     world.settle()
-    found = {one.code: one for one in world.findings()}
+    found = {finding.code: finding for finding in world.findings()}
     assert found[Code.TOPIC_WITHOUT_PARTITIONS].evidence == ("none, which group g would read",)
     snapshot = world.snapshot()
     broken = replace(snapshot.topics[0], problem="not JSON")

@@ -25,8 +25,8 @@ def changed(snapshot: ClusterSnapshot, change: Change) -> ClusterSnapshot:
     """The same with another first partition, and nothing to read in the others."""
     group = snapshot.groups[KEY]
     partitions = tuple(
-        change(one) if one.topic_partition == T0 else one._replace(log_end=90)
-        for one in group.partitions
+        change(partition) if partition.topic_partition == T0 else partition._replace(log_end=90)
+        for partition in group.partitions
     )
     return replace(snapshot, groups={KEY: replace(group, partitions=partitions)})
 

@@ -39,7 +39,9 @@ def live(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     groups = {
         key: replace(
             group,
-            partitions=tuple(one._replace(log_end=90, log_start=0) for one in group.partitions),
+            partitions=tuple(
+                partition._replace(log_end=90, log_start=0) for partition in group.partitions
+            ),
         )
         for key, group in snapshot.groups.items()
     }
@@ -71,7 +73,7 @@ def test_what_the_ghost_does_not_explain_stays() -> None:
 def test_a_partition_that_nobody_left_to_the_ghost_stays() -> None:
     """Somebody else let go of it, too: the finding has more than the cause explains."""
     world = ghostly()
-    owned = next(one for one in world.group().partitions if one.owner is not None)
+    owned = next(partition for partition in world.group().partitions if partition.owner is not None)
     tp = owned.topic_partition
     world.remove(f"/consumers/g/owners/t/{tp.partition}")
     assert Code.OWNER_MISSING in {one.code for one in twice(world)}
@@ -87,10 +89,10 @@ def test_an_owner_that_does_not_go_explains_that_nothing_is_read_there() -> None
         key: replace(
             group,
             partitions=tuple(
-                one
-                if one.topic_partition == TopicPartition("t", 0)
-                else one._replace(log_start=0, log_end=90)
-                for one in group.partitions
+                partition
+                if partition.topic_partition == TopicPartition("t", 0)
+                else partition._replace(log_start=0, log_end=90)
+                for partition in group.partitions
             ),
         )
         for key, group in earlier.groups.items()

@@ -39,7 +39,7 @@ def test_a_registration_of_a_dead_session_is_stale() -> None:
     found = world.one(Code.MEMBER_STALE)
     assert "session 0x2" in found.evidence[0]
     assert found.fix is not None
-    assert [one.path for one in found.fix.writes] == [f"{IDS}/g_b-1399996300000-0a0b0c0d"]
+    assert [write.path for write in found.fix.writes] == [f"{IDS}/g_b-1399996300000-0a0b0c0d"]
     young = SickWorld(t=1)
     young.clock_ms = NOW_MS - 1000
     young.register("g_a", 7, t=1)
@@ -69,7 +69,9 @@ def test_a_group_of_pykafkas_alone_is_left_alone() -> None:
     assert (found.severity, found.fix) == (Severity.WARNING, None)
     assert len(found.evidence) == 2
     world.register("g_left", 0, t=1)
-    assert [one.code for one in world.findings() if one.fix is not None] == [Code.MEMBER_STALE]
+    assert [finding.code for finding in world.findings() if finding.fix is not None] == [
+        Code.MEMBER_STALE
+    ]
     world.register("g_a", 1, t=1)
     assert codes(world.findings()).count(Code.MEMBER_FOREIGN) == 2
 

@@ -35,8 +35,8 @@ def with_first(change: Callable[[GroupPartition], GroupPartition]) -> ClusterSna
     snapshot = healthy().snapshot()
     group = snapshot.groups[KEY]
     partitions = tuple(
-        change(one) if one.topic_partition == T0 else one._replace(log_end=90)
-        for one in group.partitions
+        change(partition) if partition.topic_partition == T0 else partition._replace(log_end=90)
+        for partition in group.partitions
     )
     return replace(snapshot, groups={KEY: replace(group, partitions=partitions)})
 
@@ -113,12 +113,12 @@ def test_what_is_about_a_group() -> None:
     whole = replace(
         whole,
         topics=tuple(
-            one
-            if one.name == "fine"
+            topic
+            if topic.name == "fine"
             else replace(
-                one, partitions=tuple(replace(each, leader=None) for each in one.partitions)
+                topic, partitions=tuple(replace(each, leader=None) for each in topic.partitions)
             )
-            for one in whole.topics
+            for topic in whole.topics
         ),
     )
     failures = {
@@ -127,5 +127,5 @@ def test_what_is_about_a_group() -> None:
     }
     seen = about(replace(whole, failures=tuple(failures.values())), [KEY])
     assert seen.failures == (failures[None], failures["g"])
-    assert [one.name for one in seen.topics] == ["fine", "t", "u"]
+    assert [topic.name for topic in seen.topics] == ["fine", "t", "u"]
     assert set(seen.groups) == {KEY, twin.key}

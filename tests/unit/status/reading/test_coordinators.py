@@ -235,7 +235,9 @@ def test_a_group_that_its_coordinator_shares_out(world: World) -> None:
         ("m", "10.0.0.1"),
         ("n", "10.0.0.1"),
     ]
-    assert {one.topic_partition.partition: one.owner for one in group.partitions} == {
+    assert {
+        partition.topic_partition.partition: partition.owner for partition in group.partitions
+    } == {
         0: "m",
         1: "m",
     }

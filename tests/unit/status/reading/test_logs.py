@@ -49,8 +49,8 @@ def deadline(limit_ms: int = LONG_MS, clock: Clock | None = None) -> Deadline:
 @pytest.mark.parametrize("last", [0, 1, 7])
 def test_all_leaders_are_asked(cluster: SpokenCluster, brokers: BrokerRound, last: int) -> None:
     """Twice each, whatever version they serve; what they say has its time."""
-    for one in cluster.brokers:
-        one.serves = {**MODERN, ApiKey.LIST_OFFSETS: VersionRange(0, last)}
+    for broker in cluster.brokers:
+        broker.serves = {**MODERN, ApiKey.LIST_OFFSETS: VersionRange(0, last)}
     clock = ManualClock()
     read = LogReader(brokers, clock).read({T0: B0, T1: B1, T2: B1}, deadline())
     span = LogSpan(0, END_OFFSET, clock.wall_ms())
@@ -61,8 +61,8 @@ def test_all_leaders_are_asked(cluster: SpokenCluster, brokers: BrokerRound, las
 
 def test_brokers_of_0_8(cluster: SpokenCluster, brokers: BrokerRound) -> None:
     """They can't say what they serve."""
-    for one in cluster.brokers:
-        one.become(BrokerGeneration.V0_8_2)
+    for broker in cluster.brokers:
+        broker.become(BrokerGeneration.V0_8_2)
     read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
     assert {tp: span[:2] for tp, span in read.spans.items()} == dict.fromkeys(
         (T0, T1), (0, END_OFFSET)

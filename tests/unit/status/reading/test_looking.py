@@ -44,8 +44,8 @@ def failing(snapshot: ClusterSnapshot) -> dict[str, str]:
 def offsets(snapshot: ClusterSnapshot, key: GroupKey) -> list[dict[str, int]]:
     """What is committed where, partition by partition."""
     return [
-        {entry.storage: entry.offset for entry in one.committed}
-        for one in snapshot.groups[key].partitions
+        {entry.storage: entry.offset for entry in partition.committed}
+        for partition in snapshot.groups[key].partitions
     ]
 
 
@@ -53,7 +53,7 @@ def test_the_first_look_reads_everything(world: StatusWorld) -> None:
     """There is nothing yet to show the rest of."""
     world.zookeeper_group()
     snapshot = world.reader().look([G])
-    assert [one.name for one in snapshot.topics] == ["t"]
+    assert [topic.name for topic in snapshot.topics] == ["t"]
     assert snapshot.groups[G].state is GroupState.STABLE
 
 
@@ -76,8 +76,8 @@ def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
     assert snapshot.groups[G].state is GroupState.REBALANCING
     assert snapshot.groups[G].seen_ms == now_ms
     assert offsets(snapshot, G)[0] == {"zookeeper": 41}
-    assert {one.log_at_ms for one in snapshot.groups[G].partitions} == {now_ms}
-    assert [one.offsets_at_ms for one in snapshot.topics[1].partitions] == [now_ms] * 2
+    assert {partition.log_at_ms for partition in snapshot.groups[G].partitions} == {now_ms}
+    assert [partition.offsets_at_ms for partition in snapshot.topics[1].partitions] == [now_ms] * 2
     assert snapshot.groups[H] == before.groups[H]
     assert snapshot.groups[C] == before.groups[C]
     assert list(snapshot.groups) == list(before.groups)
@@ -99,10 +99,10 @@ def test_a_group_of_a_coordinator(world: StatusWorld) -> None:
         1, members={"m": {"t": (0,)}, "n": {"t": (1,)}}, offsets={T0: 1, T1: 8}
     )
     group = (snapshot := reader.look([C])).groups[C]
-    assert [one.owner for one in group.partitions] == ["m", "n"]
+    assert [partition.owner for partition in group.partitions] == ["m", "n"]
     assert offsets(snapshot, C) == [{"kafka": 1}, {"kafka": 8}]
     assert group.seen_ms == world.clock.wall_ms()
-    assert {one.log_end for one in group.partitions} == {END_OFFSET}
+    assert {partition.log_end for partition in group.partitions} == {END_OFFSET}
     assert len(world.cluster.requested(ApiKey.LIST_GROUPS)) == listed
 
 
@@ -143,7 +143,9 @@ def test_zookeeper_that_is_away(world: StatusWorld) -> None:
     snapshot = reader.look([G])
     assert list(failing(snapshot)) == ["group g, looked at again"]
     assert snapshot.groups[G].seen_ms == before.taken_ms
-    assert {one.log_at_ms for one in snapshot.groups[G].partitions} == {world.clock.wall_ms()}
+    assert {partition.log_at_ms for partition in snapshot.groups[G].partitions} == {
+        world.clock.wall_ms()
+    }
     world.tree.server.reconnect(world.tree.store.session_id)
     assert failing(reader.look([G])) == {}
     assert reader.look([G]).groups[G].seen_ms == world.clock.wall_ms()
@@ -284,7 +286,7 @@ def test_a_group_that_its_coordinator_shares_out_is_found_again(world: StatusWor
     reader.read()
     world.groups["c"] = SpokenGroup(1, members={"n": {"t": (0, 1)}}, type="consumer")
     snapshot = reader.look([C])
-    assert [one.member_id for one in snapshot.groups[C].members] == ["n"]
+    assert [member.member_id for member in snapshot.groups[C].members] == ["n"]
     del world.groups["c"]
     world.groups["c"] = SpokenGroup(1, state="Dead", members={})
     assert C not in reader.look([C]).groups

@@ -58,7 +58,11 @@ def test_the_snapshot_says_it_to_everybody() -> None:
     seen = snapshot_of(group_at({T0: 40, T1: 40}), group_at({T0: 50}, "other"), at_ms=5_000)
     filled = memory.filled(seen)
     lags = [group_lag(one, History(), filled.taken_ms) for one in filled.groups.values()]
-    assert [it.time for one in lags for it in one.partitions] == [TimeLag(2_000), None, None]
+    assert [partition.time for one in lags for partition in one.partitions] == [
+        TimeLag(2_000),
+        None,
+        None,
+    ]
     assert memory.filled(seen, [group_at({}, "other").key]) == seen
 
 

@@ -101,7 +101,11 @@ class World:
     def fetches(self) -> list[list[FetchPartition]]:
         """What was asked, request by request."""
         requests = [one.request for one in self.broker.requested(ApiKey.FETCH)]
-        return [list(one.topics[0].partitions) for one in requests if isinstance(one, FetchRequest)]
+        return [
+            list(request.topics[0].partitions)
+            for request in requests
+            if isinstance(request, FetchRequest)
+        ]
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])

@@ -48,8 +48,8 @@ def coordinator_group(snapshot: ClusterSnapshot, group: str = "g") -> GroupStatu
 def committed(group: GroupStatus) -> dict[TopicPartition, dict[str, int]]:
     """What it has committed where."""
     return {
-        one.topic_partition: {entry.storage: entry.offset for entry in one.committed}
-        for one in group.partitions
+        partition.topic_partition: {entry.storage: entry.offset for entry in partition.committed}
+        for partition in group.partitions
     }
 
 
@@ -67,20 +67,23 @@ def test_a_whole_cluster(world: StatusWorld) -> None:
     assert (snapshot.failures, snapshot.zookeeper_connect) == ((), "zk/chroot")
     assert snapshot.taken_ms == world.clock.wall_ms()
     assert [one.broker for one in snapshot.brokers] == [B0, B1]
-    partitions = [one for topic in snapshot.topics for one in topic.partitions]
+    partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
     assert len(partitions) == 4
-    assert {(one.log_start, one.log_end, one.problem) for one in partitions} == {
-        (0, END_OFFSET, None)
-    }
+    assert {
+        (partition.log_start, partition.log_end, partition.problem) for partition in partitions
+    } == {(0, END_OFFSET, None)}
     group = zookeeper_group(snapshot)
     assert (group.state, group.coordinator) == (GroupState.STABLE, None)
     assert committed(group) == {T0: {"zookeeper": 40}, T1: {}}
-    assert {(one.log_start, one.log_end, one.log_at_ms) for one in group.partitions} == {
-        (0, END_OFFSET, world.clock.wall_ms())
-    }
+    assert {
+        (partition.log_start, partition.log_end, partition.log_at_ms)
+        for partition in group.partitions
+    } == {(0, END_OFFSET, world.clock.wall_ms())}
     other = coordinator_group(snapshot, "c")
     assert (other.state, other.coordinator) == (GroupState.STABLE, B1)
-    assert [(one[0], one.owner, one.log_end) for one in other.partitions] == [
+    assert [
+        (partition[0], partition.owner, partition.log_end) for partition in other.partitions
+    ] == [
         (T0, "m", END_OFFSET),
         (T1, None, END_OFFSET),
     ]
@@ -112,7 +115,7 @@ def test_an_id_that_groups_of_both_kinds_use(world: StatusWorld) -> None:
     snapshot = world.reader().read()
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40, "kafka": 41}
     assert committed(coordinator_group(snapshot))[T0] == {"kafka": 41}
-    assert {one.owner for one in coordinator_group(snapshot).partitions} == {"m"}
+    assert {partition.owner for partition in coordinator_group(snapshot).partitions} == {"m"}
 
 
 def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: StatusWorld) -> None:
@@ -208,7 +211,7 @@ def test_a_broker_that_is_away(world: StatusWorld) -> None:
     ]
     assert {one.since_ms for one in snapshot.failures} == {first_ms}
     [topic] = [one for one in snapshot.topics if one.name == "t"]
-    assert [(one.log_end, one.offsets_at_ms) for one in topic.partitions] == [
+    assert [(partition.log_end, partition.offsets_at_ms) for partition in topic.partitions] == [
         (END_OFFSET, world.clock.wall_ms()),
         (END_OFFSET, reported_ms),
     ]
@@ -266,7 +269,7 @@ def test_what_is_gone_goes(world: StatusWorld) -> None:
     snapshot = reader.read()
     assert list(snapshot.groups) == [GroupKey(GroupKind.ZOOKEEPER, "g")]
     assert [one.name for one in snapshot.topics] == [OFFSETS_TOPIC]
-    assert {one.log_end for one in zookeeper_group(snapshot).partitions} == {None}
+    assert {partition.log_end for partition in zookeeper_group(snapshot).partitions} == {None}
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40}
 
 
@@ -295,7 +298,9 @@ def test_a_broker_without_an_address(world: StatusWorld) -> None:
     )
     with closing(knowing):
         [topic] = knowing.read().topics
-    assert [(one.log_end, one.problem) for one in topic.partitions] == [(END_OFFSET, None)] * 2
+    assert [(partition.log_end, partition.problem) for partition in topic.partitions] == [
+        (END_OFFSET, None)
+    ] * 2
 
 
 def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
@@ -329,7 +334,10 @@ def test_a_member_that_has_nothing(world: StatusWorld) -> None:
     """What it reads, and nobody has, is shown as such."""
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": ()}})
     group = coordinator_group(world.reader().read(), "c")
-    assert [(one[0], one.owner) for one in group.partitions] == [(T0, None), (T1, None)]
+    assert [(partition[0], partition.owner) for partition in group.partitions] == [
+        (T0, None),
+        (T1, None),
+    ]
     assert isinstance(group.partitions[0], GroupPartition)
 
 

@@ -31,10 +31,10 @@ def alone_state(*, no_zookeeper: bool) -> ClusterState:
         zookeeper_connect=None,
         brokers_alone=BrokersAlone(bootstrap_servers="b1:9092", no_zookeeper=no_zookeeper),
         brokers=tuple(
-            replace(one, is_controller=None, created_ms=None, registered_ms=None)
-            for one in before.brokers
+            replace(broker, is_controller=None, created_ms=None, registered_ms=None)
+            for broker in before.brokers
         ),
-        topics=tuple(replace(one, config=None, deleting=None) for one in before.topics),
+        topics=tuple(replace(topic, config=None, deleting=None) for topic in before.topics),
         groups={
             key: one for key, one in before.groups.items() if key.kind is GroupKind.COORDINATOR
         },
@@ -69,7 +69,7 @@ def test_every_page_says_what_is_not_known(
     listed = html(groups_page(state, ASKED), state)
     assert f"Groups that meet in a ZooKeeper: unknown, since {why}." in listed
     assert "<option>zookeeper</option>" not in listed
-    [name, *_] = [one.name for one in state.snapshot.topics]
+    [name, *_] = [topic.name for topic in state.snapshot.topics]
     assert f"Unknown: {why}" in html(topic_page(state, ASKED, name), state)
     absent = group_page(state, ASKED, GroupKey(GroupKind.ZOOKEEPER, "g"))
     assert absent.status == 404

@@ -66,7 +66,7 @@ def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
     view = cluster_page(state, page_request())
     findings = view.context["findings"]
     assert isinstance(findings, list)
-    assert [one.code for one in findings] == [
+    assert [finding.code for finding in findings] == [
         Code.COMMITS_PAUSED,
         Code.MEMBER_STALE,
         Code.MEMBER_FOREIGN,
@@ -188,7 +188,7 @@ def test_a_lag_is_as_old_as_the_log_ends_it_is_counted_from(state: ClusterState)
 def test_a_lag_that_is_not_known_is_not_called_none(state: ClusterState) -> None:
     """A group that never committed has read nothing that anybody knows of."""
     group = state.snapshot.groups[BILLING]
-    bare = tuple(one._replace(committed=()) for one in group.partitions)
+    bare = tuple(partition._replace(committed=()) for partition in group.partitions)
     _, page = at_its_time(shown(state, groups={BILLING: replace(group, partitions=bare)}))
     assert "every group has read all there is" not in page
     assert f"of {len(bare)} partitions the lag is not known" in page
@@ -231,7 +231,7 @@ def test_a_past_that_is_known_twice_is_told_once(state: ClusterState) -> None:
     written = replace(past[0], began_ms=recent.began_ms, reasons=("written down",))
     view = group_page(state, page_request(), BILLING, (*past, written))
     events = view.context["events"]
-    assert [one.began_ms for one in events] == [  # type: ignore[attr-defined]
+    assert [event.began_ms for event in events] == [  # type: ignore[attr-defined]
         recent.began_ms,
         past[0].began_ms,
     ]

@@ -30,7 +30,7 @@ def test_one_heartbeat_an_interval_and_one_at_a_time() -> None:
 
 
 def test_a_failed_heartbeat_is_followed_soon() -> None:
-    """After retry.backoff.ms."""
+    """The next one follows after retry.backoff.ms."""
     beat = joined()
     beat.sent(400)
     beat.failed(450)
@@ -53,7 +53,7 @@ def test_a_new_coordinator_is_asked_at_once() -> None:
 
 
 def test_the_caller_is_silent_an_interval_after_its_last_poll() -> None:
-    """max.poll.interval.ms."""
+    """The interval is max.poll.interval.ms."""
     beat = joined()
     beat.polled(200)
     assert (beat.poll_expired(5199), beat.poll_expired(5200)) == (False, True)

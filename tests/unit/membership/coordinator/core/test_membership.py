@@ -150,7 +150,7 @@ def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
 
 
 def test_the_id_that_is_required_is_used_at_once() -> None:
-    """KIP-394."""
+    """The next JoinGroup follows without a pause (KIP-394)."""
     member = Member()
     join = member.subscribe()
     response = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")

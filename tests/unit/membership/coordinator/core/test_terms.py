@@ -33,7 +33,7 @@ def test_sticky_bytes_are_kafkas() -> None:
 
 
 def test_old_members_tell_no_generation() -> None:
-    """Version 0."""
+    """Sticky user data of version 0 has no generation."""
     assert read_sticky_data(STICKY_V0) == (tps("t", 0, 2), -1)
 
 
@@ -51,14 +51,14 @@ def test_sticky_there_and_back(remembered: frozenset[TopicPartition], generation
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_read(data: bytes) -> None:
-    """Without an error."""
+    """User data of any bytes raises no error."""
     read_sticky_data(data)
     read_cooperative_data(data)
 
 
 @given(generations)
 def test_cooperative_there_and_back(generation: int) -> None:
-    """Four bytes."""
+    """The generation is encoded in four bytes."""
     data = cooperative_data(generation)
     assert (len(data), read_cooperative_data(data)) == (4, generation)
     assert read_cooperative_data(None) == -1

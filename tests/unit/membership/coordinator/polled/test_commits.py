@@ -50,7 +50,7 @@ def test_brokers_of_0_9_keep_no_leader_epochs(make: MakeMember) -> None:
 def test_nothing_to_commit_and_nothing_to_read(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
-    """Nobody is asked."""
+    """No request is sent."""
     member.member.commit({}, timeout_ms=0)
     assert member.member.committed([], timeout_ms=0) == {}
     assert not broker.kinds(OffsetCommitRequest)

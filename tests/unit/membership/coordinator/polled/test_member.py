@@ -26,7 +26,7 @@ def even(*members: MemberInTest) -> bool:
     """Whether these share all of the topic evenly, each partition in one hand."""
     shares = [one.has for one in members]
     return frozenset().union(*shares) == ALL and all(
-        len(one) == len(ALL) // len(members) for one in shares
+        len(share) == len(ALL) // len(members) for share in shares
     )
 
 

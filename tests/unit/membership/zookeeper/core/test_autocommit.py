@@ -33,7 +33,7 @@ def test_missed_ones_are_not_made_up_for() -> None:
 
 
 def test_a_disabled_timer_is_never_due() -> None:
-    """``auto.commit.enable=false``."""
+    """With ``auto.commit.enable=false`` no commit is due."""
     timer = CommitTimer(enabled=False, interval_ms=100, now_ms=0)
     assert timer.due_ms is None
     assert not timer.take(10**12)

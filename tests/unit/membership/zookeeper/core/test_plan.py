@@ -16,7 +16,7 @@ def owned(**threads: int) -> dict[TopicPartition, ConsumerThreadId]:
 
 def held(*partitions: int) -> frozenset[TopicPartition]:
     """These partitions of topic t."""
-    return frozenset(TopicPartition("t", one) for one in partitions)
+    return frozenset(TopicPartition("t", partition) for partition in partitions)
 
 
 def plan(
@@ -47,7 +47,7 @@ def test_a_first_share_is_only_taken() -> None:
 
 
 def test_what_goes_to_others_is_given_up_and_released() -> None:
-    """The rest stays."""
+    """The other partitions stay claimed."""
     result = plan(owned(p0=0), started=owned(p0=0, p1=0))
     assert result == RebalancePlan(lost={}, give_up=owned(p1=0), release=owned(p1=0), take={})
 

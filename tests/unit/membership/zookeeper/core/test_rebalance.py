@@ -156,7 +156,7 @@ def test_a_trigger_during_the_last_step_is_not_forgotten() -> None:
     script.until(ev.Start)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.TOPICS))
     actions = script.done(ev.Start)
-    assert [type(one) for one in actions] == [ev.Settled, ev.ReadGroup]
+    assert [type(action) for action in actions] == [ev.Settled, ev.ReadGroup]
 
 
 def test_a_trigger_outside_is_nothing() -> None:
@@ -214,7 +214,7 @@ def test_a_broker_that_comes_while_a_reading_without_brokers_is_on_its_way_is_no
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))
     script.broker_count = 0
     actions = script.read()
-    assert [type(one) for one in actions] == [ev.Settled, ev.ReadGroup]
+    assert [type(action) for action in actions] == [ev.Settled, ev.ReadGroup]
 
 
 # --- texts ---------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def test_a_trigger_during_a_failed_round_tries_again_at_once() -> None:
     script.until(ev.Claim)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     actions = script.refused(0)
-    assert [type(one) for one in actions] == [ev.AwaitOwners, ev.RetryLater, ev.ReadGroup]
+    assert [type(action) for action in actions] == [ev.AwaitOwners, ev.RetryLater, ev.ReadGroup]
     assert script.core.next_deadline_ms() is None
 
 

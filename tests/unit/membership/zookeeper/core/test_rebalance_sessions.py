@@ -41,7 +41,7 @@ def test_the_end_of_the_session_voids_everything_at_once(station: type[ev.Step])
     """From whatever state: fence, nothing claimed, nothing started, no deadline."""
     script = at_station(station)
     actions = script.send(ev.SessionEnded(1))
-    assert [type(one) for one in actions] == [ev.Fence]
+    assert [type(action) for action in actions] == [ev.Fence]
     assert script.stands_in(RebalanceState.OUTSIDE)
     assert (script.core.claimed, script.core.started) == ({}, {})
     assert script.core.next_deadline_ms() is None
@@ -148,7 +148,7 @@ def test_leaving_in_the_middle_of_a_round_releases_what_is_claimed(station: type
     stale = script.step.round
     claimed = dict(script.core.claimed)
     actions = script.core.receive(ev.Withdraw(), 0)
-    (release,) = [one for one in actions if isinstance(one, ev.Release)]
+    (release,) = [action for action in actions if isinstance(action, ev.Release)]
     assert release.owned == claimed
     assert script.send(ev.StepDone(stale)) == []
     assert script.stands_in(RebalanceState.OUTSIDE)

@@ -26,7 +26,7 @@ class Played:
         self.bridge.control = self
 
     def signal(self) -> None:
-        """The caller's bell."""
+        """The wakeup of the caller."""
         self.rung += 1
 
     def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
@@ -91,7 +91,7 @@ def test_a_caller_who_is_not_through_is_not_waited_for(
 
 
 def test_notices_come_in_the_order_of_what_happened(played: Played) -> None:
-    """Each rings the bell."""
+    """Each event wakes the caller."""
     claim = PartitionClaim(T0, ChunkQueue(1), 5)
     played.bridge.lost(frozenset({T1}))
     played.bridge.add([(claim, 5)])

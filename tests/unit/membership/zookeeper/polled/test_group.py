@@ -77,7 +77,7 @@ def test_without_brokers_there_is_nothing_to_poll_from() -> None:
 
 
 def test_a_wrong_setting_is_told_before_anything_is_opened() -> None:
-    """Whatever the server."""
+    """The setting is refused without a connection to ZooKeeper."""
     door = Door(in_memory())
     with pytest.raises(ConfigError, match="delivery is a setting of streams"):
         open_group(config(delivery="scala"), door)

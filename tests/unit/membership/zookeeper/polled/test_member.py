@@ -155,7 +155,7 @@ def test_the_end_of_the_session_takes_all_at_once(group: Group, member: PolledMe
 
 
 def test_silence_of_zookeeper_stops_delivery_for_its_length(group: Group) -> None:
-    """Who is cut off can't know what is his; the bell rings when it is over."""
+    """A disconnected member can't know what it owns; it wakes the caller when that is over."""
     with PolledMember(group, zookeeper_silence_percent=0).joined() as member:
         group.server.disconnect(member.store.session_id)
         assert member.membership.deliverable() == frozenset()
@@ -167,7 +167,7 @@ def test_silence_of_zookeeper_stops_delivery_for_its_length(group: Group) -> Non
 
 
 def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
-    """For ``metrics()``."""
+    """The counts are those of ``metrics()``."""
     member.joined()
     member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
     group.server.expire(member.store.session_id)

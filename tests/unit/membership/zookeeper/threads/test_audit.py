@@ -175,8 +175,8 @@ def test_an_audit_that_finds_nothing_changes_nothing() -> None:
     assert (member.store.requests["multi"], member.store.requests["write"]) == writes
     assert member.owned() == claims
     events = member.observed.events[before:]
-    assert [one.cause for one in events if isinstance(one, RebalanceStarted)] == ["an audit"]
-    finished = [one for one in events if isinstance(one, RebalanceFinished)]
+    assert [event.cause for event in events if isinstance(event, RebalanceStarted)] == ["an audit"]
+    finished = [event for event in events if isinstance(event, RebalanceFinished)]
     assert [one.changed for one in finished] == [False]
 
 

@@ -22,7 +22,7 @@ T2 = TopicPartition("t", 2)
 
 def block(group: Group, *partitions: int) -> list[str]:
     """Leave garbage that never goes by itself; gives the nodes."""
-    paths = [f"/consumers/g/owners/t/{one}" for one in partitions]
+    paths = [f"/consumers/g/owners/t/{partition}" for partition in partitions]
     for path in paths:
         group.write(path, b"garbage")
     return paths

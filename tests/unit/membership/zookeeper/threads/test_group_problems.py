@@ -45,7 +45,7 @@ def report(
 
 
 def test_nothing_odd_is_nothing_said(caplog: pytest.LogCaptureFixture) -> None:
-    """A healthy group."""
+    """A healthy group has no problems."""
     with caplog.at_level(logging.WARNING):
         report(GroupProblems("c"))
     assert caplog.messages == []
@@ -100,7 +100,7 @@ def test_what_scala_fails_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
-    """Why nothing happens."""
+    """Without brokers the problem explains why no partition is read."""
     with caplog.at_level(logging.WARNING):
         report(GroupProblems("c"), broker_count=0)
     assert caplog.messages == [

@@ -37,7 +37,7 @@ def test_it_is_told_of_exactly_what_is_released() -> None:
     group.joined("0")
     assert listener.released[1:] == [{"t": frozenset({0, 1})}]
     reported = [
-        {TopicPartition(topic, one) for topic, numbers in share.items() for one in numbers}
+        {TopicPartition(topic, number) for topic, numbers in share.items() for number in numbers}
         for share in listener.released
     ]
     assert [set(one.owned) for one in member.observed.of(PartitionsReleased)] == reported

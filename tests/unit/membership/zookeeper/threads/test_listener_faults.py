@@ -104,8 +104,8 @@ def test_a_slow_one_delays_the_others_and_nothing_else() -> None:
     group.joined("0")
     assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
     steps = member.observed.of(RebalanceStep)
-    assert {one.duration_ms for one in steps if one.step == "Commit"} == {7_000}
-    assert {one.duration_ms for one in steps if one.step != "Commit"} == {0}
+    assert {step.duration_ms for step in steps if step.step == "Commit"} == {7_000}
+    assert {step.duration_ms for step in steps if step.step != "Commit"} == {0}
     assert group.offset(1) == "2"
 
 

@@ -55,7 +55,7 @@ def balance(group: Group, member: ControlledMember) -> None:
 
 
 def test_events_balance_through_members_and_topics_that_come_and_go() -> None:
-    """After each change."""
+    """Claims and releases balance after each change."""
     group = Group(partitions=3)
     member = group.joined("a", {"t": 2}, audit_interval_ms=AUDIT_MS)
     balance(group, member)

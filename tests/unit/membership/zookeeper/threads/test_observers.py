@@ -356,4 +356,4 @@ def test_an_observer_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -
     assert group.offset(0) == "2"
     assert member.observed.events[-1] == Left()
     assert len(caplog.records) >= len(member.observed.events)
-    assert any("Failing" in one and "Joined" in one for one in caplog.messages)
+    assert any("Failing" in message and "Joined" in message for message in caplog.messages)
