@@ -33,7 +33,7 @@ static void add_bytes(const uint8_t *data, int32_t size) {
 
 /* Every short length at every alignment, and some long ones: the fast way must be the portable one. */
 static bool crc_is_right(void) {
-    bytes data = room(1 << 20);
+    bytes data = new_bytes(1 << 20);
     for (size_t at = 0; at < data.size; at++)
         data.data[at] = (uint8_t)chance();
     bool is_right = zk_crc32(0, (const uint8_t *)"123456789", 9) == 0xCBF43926u &&
@@ -136,7 +136,7 @@ static bool load(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file || seed_count == MAX_SEEDS)
         return false;
-    bytes made = room(MAX_SET_BYTES);
+    bytes made = new_bytes(MAX_SET_BYTES);
     made.size = fread(made.data, 1, made.size, file);
     fclose(file);
     seeds[seed_count++] = made;
