@@ -18,15 +18,18 @@ from zkconsumer.schemas.column_types import TypeConflict, merged
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.payloads import PayloadDecoder, payload_decoder
 from zkconsumer.schemas.recent import Recent
+from zkconsumer.schemas.remembered import (
+    MOST_REMEMBERED,
+    REMEMBERED_CHARS,
+    REMEMBERED_MS,
+    RememberedSchemas,
+)
 from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 MAX_SCHEMAS: Final = 1_000
 """That a catalog takes in, with Protobuf's messages counted each: later ones make rejects."""
 _SHOWN_CHARS: Final = 300
-_MOST_REMEMBERED: Final = 1_000
-_REMEMBERED_CHARS: Final = 16 << 20
-_REMEMBERED_MS: Final = 300_000
 
 
 class _Candidate(NamedTuple):
@@ -134,9 +137,10 @@ class ValueDecoding:
         self._known = 0
         self._decoders: dict[SchemaUse, PayloadDecoder | str] = {}
         clock = clock or SystemClock()
-        limits = (clock, _MOST_REMEMBERED, _REMEMBERED_CHARS, _REMEMBERED_MS)
-        self._candidates: Recent[SchemaUse, _Candidate] = Recent(*limits)
-        self._found: Recent[SchemaKey, SchemaDefinition | str] = Recent(*limits)
+        self._candidates: Recent[SchemaUse, _Candidate] = Recent(
+            clock, MOST_REMEMBERED, REMEMBERED_CHARS, REMEMBERED_MS
+        )
+        self._schemas = RememberedSchemas(catalog, clock)
         self.type: pa.DataType | None = None
         if reader is not None:
             self.type = payload_decoder(reader, ()).type
@@ -232,14 +236,10 @@ class ValueDecoding:
 
     def _definition(self, key: SchemaKey) -> SchemaDefinition | str:
         """Return a schema, or why there is none; the same for all of its messages."""
-        found = self._found.get(key)
-        if found is None:
-            try:
-                found = self._catalog.find(key) or _not_there(key)
-            except UnusableSchema as error:
-                found = f"{named(key)}: {_reason(error)}"
-            self._found.put(key, found, 0 if isinstance(found, str) else found.chars)
-        return found
+        try:
+            return self._schemas.find(key) or _not_there(key)
+        except UnusableSchema as error:
+            return f"{named(key)}: {_reason(error)}"
 
     def _decoder(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
         """Return the decoder of an adopted schema, or why it does not fit the column."""

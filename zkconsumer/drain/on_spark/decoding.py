@@ -8,7 +8,7 @@ Which values are dead letters follows from the adopted schemas alone: two passes
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,9 @@ from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaCatalog, SchemaUse
 from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.memory_catalog import FixedCatalog
+from zkconsumer.schemas.registry import RegistryClient
+from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.remembered import RememberedSchemas
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.decoded_types import in_spark, spark_type
 
@@ -233,7 +236,25 @@ class TaskDecoding:
             catalogs.append(FixedCatalog(self.adopted, source))
             return catalogs[-1]
 
-        return row_decoder(self.settings, self.topic, catalog, self.source)
+        source = self.source or _registry(self.settings)
+        return row_decoder(self.settings, self.topic, catalog, source)
+
+
+_MOST_REGISTRIES: Final = 100
+_registries: Final[dict[tuple[RegistrySettings, str], RememberedSchemas]] = {}
+"""This process's: it runs many tasks, one after the other, each with a decoder of its own."""
+
+
+def _registry(settings: DecodeSettings) -> SchemaSource | None:
+    """The registry of the settings, asked for each schema once by this process; None for none."""
+    if settings.format is None or settings.registry is None:
+        return None
+    key = RegistrySettings.of(settings.registry, settings.registry_options), settings.format
+    if key not in _registries:
+        if len(_registries) >= _MOST_REGISTRIES:
+            _registries.clear()
+        _registries[key] = RememberedSchemas(RegistryClient(*key))
+    return _registries[key]
 
 
 class _FindingsParam(AccumulatorParam[Findings]):
