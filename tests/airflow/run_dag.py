@@ -100,6 +100,20 @@ def lost_folder(settings: dict[str, Any]) -> dict[str, Any]:
     return {**found, "status": elsewhere.status()}
 
 
+def killed_shell(settings: dict[str, Any]) -> dict[str, Any]:
+    """Kill the shell around a command alone; then end what it left."""
+    from zkconsumer_operators import CommandRun  # noqa: PLC0415 - of another environment
+
+    run = CommandRun.started(["sleep", "600"], settings["run_folder"], {})
+    wait_until((Path(run.place["folder"]) / "output").exists, what="the command")
+    os.kill(run.place["pid"], signal.SIGKILL)
+    os.waitpid(run.place["pid"], 0)
+    found = [run.is_over()]
+    run.signal(signal.SIGTERM)
+    wait_until(run.is_over, what="the command to end")
+    return {"over": [*found, run.is_over()], "status": run.status()}
+
+
 async def _killed(trigger: Any) -> None:
     """As the triggerer does: the wait is cancelled first."""
     waiting = asyncio.ensure_future(anext(trigger.run()))

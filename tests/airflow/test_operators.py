@@ -144,6 +144,14 @@ def test_a_run_whose_machine_is_gone_is_over(tmp_path: Path, home: dict[str, str
     assert told == {"with": [False, False], "without": [False, True], "status": None}
 
 
+def test_a_command_whose_shell_was_killed_is_not_left_alone(
+    tmp_path: Path, home: dict[str, str]
+) -> None:
+    """It is waited for, and can be ended; it has no status."""
+    told, _ = run_dag("killed_shell", {"run_folder": str(tmp_path)}, home)
+    assert told == {"over": [False, True], "status": None}
+
+
 def test_the_example_is_a_dag(home: dict[str, str]) -> None:
     """As Airflow finds it in its folder."""
     listed = airflow("-m", "airflow", "dags", "list", "--local", "-o", "json", home=home)

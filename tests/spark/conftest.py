@@ -1,5 +1,6 @@
 """One Spark session for all tests marked ``spark``; the clusters are those of the whole suite."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +27,7 @@ SETTINGS = {
 }
 
 
-TIMEOUT_S = 300
+TIMEOUT_S = max(300, int(os.environ.get("PYTEST_TIMEOUT", "0")))
 """The first test waits for the servers, for Spark, and for its first Python workers. One that is
 broken off in the middle of a call leaves the session unusable for all tests behind it."""
 

@@ -85,10 +85,12 @@ class CommandRun:
     def is_over(self) -> bool:
         """Return whether it has ended, be it without a status, as by SIGKILL.
 
-        A process of another machine is waited for, as long as its folder is there.
+        The command is waited for though the shell around it was killed. A process of another
+        machine is waited for, as long as its folder is there.
         """
-        gone = _born(self._pid) != self._born if self._is_here else not self._folder.is_dir()
-        return gone or self.status() is not None
+        if self.status() is not None:
+            return True
+        return not (self._is_running() if self._is_here else self._folder.is_dir())
 
     def show_news(self, say: Sentences) -> None:
         """Show complete lines that were written since the last time, those of JSON as a text."""
@@ -121,6 +123,14 @@ class CommandRun:
         """Delete its files."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _is_running(self) -> bool:
+        """Return whether a process of it is left: the shell, or else another of its group."""
+        shell = _fields(self._pid)
+        if shell is not None:
+            return _started_at(shell) == self._born
+        found = (_fields(int(entry.name)) for entry in Path("/proc").glob("[0-9]*"))
+        return any(fields is not None and int(fields[2]) == self._pid for fields in found)
+
     def _bytes(self, name: str, start: int = 0) -> bytes:
         """Read a file from a place on; empty where the shell has not made it yet."""
         try:
@@ -133,11 +143,21 @@ class CommandRun:
 
 def _born(pid: int) -> int | None:
     """Return when a process began; None if there is none that runs."""
+    fields = _fields(pid)
+    return None if fields is None else _started_at(fields)
+
+
+def _fields(pid: int) -> list[str] | None:
+    """Return what the system tells of a process, from its state on; None if none runs."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    return None if fields[0] in "ZX" else fields
+
+
+def _started_at(fields: list[str]) -> int:
+    return int(fields[19])
 
 
 def _progress(line: str) -> str | None:

@@ -1,0 +1,73 @@
+"""A drain on Spark whose tasks ask a schema registry: seldom, and with a password seen nowhere."""
+
+import json
+import logging
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.queries import Topic
+from tests.spark.test_secrets import files_in, told_of_executions
+from tests.support.registry_server import registry_server
+from tests.support.schemas import USER, avro_value
+from tests.support.traffic import write
+from zkconsumer.drain import DecodeSettings, DrainSettings, drain, verify
+from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
+from zkconsumer.drain.proving.proof import ProofOutcome
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+SECRET = "hush-hush-4712"
+HEADER = "Basic ZHJhaW46aHVzaC1odXNoLTQ3MTI="
+PROCESSES = 5
+"""At most: the driver, and two of Python's for each of the two threads."""
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "iceberg"])
+def test_tasks_ask_a_registry_once_a_process(
+    spark: SparkSession,
+    cluster: Sandbox,
+    file_format: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Three dozen tasks, one id that is known and one that is not; what is kept has no password."""
+    caplog.set_level(logging.DEBUG, "zkconsumer")
+    topic = Topic(cluster, 4, prefix="registry")
+    for number in range(4):
+        values = [avro_value(1, USER, {"id": at, "name": "u"}) for at in range(8)]
+        values.append(avro_value(9, USER, {"id": 1}))
+        write(cluster, TopicPartition(topic.name, number), values)
+    topic.close()
+    with registry_server() as registry:
+        registry.authorization = HEADER
+        registry.by_id[1] = {"schema": json.dumps(USER)}
+        options = {"basic.auth.user.info": f"drain:{SECRET}"}
+        settings = DrainSettings(
+            path=str(tmp_path),
+            zookeeper=cluster.zookeeper_connect,
+            topics=(topic.name,),
+            format=file_format,
+            max_offsets_per_batch=12,
+            decode=DecodeSettings(
+                format="avro", registry=registry.url, registry_options=options
+            ),
+        )
+        report = drain(spark, settings)
+    assert (report.rows, report.dead_lettered, report.batches) == (36, 4, 3)
+    asked = Counter(registry.requests)
+    assert sorted(asked) == ["/schemas/ids/1", "/schemas/ids/9"]
+    assert max(asked.values()) <= PROCESSES, asked
+    proof = verify(spark, HadoopStorage(spark, str(tmp_path)))
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    texts = [told_of_executions(spark), caplog.text, *capfd.readouterr()]
+    assert [text for text in texts if SECRET in text or HEADER in text] == []
+    kept = files_in(tmp_path)
+    assert SECRET.encode() not in kept
+    assert HEADER.encode() not in kept
