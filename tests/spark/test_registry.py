@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 SECRET = "hush-hush-4712"
 HEADER = "Basic ZHJhaW46aHVzaC1odXNoLTQ3MTI="
-PROCESSES = 5
-"""At most: the driver, and two of Python's for each of the two threads."""
+PROCESSES = 9
+"""At most: the driver, and for each of the two threads those that read, decode and write."""
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "iceberg"])
@@ -37,12 +37,12 @@ def test_tasks_ask_a_registry_once_a_process(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Three dozen tasks, one id that is known and one that is not; what is kept has no password."""
+    """In 28 tasks, one id that is known and one that is not; what is kept has no password."""
     caplog.set_level(logging.DEBUG, "zkconsumer")
     topic = Topic(cluster, 4, prefix="registry")
     for number in range(4):
-        values = [avro_value(1, USER, {"id": at, "name": "u"}) for at in range(8)]
-        values.append(avro_value(9, USER, {"id": 1}))
+        good, unknown = (avro_value(key, USER, {"id": 1, "name": "u"}) for key in (1, 9))
+        values = [good, good, unknown] * 3
         write(cluster, TopicPartition(topic.name, number), values)
     topic.close()
     with registry_server() as registry:
@@ -55,12 +55,10 @@ def test_tasks_ask_a_registry_once_a_process(
             topics=(topic.name,),
             format=file_format,
             max_offsets_per_batch=12,
-            decode=DecodeSettings(
-                format="avro", registry=registry.url, registry_options=options
-            ),
+            decode=DecodeSettings(format="avro", registry=registry.url, registry_options=options),
         )
         report = drain(spark, settings)
-    assert (report.rows, report.dead_lettered, report.batches) == (36, 4, 3)
+    assert (report.rows, report.dead_lettered, report.batches) == (36, 12, 3)
     asked = Counter(registry.requests)
     assert sorted(asked) == ["/schemas/ids/1", "/schemas/ids/9"]
     assert max(asked.values()) <= PROCESSES, asked
