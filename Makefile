@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions test-airflow test-hdfs pure-tests test-busy properties simulate chaos \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions test-airflow test-hdfs test-lakehouse pure-tests test-busy properties simulate chaos \
 	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -51,7 +51,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
-	$(PY) -m pytest -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs"
+	$(PY) -m pytest -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
 
 # Where no test needs a server: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
@@ -108,6 +108,11 @@ test-hdfs: $(STAMP)
 	scripts/need-java $(PY)
 	EVERY=$(EVERY) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m hdfs tests/integration/drain/test_hdfs.py
 
+# Drains that commit to a real Hive metastore, and decode by a real schema registry: five minutes.
+test-lakehouse: $(STAMP)
+	scripts/need-java $(PY)
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m lakehouse tests/integration/drain/test_lakehouse.py
+
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.
 PURE_TESTS := tests/unit/fetch tests/unit/streams tests/unit/records/test_engine.py \
@@ -140,17 +145,18 @@ chaos: $(STAMP)
 	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # A drain under load, killed so often at random points, then verified: make drain-kills KILLS=10 SEED=8
-# With ENGINE=local the one without Spark, which is killed at every step of every format, too.
+# With ENGINE=local the one without Spark, which is killed at every step of every format, too, in
+# folders and in a bucket; with ENGINE=both each start is by the other engine.
 KILLS ?= 10
 ENGINE ?= spark
 drain-kills: $(STAMP)
 ifeq ($(ENGINE),local)
-	KILLS=$(KILLS) SEED=$(SEED) FORMATS=parquet,json,delta,iceberg EVERY=1 $(PY) -m pytest -q -s \
+	KILLS=$(KILLS) SEED=$(SEED) FORMATS=parquet,json,delta,iceberg PLACES=folder,bucket EVERY=1 $(PY) -m pytest -q -s \
 		tests/integration/drain/test_local_kills.py \
 		tests/integration/drain/test_decoded_drain.py::test_kills_at_any_step_lose_and_double_no_dead_letter \
-		tests/integration/drain/test_local_drain.py::test_kills_at_random_points_lose_and_double_nothing
+		tests/integration/drain/test_random_kills.py
 else
-	KILLS=$(KILLS) SEED=$(SEED) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
+	KILLS=$(KILLS) SEED=$(SEED) ENGINE=$(ENGINE) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
 endif
 
 # A sample of changes to the code that decides delivery, offsets and ownership: does a test notice each?

@@ -1,7 +1,8 @@
 """A drain that is killed at random points lands every message exactly once all the same.
 
 CI kills a few times; ``make drain-kills KILLS=10`` as often as one likes. By hand FORMAT and DECODE
-say what is landed: ``FORMAT=iceberg DECODE=1 make drain-kills``.
+say what is landed: ``FORMAT=iceberg DECODE=1 make drain-kills``; with ENGINE=both each start is by
+the other engine.
 """
 
 import json
@@ -14,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.drain_kills import KINDS, SPARK, KilledDrain, command, reported
+from tests.support.drain_kills import KINDS, LOCAL, SPARK, KilledDrain, command, reported
+from tests.support.independent_rows import consumed_rows, landed_rows
 from tests.support.traffic import Traffic, partitions_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
@@ -22,6 +24,7 @@ from zkconsumer.sandbox import Sandbox
 KILLS = int(os.environ.get("KILLS", "3"))
 FORMAT = os.environ.get("FORMAT", "parquet")
 DECODE = bool(os.environ.get("DECODE"))
+ENGINES = (LOCAL, SPARK) if os.environ.get("ENGINE") == "both" else (SPARK,)
 BAD = b"bad"
 _SECONDS = 240 + 180 * KILLS
 """Many times what a quiet machine takes."""
@@ -57,7 +60,9 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
     what: tuple[str, ...] = (*where, "--topics", topic, "--to", str(path), "--group", group)
     what = (*what, "--format", FORMAT, *(_decode(topic, tmp_path) if DECODE else ()))
     small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
-    killed = KilledDrain(path=path, arguments=(*what, *small), seed=seed, logs=tmp_path)
+    killed = KilledDrain(
+        path=str(path), arguments=(*what, *small), seed=seed, logs=tmp_path, engines=ENGINES
+    )
     with Traffic(cluster, partitions_of(topic, 3), value=_value if DECODE else None) as traffic:
         killed.kill(KILLS)
         acknowledged = traffic.stop()
@@ -77,5 +82,8 @@ def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_pa
         assert landed[tp]["until"] > max(messages)
         assert landed[tp]["rows"] == landed[tp]["until"]
         assert landed[tp]["cluster"]["compared"] == [0, landed[tp]["until"]]
-    if len(KINDS) <= KILLS:
+    found = landed_rows(str(path), FORMAT, {})
+    assert found == consumed_rows(cluster.zookeeper_connect, topic, len(found))
+    assert len(found) == sum(it["rows"] for it in landed.values())
+    if len(KINDS) <= KILLS and ENGINES == (SPARK,):
         assert {kill.victim for kill in killed.kills} >= {"driver", "jvm"}

@@ -17,7 +17,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pyarrow import fs
+
 from tests.support.process_table import is_alive
+from tests.support.s3_server import file_system
 from tests.support.waiting import wait_until
 
 KINDS = ("driver", "jvm", "worker")
@@ -57,19 +60,19 @@ class KilledDrain:
     """A drain under fire.
 
     Args:
-        path: where it lands.
+        path: where it lands; also in the bucket of ``s3_server``.
         arguments: of ``zkconsumer drain``, without those that say how long it runs.
         seed: of the kinds of victims, and of the moments.
         logs: where what it says goes.
-        engine: which engine, and how.
+        engines: which engines, and how; each start takes the next one.
         kinds: of victims that it has.
     """
 
-    path: Path
+    path: str
     arguments: Sequence[str]
     seed: int
     logs: Path
-    engine: Sequence[str] = SPARK
+    engines: Sequence[Sequence[str]] = (SPARK,)
     kinds: Sequence[str] = KINDS
     kills: list[Kill] = field(default_factory=list)
     _starts: Iterator[int] = field(default_factory=itertools.count)
@@ -95,9 +98,10 @@ class KilledDrain:
 
     def _kill(self, kind: str, process: "subprocess.Popen[bytes]") -> None:
         victims = self._victims(kind, process)
-        if not victims:
-            # Between two jobs there may be no worker; the JVM is always there.
-            kind, victims = "jvm", self._victims("jvm", process)
+        for other in ("jvm", "driver"):
+            # Between two jobs there may be no worker; and only Spark has a JVM.
+            if not victims:
+                kind, victims = other, self._victims(other, process)
         batch, step = self._stand()
         for pid in victims:
             with suppress(ProcessLookupError):
@@ -129,18 +133,18 @@ class KilledDrain:
         return planned, "publishing" if self._names("staging") else "between batches"
 
     def _names(self, folder: str) -> list[str]:
-        try:
-            found = os.listdir(self.path / "_zkconsumer" / folder)
-        except FileNotFoundError:
-            return []
-        return [name for name in found if not name.startswith(".")]
+        system, below = file_system(f"{self.path}/_zkconsumer/{folder}")
+        found = system.get_file_info(fs.FileSelector(below, allow_not_found=True))
+        return [one.base_name for one in found if not one.base_name.startswith(".")]
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
-            log = self.logs / f"drain-{next(self._starts)}.log"
+            start = next(self._starts)
+            log = self.logs / f"drain-{start}.log"
+            engine = self.engines[start % len(self.engines)]
             with log.open("wb") as message:
                 self._process = subprocess.Popen(
-                    command("drain", *self.arguments, "--continuous", *self.engine),
+                    command("drain", *self.arguments, "--continuous", *engine),
                     stdin=subprocess.DEVNULL,
                     stdout=message,
                     stderr=subprocess.STDOUT,

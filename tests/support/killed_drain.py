@@ -7,7 +7,8 @@ EVERY steps later, until one comes to its end. Each is then run again, and verif
 They are forked from a process that has everything loaded and no thread yet, so that each takes a
 part of a second.
 
-A catalog of an Iceberg table is each one's own: NUMBER in its properties is the drain's number.
+A catalog of an Iceberg table is each one's own, or the table in one is: NUMBER in the properties,
+and in the table's name, is the drain's number.
 """
 
 import dataclasses
@@ -113,6 +114,7 @@ def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
             base,
             path=f"{root}/{number}",
             group=f"{base.group}-{number}",
+            table=None if base.table is None else base.table.replace("NUMBER", str(number)),
             target_options={
                 name: value.replace("NUMBER", str(number))
                 for name, value in base.target_options.items()

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+from pyarrow import fs
+
 from tests.support.waiting import wait_until
 
 BUCKET = "lake"
@@ -42,6 +44,15 @@ def s3_server() -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
+
+
+def file_system(path: str) -> tuple[fs.FileSystem, str]:
+    """The one of a path of this machine, or of the bucket of ``s3_server``, and the path in it."""
+    if not path.startswith("s3://"):
+        return fs.LocalFileSystem(), path
+    scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")
+    system = fs.S3FileSystem(scheme=scheme, endpoint_override=address, region="us-east-1")
+    return system, path.removeprefix("s3://")
 
 
 def _responses(where: str) -> bool:

@@ -21,7 +21,7 @@ from pyiceberg.catalog import load_catalog
 
 from tests.support.clusters import fresh_name
 from tests.support.killed_drains import killed_drains
-from tests.support.s3_server import BUCKET, s3_server
+from tests.support.s3_server import BUCKET, file_system, s3_server
 from tests.support.traffic import write
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
@@ -52,10 +52,12 @@ def topic(cluster: Sandbox) -> tuple[str, _Messages]:
     return name, written
 
 
-def landed(path: str, file_format: str, catalog: dict[str, str]) -> list[tuple[int, int, bytes]]:
+def landed(
+    path: str, file_format: str, catalog: dict[str, str], table: str = "kafka.messages"
+) -> list[tuple[int, int, bytes]]:
     """What a reader that knows nothing of drains finds there."""
     if file_format == "iceberg":
-        rows = table_rows(path, catalog)
+        rows = table_rows(path, catalog, table)
     elif file_format == "json":
         files = Path(path).glob("topic=*/*/*")
         rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
@@ -67,10 +69,10 @@ def landed(path: str, file_format: str, catalog: dict[str, str]) -> list[tuple[i
     return [(number, at, _bytes(value)) for number, at, value in found]
 
 
-def table_rows(path: str, catalog: dict[str, str]) -> list[dict[str, Any]]:
+def table_rows(path: str, catalog: dict[str, str], name: str) -> list[dict[str, Any]]:
     """Those of the files that a table's current snapshot names, by a plain reader of Parquet."""
     own = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
-    table = load_catalog("default", **(catalog or own)).load_table("kafka.messages")
+    table = load_catalog("default", **(catalog or own)).load_table(name)
     named = [task.file.file_path.removeprefix("file://") for task in table.scan().plan_files()]
     opened = [_file_system(one) for one in named]
     return [
@@ -81,14 +83,10 @@ def table_rows(path: str, catalog: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _file_system(path: str) -> tuple[fs.FileSystem, str]:
-    if path.startswith("hdfs://"):
-        found, below = url_to_fs(path)
-        return fs.PyFileSystem(fs.FSSpecHandler(found)), below
-    if not path.startswith("s3://"):
-        return fs.LocalFileSystem(), path
-    scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")
-    system = fs.S3FileSystem(scheme=scheme, endpoint_override=address, region="us-east-1")
-    return system, path.removeprefix("s3://")
+    if not path.startswith("hdfs://"):
+        return file_system(path)
+    found, below = url_to_fs(path)
+    return fs.PyFileSystem(fs.FSSpecHandler(found)), below
 
 
 def _bytes(value: str | bytes) -> bytes:

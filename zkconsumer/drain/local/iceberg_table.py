@@ -269,7 +269,9 @@ class IcebergTable:
                 return change()
             except CommitFailedException:
                 continue
-        raise DrainError(f"{self._what}: others change it all the time, {_TRIES} commits failed")
+        raise DrainError(
+            f"{self._what}: others change or lock it all the time, {_TRIES} commits failed"
+        )
 
     def _ready(self, drain: str, number: int = 1, columns: pa.Schema | None = None) -> Table:
         """Load the table, with these columns; the first batch creates it."""
