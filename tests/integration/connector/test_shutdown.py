@@ -27,6 +27,8 @@ from zkconsumer.scope import ThreadScope
 pytestmark = pytest.mark.sandbox
 
 CLOCK = SystemClock()
+PROMPT_MS = 10_000
+"""What a busy machine may take for what is done at once; what is not waited for takes 30 s."""
 VALUES = [b"value %d" % number for number in range(10)]
 ROOT = Path(__file__).parents[3]
 
@@ -111,7 +113,7 @@ def test_shutdown_may_be_called_again(cluster: Sandbox) -> None:
         connector.shutdown()
         started_ms = CLOCK.now_ms()
         connector.shutdown()
-        assert elapsed_ms(started_ms) < 200
+        assert elapsed_ms(started_ms) < PROMPT_MS
         with pytest.raises(ConsumerClosed, match="shut down"):
             connector.commit_offsets()
         with pytest.raises(ConsumerClosed, match="shut down"):
@@ -164,7 +166,7 @@ def test_shutdown_while_the_broker_hangs(cluster: Sandbox) -> None:
         try:
             started_ms = CLOCK.now_ms()
             member.connector.shutdown()
-            assert elapsed_ms(started_ms) < 2000
+            assert elapsed_ms(started_ms) < PROMPT_MS
         finally:
             cluster.resume_broker(0)
     assert left_behind(threads) == []
@@ -181,7 +183,7 @@ def test_shutdown_while_it_looks_for_a_leader_at_a_hanging_broker(cluster: Sandb
             assert len(member.claims()) == 1
             started_ms = CLOCK.now_ms()
             member.connector.shutdown()
-            assert elapsed_ms(started_ms) < 2000
+            assert elapsed_ms(started_ms) < PROMPT_MS
     finally:
         cluster.resume_broker(0)
     wait_until(lambda: left_behind(threads) == [], what="the end of all threads")
@@ -208,7 +210,7 @@ def test_shutdown_while_it_connects_to_a_machine_that_is_gone(cluster: Sandbox) 
             assert len(member.claims()) == 1
             started_ms = CLOCK.now_ms()
             member.connector.shutdown()
-            assert elapsed_ms(started_ms) < 2000
+            assert elapsed_ms(started_ms) < PROMPT_MS
     assert left_behind(threads) == []
 
 
@@ -230,8 +232,8 @@ def test_shutdown_while_joining(cluster: Sandbox) -> None:
         core = waiting._parts.control._core
         wait_until(lambda: core.state.name == "BACKING_OFF", what="its first refusal")
         started_ms = CLOCK.now_ms()
-        assert scope.close(5000) == []
-        assert elapsed_ms(started_ms) < 2000
+        assert scope.close(PROMPT_MS) == []
+        assert elapsed_ms(started_ms) < PROMPT_MS
     assert len(errors) == 1
 
 
@@ -259,7 +261,7 @@ def test_shutdown_in_a_signal_handler(cluster: Sandbox, signals: list[signal.Sig
             for number in signals:
                 process.send_signal(number)
             out, errors = process.communicate(timeout=20)
-            assert elapsed_ms(started_ms) < 5000
+            assert elapsed_ms(started_ms) < PROMPT_MS
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")
