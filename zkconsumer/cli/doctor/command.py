@@ -16,7 +16,7 @@ from zkconsumer.cli.cluster_arguments import (
 from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
-from zkconsumer.cli.doctor.ready import show_readiness
+from zkconsumer.cli.doctor.ready import add_readiness_options, show_readiness
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, finding_lines
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.output import show
@@ -28,7 +28,6 @@ from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import about
-from zkconsumer.status.doctor.readiness import NEXT
 from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_the_dead, suspicions
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
@@ -85,7 +84,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "ZooKeeper tells (default: found out, where it shows)",
     )
     _add_snapshot_options(parser)
-    _add_readiness_options(parser)
+    add_readiness_options(parser)
     repairs = parser.add_argument_group("repairs")
     repairs.add_argument(
         "--fix", action="store_true", help="offer to do what can be done, one after the other"
@@ -122,22 +121,6 @@ def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_readiness_options(parser: argparse.ArgumentParser) -> None:
-    ready = parser.add_argument_group("leaving this release")
-    ready.add_argument(
-        "--ready-for",
-        choices=list(NEXT),
-        metavar="RELEASE",
-        help="say what stands in the way of this release of Kafka, 3.9 or 4.0, and the steps there",
-    )
-    ready.add_argument(
-        "--broker-properties",
-        metavar="FILE",
-        help="with --ready-for: the server.properties of a broker, to look for settings that are "
-        "gone",
-    )
-
-
 @refusing
 def run(args: argparse.Namespace) -> int:
     """Diagnose and print; return the exit status.
@@ -154,6 +137,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
     if args.ready_for is not None:
         return _ready(args)
+    if args.broker_properties or args.jmx or args.metrics_url:
+        raise ConfigError("--broker-properties, --jmx and --metrics-url go with --ready-for")
     if args.fix:
         _require_zookeeper(args, "--fix")
     with open_cluster(args, even_without=True) as access:

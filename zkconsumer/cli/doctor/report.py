@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import Colour, instant, json_text, paint
+from zkconsumer.cli.tables import Colour, instant, json_text, paint, terminal_width
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Write
@@ -49,7 +49,7 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
     severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
     yield f"{severity}  {printable(whose)}: {finding.code}"
     yield from _wrapped(finding.what, "  ")
-    yield from (f"    - {printable(line)}" for line in finding.evidence)
+    yield from _evidence(finding.evidence, "    ")
     yield from _wrapped(f"What helps: {finding.repair}", "  ")
     if finding.fix is not None:
         yield from _wrapped(f"--fix offers to {finding.fix.what}.", "  ")
@@ -57,7 +57,7 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
         yield "  From this follows:"
     for diagnosis in finding.consequences:
         yield from _wrapped(f"{diagnosis.code}: {diagnosis.what}", "    ")
-        yield from (f"      - {printable(line)}" for line in diagnosis.evidence)
+        yield from _evidence(diagnosis.evidence, "      ")
         if diagnosis.fix is not None:
             yield from _wrapped(f"--fix offers to {diagnosis.fix.what}.", "      ")
 
@@ -129,16 +129,31 @@ def _summary(report: DoctorReport) -> str:
         lines[0] += f", twice, {report.apart_ms / 1000:.0f} s apart"
     if report.unsure:
         lines.append("A second look would tell more (leave --quick out):")
-        lines += [f"    - {printable(note)}" for note in report.unsure]
+        lines += _evidence(report.unsure, "    ")
     return "\n".join(lines)
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrapped(text: str, indent: str, mark: str = "") -> list[str]:
     return textwrap.wrap(
         printable(text),
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
+        min(_WIDTH, terminal_width() or _WIDTH),
+        initial_indent=indent + mark,
+        subsequent_indent=indent + " " * len(mark),
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def numbered_lines(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a list with numbers."""
+    for number, text in enumerate(texts, 1):
+        yield from _wrapped(text, "", f"{number}. ")
+
+
+def _evidence(lines: Sequence[str], indent: str) -> Iterator[str]:
+    """Yield each in a line, but on a terminal that is narrower; names and paths are never cut."""
+    for line in lines:
+        text = f"{indent}- {printable(line)}"
+        width = terminal_width()
+        is_long = width is not None and len(text) > width
+        yield from _wrapped(line, indent, "- ") if is_long else [text]

@@ -1,7 +1,6 @@
 """What stands in the way of another release of Kafka, and the order of the steps there. Pure.
 
-The one rule: what was not seen is said, and is never taken for well. Brokers tell neither which
-versions their clients ask in nor what stands in their server.properties.
+The one rule: what was not seen is said, and is never taken for well.
 
 Source: KIP-896, KIP-724, KIP-1041; Kafka's upgrade notes for 3.0, 3.9 and 4.0.
 """
@@ -11,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.doctor.ready_clients import examine_clients
+from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
 from zkconsumer.wire.releases import Release
 
@@ -61,11 +62,13 @@ class ReadinessFacts:
         formats: the oldest format in the log of each topic, as magic; those missing are unknown,
             or empty.
         settings: a broker's server.properties; None: not given.
+        metrics: the request counts of the brokers that could be read.
     """
 
     releases: Mapping[int, Release] = field(default_factory=dict)
     formats: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] | None = None
+    metrics: tuple[RequestMetrics, ...] = ()
 
 
 def examine_readiness(
@@ -264,36 +267,8 @@ def _clients(
     snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
 ) -> Iterator[Diagnosis]:
     known = facts.releases.values()
-    if target < (4, 0) or (known and min(known) >= target):
-        return
-    clients = sorted(
-        {
-            f"{group.group_id}: client {member.client_id or '?'} at {member.host or '?'}"
-            for group in snapshot.groups.values()
-            if group.kind is GroupKind.COORDINATOR
-            for member in group.members
-        }
-    )
-    jmx = [
-        f"JMX of broker {broker.broker.id}: {broker.broker.host}:{broker.jmx_port}"
-        for broker in snapshot.brokers
-        if broker.jmx_port is not None and broker.jmx_port > 0
-    ]
-    yield Diagnosis(
-        code=Code.READY_CLIENTS,
-        severity=Severity.WARNING,
-        what=(
-            "Which versions clients ask in was not seen: brokers tell that to nobody over Kafka's "
-            "protocol. Kafka 4 refuses Produce before 3, Fetch before 4 and others as old: those "
-            "of Java clients before 2.1, and of all that meet in ZooKeeper."
-        ),
-        evidence=some([*clients, *jmx]),
-        repair=(
-            "Look at each program's client library. Brokers from 3.7 on count such requests: "
-            "kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec (JMX); older ones "
-            "write them down with kafka.request.logger at DEBUG."
-        ),
-    )
+    if target >= (4, 0) and not (known and min(known) >= target):
+        yield from examine_clients(snapshot, facts.metrics)
 
 
 def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagnosis]:

@@ -1,0 +1,50 @@
+"""When clients are said to stand in the way of Kafka 4."""
+
+from tests.support.sick_world import healthy
+from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
+from zkconsumer.status.doctor.ready_clients import examine_clients
+from zkconsumer.status.doctor.request_counts import RequestCount, RequestMetrics
+
+NEW = RequestCount(request="FetchConsumer", version=11, count=5)
+OLD = RequestCount(request="FetchConsumer", version=2, count=1)
+UNTOLD = RequestCount(request="FetchConsumer", version=None, count=5)
+
+
+def found(*metrics: RequestMetrics) -> Diagnosis:
+    """The one diagnosis."""
+    (diagnosis,) = examine_clients(healthy().snapshot(), metrics)
+    return diagnosis
+
+
+def broker(number: int, *counts: RequestCount, problem: str | None = None) -> RequestMetrics:
+    """What one of them told."""
+    return RequestMetrics(place=f"broker {number}", counts=counts, problem=problem)
+
+
+def test_what_is_refused_is_an_error_that_names_it() -> None:
+    """Though another broker could not be read, which is said."""
+    diagnosis = found(broker(0, NEW, OLD), broker(1, problem="ConnectException"))
+    assert diagnosis.severity is Severity.ERROR
+    assert diagnosis.evidence == (
+        "broker 0: FetchConsumer version 2, 1 time, by an unnamed client library",
+        "broker 1: ConnectException",
+    )
+
+
+def test_all_brokers_without_one_are_a_note() -> None:
+    """They count from their start, so it is not for ever."""
+    size = len(healthy().snapshot().brokers)
+    diagnosis = found(*(broker(number, NEW) for number in range(size)))
+    assert diagnosis.severity is Severity.NOTE
+    assert "since the brokers started" in diagnosis.what
+
+
+def test_what_was_not_read_is_never_well() -> None:
+    """Of a broker that fails, tells no versions, tells nothing, or was not asked."""
+    size = len(healthy().snapshot().brokers)
+    well = [broker(number, NEW) for number in range(size - 1)]
+    for last in (broker(9, problem="refused"), broker(9, UNTOLD), broker(9), None):
+        diagnosis = found(*well, *([] if last is None else [last]))
+        assert diagnosis.severity is Severity.WARNING
+        assert "was not seen" in diagnosis.what
+        assert "JMX_PORT" in diagnosis.repair

@@ -1,0 +1,88 @@
+"""Whether clients stand in the way of Kafka 4: what brokers have counted of their requests. Pure.
+
+The one rule: clients are well only where every broker was read, and tells versions (0086).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.request_counts import RequestMetrics
+from zkconsumer.status.model import ClusterSnapshot, GroupKind
+
+
+def examine_clients(
+    snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics]
+) -> Iterator[Diagnosis]:
+    """Yield what is known of the versions that clients ask in: always one diagnosis.
+
+    Args:
+        snapshot: the cluster and its groups.
+        metrics: of each broker whose metrics were asked for.
+    """
+    refused = [f"{read.place}: {count}" for read in metrics for count in read.refused()]
+    unknown = [f"{read.place}: {why}" for read in metrics if (why := _why_unknown(read))]
+    if refused:
+        yield Diagnosis(
+            code=Code.READY_CLIENTS,
+            severity=Severity.ERROR,
+            what="Clients ask in versions that Kafka 4 refuses; counted since the brokers started.",
+            evidence=(*some(refused), *some(unknown)),
+            repair=(
+                "Bring these programs to a newer client library: Java 2.1 or later. Where brokers "
+                "don't name it, the client's id and address stand in their request logs "
+                "(kafka.request.logger at DEBUG)."
+            ),
+        )
+    elif not unknown and len(metrics) >= max(1, len(snapshot.brokers)):
+        yield Diagnosis(
+            code=Code.READY_CLIENTS,
+            severity=Severity.NOTE,
+            what=(
+                f"No client of {counted(len(metrics), 'broker')} has asked in a version that "
+                "Kafka 4 refuses since the brokers started."
+            ),
+            evidence=some([read.place for read in metrics]),
+            repair="Look again when what runs seldom has run: they count from their start.",
+        )
+    else:
+        yield _unseen(snapshot, metrics, unknown)
+
+
+def _why_unknown(read: RequestMetrics) -> str | None:
+    if read.problem is not None:
+        return read.problem
+    if not read.tells_versions:
+        return "it tells no versions of requests: brokers before 2.0 don't count by them"
+    return None
+
+
+def _unseen(
+    snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics], unknown: list[str]
+) -> Diagnosis:
+    clients = sorted(
+        {
+            f"{group.group_id}: client {member.client_id or '?'} at {member.host or '?'}"
+            for group in snapshot.groups.values()
+            if group.kind is GroupKind.COORDINATOR
+            for member in group.members
+        }
+    )
+    known = len(metrics) - len(unknown)
+    brokers = counted(len(snapshot.brokers), "broker")
+    extent = f" at {len(snapshot.brokers) - known} of {brokers}" if known else ""
+    return Diagnosis(
+        code=Code.READY_CLIENTS,
+        severity=Severity.WARNING,
+        what=(
+            f"Which versions clients ask in was not seen{extent}: brokers tell that to nobody "
+            "over Kafka's protocol. Kafka 4 refuses Produce before 3, Fetch before 4 and others as "
+            "old: those of Java clients before 2.1, and of all that meet in ZooKeeper."
+        ),
+        evidence=(*some(unknown), *some(clients)),
+        repair=(
+            "Brokers from 2.0 on count requests by version. Open their JMX (JMX_PORT) and give "
+            "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. Older "
+            "ones write them down with kafka.request.logger at DEBUG: look at each program's "
+            "client library."
+        ),
+    )

@@ -1,0 +1,167 @@
+"""What brokers have counted of their clients' requests, by version, and what Kafka 4 refuses. Pure.
+
+Brokers from 2.0 on count requests by version (``RequestsPerSec``); from 3.7 on those that Kafka 4
+refuses apart, with the client's library (``DeprecatedRequestsPerSec``). The same numbers come as
+MBeans, or as samples of a Prometheus exporter, whose rules may have renamed them.
+
+Source: KIP-272, KIP-511, KIP-896; ``RequestMetrics`` of 2.8.2 and 3.9.1.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from zkconsumer.printable import printable
+
+FIRST_IN_4: Final[Mapping[str, int]] = {
+    "Produce": 3,
+    "FetchConsumer": 4,
+    "ListOffsets": 1,
+    "OffsetCommit": 2,
+    "OffsetFetch": 1,
+    "JoinGroup": 2,
+    "CreateTopics": 2,
+    "DeleteTopics": 1,
+    "DescribeAcls": 1,
+    "CreateAcls": 1,
+    "DeleteAcls": 1,
+    "DescribeConfigs": 1,
+    "AlterReplicaLogDirs": 1,
+    "DescribeLogDirs": 1,
+    "CreateDelegationToken": 1,
+    "RenewDelegationToken": 1,
+    "ExpireDelegationToken": 1,
+    "DescribeDelegationToken": 1,
+}
+"""The oldest versions of clients' requests that Kafka 4 takes, where it is not 0."""
+_NOT_OF_CLIENTS: Final = frozenset({"Fetch", "FetchFollower"})
+"""``Fetch`` counts those of consumers and followers once more."""
+_MOST_COUNTS: Final = 10_000
+_LONGEST_NAME: Final = 60
+_LONGEST_LINE: Final = 4_096
+
+_PROPERTY = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^,]*)')
+_SAMPLE = re.compile(r"(\w+)\{(.*)\}\s+(\S+)")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestCount:
+    """How often a broker was sent a request.
+
+    Attributes:
+        request: such as ``FetchConsumer``.
+        version: of the request; None: not told.
+        count: since the broker started.
+        is_deprecated: whether the broker itself says that Kafka 4 refuses it.
+        library: the client's library and its release; "" if not told.
+    """
+
+    request: str
+    version: int | None
+    count: int
+    is_deprecated: bool = False
+    library: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether Kafka 4 refuses it."""
+        if self.request in _NOT_OF_CLIENTS or self.count <= 0:
+            return False
+        is_too_old = self.version is not None and self.version < FIRST_IN_4.get(self.request, 0)
+        return self.is_deprecated or is_too_old
+
+    def __str__(self) -> str:
+        """Return it as a line for people."""
+        version = "" if self.version is None else f" version {self.version}"
+        times = f"{self.count} time{'' if self.count == 1 else 's'}"
+        return f"{self.request}{version}, {times}, by {self.library or 'an unnamed client library'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestMetrics:
+    """The requests that one broker has counted.
+
+    Attributes:
+        place: where they were read.
+        counts: what was read.
+        problem: why nothing was; None: it was read.
+    """
+
+    place: str
+    counts: tuple[RequestCount, ...] = ()
+    problem: str | None = None
+
+    @property
+    def tells_versions(self) -> bool:
+        """Whether anything can be concluded from what is not among the counts."""
+        return any(count.version is not None for count in self.counts)
+
+    def refused(self) -> list[RequestCount]:
+        """Return what Kafka 4 refuses; each request once, with its library if told."""
+        refused = [count for count in self.counts if count.is_refused]
+        told = {(count.request, count.version) for count in refused if count.is_deprecated}
+        return [
+            count
+            for count in refused
+            if count.is_deprecated or (count.request, count.version) not in told
+        ]
+
+
+def counts_of_mbeans(mbeans: Iterable[tuple[str, Any]]) -> tuple[RequestCount, ...]:
+    """Return the counts that MBeans hold.
+
+    Args:
+        mbeans: their names, and their ``Count``.
+    """
+    found = []
+    for mbean, count in mbeans:
+        keys = {key: value.strip('"') for key, value in _PROPERTY.findall(mbean[:_LONGEST_LINE])}
+        found.append(_count(keys, keys.get("name", ""), count))
+    return _some(found)
+
+
+def counts_of_samples(text: str) -> tuple[RequestCount, ...]:
+    """Return the counts among the samples of a Prometheus exporter, by whatever rules it has."""
+    found = []
+    for line in text.splitlines():
+        is_one = "equest" in line and len(line) <= _LONGEST_LINE
+        if is_one and (sample := _SAMPLE.match(line)) is not None:
+            labels = dict(_LABEL.findall(sample[2]))
+            name = sample[1].lower()
+            if "requestmetrics" in name and name.endswith(("count", "total")):
+                # Most rules turn RequestsPerSec into requests_total.
+                whole = name.replace("requests_total", "requestspersec") + labels.get("name", "")
+                found.append(_count(labels, whole, sample[3]))
+    return _some(found)
+
+
+def _count(keys: Mapping[str, str], name: str, count: Any) -> RequestCount | None:
+    if not name.lower().replace("_", "").endswith("requestspersec") or "request" not in keys:
+        return None
+    try:
+        number = int(float(count))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    version = keys.get("version", "")
+    told = [keys.get(f"clientSoftware{key}", "") for key in ("Name", "Version")]
+    library = " ".join(text for text in told if text not in {"", "unknown"})
+    return RequestCount(
+        request=_shown(keys["request"]),
+        version=int(version) if version.isdecimal() and len(version) < 6 else None,
+        count=number,
+        is_deprecated="deprecated" in name.lower(),
+        library=_shown(library),
+    )
+
+
+def _shown(text: str) -> str:
+    return printable(text)[:_LONGEST_NAME]
+
+
+def _some(found: Iterable[RequestCount | None]) -> tuple[RequestCount, ...]:
+    """Return the worst of them, if they are too many."""
+    counts = [count for count in found if count is not None]
+    counts.sort(key=lambda count: (not count.is_refused, -count.count))
+    return tuple(counts[:_MOST_COUNTS])

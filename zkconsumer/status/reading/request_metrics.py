@@ -1,0 +1,194 @@
+"""Reads how many requests brokers have counted by version: by JMX with a Java, or by HTTP.
+
+JMX is Java's serialization over RMI. It is read by a small Java program, which a JDK runs from its
+source (``RequestMetrics.java``); a filter refuses classes that no such answer has.
+"""
+
+import json
+import os
+import re
+import select
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import SplitResult
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ConnectFailed
+from zkconsumer.net.http_request import http_request
+from zkconsumer.printable import printable
+from zkconsumer.status.doctor.request_counts import (
+    RequestMetrics,
+    counts_of_mbeans,
+    counts_of_samples,
+)
+from zkconsumer.status.model import BrokerStatus
+from zkconsumer.status.reading.deadline import Deadline
+
+JMX_PLACE: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):[0-9]{1,5}")
+"""HOST:PORT."""
+
+_JAVA_START_MS: Final = 20_000
+"""A JVM and its compiler, on a busy machine."""
+_JMX_BYTES: Final = 8 << 20
+_HTTP_BYTES: Final = 64 << 20
+_AT_ONCE: Final = 8
+_SHOWN_CHARS: Final = 200
+_JOLOKIA: Final = "/read/kafka.network:name=*RequestsPerSec,type=RequestMetrics,*/Count"
+_FILTER: Final = ";".join(
+    (
+        *("maxdepth=20", "maxarray=20000", "maxrefs=100000", "maxbytes=8000000"),
+        *("java.lang.*", "java.lang.reflect.*", "java.util.*", "java.rmi.**", "sun.rmi.**"),
+        *("javax.management.**", "!*"),
+    )
+)
+
+
+def registered_jmx(brokers: Sequence[BrokerStatus]) -> dict[str, str]:
+    """Return where brokers have registered JMX, with their names."""
+    places: dict[str, str] = {}
+    for status in brokers:
+        host = f"[{status.broker.host}]" if ":" in status.broker.host else status.broker.host
+        place = f"{host}:{status.jmx_port}"
+        if status.jmx_port is not None and JMX_PLACE.fullmatch(place):
+            places[place] = f"broker {status.broker.id} (JMX at {place})"
+    return places
+
+
+def read_request_metrics(
+    jmx: Mapping[str, str],
+    urls: Sequence[SplitResult],
+    *,
+    java: Path | str,
+    timeout_ms: int,
+    clock: Clock,
+) -> tuple[RequestMetrics, ...]:
+    """Read all at once.
+
+    Args:
+        jmx: ``HOST:PORT`` of brokers, and their names.
+        urls: of Prometheus exporters, or of Jolokia.
+        java: the program; or why there is none.
+        timeout_ms: time limit of each place; a JVM has some more to start.
+        clock: for that.
+
+    Returns:
+        What each place told, or why it did not.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        by_http = pool.map(lambda url: _by_http(url, timeout_ms, clock), urls)
+        by_jmx = _by_jmx(jmx, java, timeout_ms, clock) if jmx else ()
+        return (*by_jmx, *by_http)
+
+
+def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> RequestMetrics:
+    place = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    path = url.path.rstrip("/")
+    is_jolokia = path.endswith("/jolokia")
+    try:
+        status, body = http_request(
+            url._replace(path=path + _JOLOKIA) if is_jolokia else url,
+            headers={"Connection": "close"},
+            timeout_ms=timeout_ms,
+            max_bytes=_HTTP_BYTES,
+            clock=clock,
+        )
+        if status != 200:
+            return RequestMetrics(place=place, problem=f"it answers {status}")
+        text = body.decode("utf-8", "replace")
+        counts = counts_of_mbeans(_of_jolokia(text)) if is_jolokia else counts_of_samples(text)
+    except (ConnectFailed, ValueError, RecursionError) as error:
+        return RequestMetrics(place=place, problem=_shown(str(error)))
+    return RequestMetrics(place=place, counts=counts)
+
+
+def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
+    match json.loads(text):
+        case {"value": dict(mbeans)}:
+            for name, attributes in mbeans.items():
+                yield name, attributes.get("Count") if isinstance(attributes, dict) else None
+        case {"error": error}:
+            raise ValueError(f"Jolokia answers: {error}")
+        case _:
+            raise ValueError("it answers as Jolokia does not")
+
+
+def _by_jmx(
+    jmx: Mapping[str, str], java: Path | str, timeout_ms: int, clock: Clock
+) -> Iterator[RequestMetrics]:
+    said: list[str] = []
+    answers: dict[str, list[list[str]]] = {place: [] for place in jmx}
+    if isinstance(java, str):
+        said.append(java)
+    else:
+        for line in _run(java, list(jmx), timeout_ms, clock).splitlines():
+            place, *fields = line.split("\t")
+            if place in answers and fields:
+                answers[place].append(fields)
+            elif line.strip():
+                said.append(line)
+    for place, name in jmx.items():
+        yield _of_lines(name, answers[place], said, timeout_ms)
+
+
+def _of_lines(
+    name: str, answers: list[list[str]], said: list[str], timeout_ms: int
+) -> RequestMetrics:
+    last = answers[-1] if answers else [""]
+    if last == ["."]:
+        mbeans = [(fields[1], fields[0]) for fields in answers if len(fields) == 2]
+        return RequestMetrics(place=name, counts=counts_of_mbeans(mbeans))
+    if last[0] == "!":
+        problem = last[-1]
+    elif said:
+        problem = f"a JDK of 11 or later reads JMX: {said[-1]}"
+    else:
+        problem = f"no answer within {timeout_ms} ms"
+    return RequestMetrics(place=name, problem=_shown(problem))
+
+
+def _run(java: Path, places: list[str], timeout_ms: int, clock: Clock) -> str:
+    """Return what the program prints, within bounds of time and size."""
+    source = resources.files(__package__).joinpath("RequestMetrics.java")
+    with resources.as_file(source) as file:
+        command = [
+            *(str(java), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            f"-Djdk.serialFilter={_FILTER}",
+            *(f"-Dsun.rmi.transport.tcp.responseTimeout={timeout_ms}", str(file)),
+            *(str(timeout_ms), *places),
+        ]
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own Java
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        except OSError as error:
+            return str(error)
+        with process:
+            assert process.stdout is not None
+            try:
+                limit = Deadline(clock, timeout_ms + _JAVA_START_MS)
+                return _output(process.stdout.fileno(), limit)
+            finally:
+                process.kill()
+
+
+def _output(descriptor: int, deadline: Deadline) -> str:
+    data = bytearray()
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
+    while len(data) < _JMX_BYTES and ready.poll(deadline.left_ms):
+        chunk = os.read(descriptor, 1 << 16)
+        if not chunk:
+            break
+        data += chunk
+    return data.decode("utf-8", "replace")
+
+
+def _shown(text: str) -> str:
+    return printable(text[:_SHOWN_CHARS])
