@@ -1,7 +1,6 @@
 """docs/tools.md names every field that the tools print."""
 
 import json
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -27,8 +26,6 @@ COMMANDS = (
 )
 BY_NAME = {"config", "streams", "offsets", "strategies", "partitions_by_owner"}
 """Their keys are names of settings, topics, and the like."""
-PROSE = ("zookeeper group ", "coordinator group ")
-"""Sentences, which the terminal breaks."""
 
 
 def fields(value: object) -> Iterator[str]:
@@ -70,27 +67,3 @@ def test_every_field_is_named(
     text = (ROOT / "docs" / "tools.md").read_text()
     section = text.split(f"## `zkconsumer {words.split(maxsplit=1)[0]}`")[1].split("\n## ")[0]
     assert {key for key in fields(reported) if f"`{key}`" not in section} == set()
-
-
-@pytest.mark.parametrize("columns", [60, 80, 200])
-@pytest.mark.parametrize("words", COMMANDS)
-def test_what_is_printed_fits_the_terminal(
-    world: StatusWorld,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    words: str,
-    columns: int,
-) -> None:
-    """However narrow it is; and all of it is printed that is printed into a pipe."""
-    for partition in range(2):
-        world.tree.commit("g", "t", partition, b"100")
-    world.tree.commit("old", "t", 0, b"1")
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    asked = words.replace("delete --topic t --yes", "list").split()
-    main([*asked, "--zookeeper", "zk", *(["--sample-ms", "0"] if asked[0] == "lag" else [])])
-    printed = capsys.readouterr().out
-    lines = [line for line in printed.splitlines() if not line.startswith(PROSE)]
-    assert lines
-    assert max(map(len, lines)) <= columns
