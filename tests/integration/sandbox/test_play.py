@@ -1,11 +1,13 @@
 """``serve --play``: a page with something to see, from one command, and nothing left behind."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -16,18 +18,35 @@ from zkconsumer.demo.play import TOPICS
 pytestmark = pytest.mark.sandbox
 
 
-def test_a_page_with_groups_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    """They are read and written to; Ctrl-C ends members, servers and page in order."""
+def test_a_page_with_groups_of_every_kind(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """They are read and written to, and shown; Ctrl-C ends members, servers and page in order."""
     words = [sys.executable, "-m", "zkconsumer", "serve", "--play", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(
+        f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\nsleep 99\n'
+    )
+    browser.chmod(0o755)
+    terminal, stdout = os.openpty()
+    with (
+        open(terminal, encoding="utf-8") as shown,
+        subprocess.Popen(
+            words,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"BROWSER": str(browser)},
+        ) as process,
+    ):
+        os.close(stdout)
         try:
-            assert process.stdout is not None
-            line = next(line for line in process.stdout if line.startswith("the page of"))
+            line = next(line for line in shown if line.startswith("the page of"))
             found = re.fullmatch(r"the page of (\S+) is at (\S+)\n", line)
             assert found is not None
             zookeeper, page = found.groups()
+            wait_until(opened.exists, what="the browser")
+            assert opened.read_text() == f"{page}\n"
 
             def groups() -> dict[str, dict[str, object]]:
                 main(["lag", "--zookeeper", zookeeper, "--no-seconds", "--json"])
