@@ -20,7 +20,6 @@ FIRST_IN_4: Final[Mapping[str, int]] = {
     "ListOffsets": 1,
     "OffsetCommit": 2,
     "OffsetFetch": 1,
-    "JoinGroup": 2,
     "CreateTopics": 2,
     "DeleteTopics": 1,
     "DescribeAcls": 1,
