@@ -23,7 +23,6 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
             "Kills a member, restarts a broker, and proves by a count that nothing was lost. "
             "Takes under two minutes and leaves nothing running."
         ),
-        formatter_class=argparse.HelpFormatter,
         allow_abbrev=True,
     )
     parser.add_argument(

@@ -13,7 +13,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Lands topics exactly once, then commits the group's offsets. It may be "
         "killed at any point: the same command goes on where it was. Ctrl-C and SIGTERM end it "
         "behind the batch in hand. 'drain verify PATH' proves what was landed.",
-        formatter_class=argparse.HelpFormatter,
     )
     command.add_arguments(parser)
     parser.set_defaults(run=command.run)

@@ -53,7 +53,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "sandbox",
         description="A real ZooKeeper and real Kafka brokers on this machine, to try things out. "
         "Their jars are fetched at the first start and checked against known sums.",
-        formatter_class=argparse.HelpFormatter,
     )
     commands = sandbox.add_subparsers(title="commands", required=True, metavar="COMMAND")
     up = commands.add_parser(
@@ -61,7 +60,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="start a cluster and keep it until Ctrl-C",
         description="Start a real ZooKeeper and real brokers on loopback, print where they are, "
         "and stop them on Ctrl-C, SIGTERM, or when this process dies.",
-        formatter_class=argparse.HelpFormatter,
         allow_abbrev=True,
     )
     _add_cluster_options(up)

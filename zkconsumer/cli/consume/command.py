@@ -49,7 +49,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "consume",
         description="Reads topics as a member of a consumer group and prints their messages. "
         "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order.",
-        formatter_class=argparse.HelpFormatter,
         allow_abbrev=True,
     )
     parser.add_argument(
