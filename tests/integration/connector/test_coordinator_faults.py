@@ -198,7 +198,7 @@ def test_a_shutdown_leaves_in_order_though_the_last_commit_fails(cluster: Sandbo
         try:
             began_ms = CLOCK.now_ms()
             member.close()
-            assert CLOCK.now_ms() - began_ms < 3500
+            assert CLOCK.now_ms() - began_ms < 9_000, "less than the answer of the coordinator"
             assert tree.members(group) == []
             assert tree.owners(group, topic) == {}
         finally:

@@ -21,6 +21,8 @@ pytestmark = pytest.mark.sandbox
 VALUES = [b"x" * 500 + b"%d" % number for number in range(200)]
 SMALL_FETCHES = {"fetch_message_max_bytes": 1500, "queued_max_message_chunks": 2}
 CLOCK = SystemClock()
+PROMPT_MS = 10_000
+"""What a busy machine may take for what is done at once."""
 
 
 @contextmanager
@@ -94,8 +96,11 @@ def takeover_ms(cluster: Sandbox, *, read: bool) -> int:
 
 
 def test_a_rebalance_does_not_wait_for_it(cluster: Sandbox) -> None:
-    """The stalled partition changes hands as fast as one whose stream is read."""
-    assert takeover_ms(cluster, read=False) < takeover_ms(cluster, read=True) + 500
+    """The stalled partition changes hands as fast as one whose stream is read.
+
+    To wait would take for ever: nobody reads the stream.
+    """
+    assert takeover_ms(cluster, read=False) < takeover_ms(cluster, read=True) + PROMPT_MS
 
 
 def test_shutdown_does_not_wait_for_it(cluster: Sandbox) -> None:
@@ -106,7 +111,7 @@ def test_shutdown_does_not_wait_for_it(cluster: Sandbox) -> None:
         assert [next(quick).offset for _ in range(10)] == list(range(10))
         started_ms = CLOCK.now_ms()
         connector.shutdown()
-        assert CLOCK.now_ms() - started_ms < 1000
+        assert CLOCK.now_ms() - started_ms < PROMPT_MS
         assert list(slow) == []
         assert list(quick) == []
     assert ZkTree(cluster).offsets(group) == {partitions[0]: 0, partitions[1]: 9}

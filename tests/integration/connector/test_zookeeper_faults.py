@@ -309,4 +309,4 @@ def test_shutdown_keeps_to_its_time_while_zookeeper_hangs(cluster: Sandbox) -> N
             took_ms = clock.now_ms() - started_ms
         finally:
             cluster.resume_zookeeper()
-    assert took_ms < 1500
+    assert took_ms < 4000, "less than the session, and than a good-bye alone may take"

