@@ -185,7 +185,8 @@ def run_schedule(seed: int, product: Product = PRODUCT, mostly: str | None = Non
                 schedule.run()
             except Exception as error:  # noqa: BLE001 - the product must not, whatever it is
                 failure = f"{type(error).__name__}: {error}"
-            for member in schedule.world.members:
+            # A stopped greenlet is never collected, nor is the world that it refers to.
+            for member in schedule.world.started:
                 member.crash()
     finally:
         logging.disable(disabled)

@@ -26,6 +26,7 @@ class World:
 
     Attributes:
         members: those whose process lives.
+        started: all that there were: what is stopped in their tasks has to be ended.
         ghosts: sessions of dead processes, and when the server ends them.
         strangers: sessions of members of another kind, and when they end.
         away: clients without a connection, and when that changes.
@@ -46,6 +47,7 @@ class World:
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.ledger = Ledger(self)
         self.members: list[SimMember] = []
+        self.started: list[SimMember] = []
         self.ghosts: list[tuple[int, SimMember]] = []
         self.strangers: list[tuple[int, MemoryZkStore]] = []
         self.away: dict[SimMember, int] = {}
@@ -160,6 +162,7 @@ class World:
         )
         member = SimMember(plan, around, self._serial)
         self.members.append(member)
+        self.started.append(member)
         self._take_session(member)
         member.store.sim.good_bye = lambda: self._good_bye(member)
         self.note("member", member.name, hex(member.store.session_id))
