@@ -113,14 +113,11 @@ def _narrow(
     """Return a table that is too wide for the limit otherwise."""
     fitted = _fitted(columns, widths, limit)
     if fitted is None:
-        return _listed(texts, colours)
+        return _listed(texts, colours, limit)
     lines = []
     for number, row in enumerate(texts):
         of_row = colours[number - 1] if number else None
-        pieces = [
-            textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-            for text, width in zip(row, fitted, strict=True)
-        ]
+        pieces = [_wrapped(text, width) for text, width in zip(row, fitted, strict=True)]
         lines += [
             _line(columns, fitted, parts, of_row).rstrip() + "\n"
             for parts in itertools.zip_longest(*pieces, fillvalue="")
@@ -142,17 +139,27 @@ def _fitted(columns: Sequence[TableColumn], widths: Sequence[int], limit: int) -
     return fitted
 
 
-def _listed(texts: Sequence[Sequence[str]], colours: Sequence[Sequence[Colour | None]]) -> str:
-    """Return each row as a list of its cells."""
+def _listed(
+    texts: Sequence[Sequence[str]], colours: Sequence[Sequence[Colour | None]], limit: int
+) -> str:
+    """Return each row as a list of its cells; long ones go on in the next line."""
     head, *rows = texts
     width = max(map(len, head))
+    free = max(_LEAST_WIDTH, limit - width - len(_GAP))
     return "\n".join(
         "".join(
-            f"{title:<{width}}{_GAP}{paint(text, colour, coloured=True)}".rstrip() + "\n"
+            f"{'' if number else title:<{width}}{_GAP}{paint(part, colour, coloured=True)}".rstrip()
+            + "\n"
             for title, text, colour in zip(head, row, of_row, strict=True)
+            for number, part in enumerate(_wrapped(text, free))
         )
         for row, of_row in zip(rows, colours, strict=True)
     )
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines; words are broken only where they are too long for one."""
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
 
 
 def _line(
