@@ -321,6 +321,22 @@ def test_a_refused_record_leaves_no_copies_of_others(
         assert source.lost[tp] == len(values) - len(cluster.logs[tp])
 
 
+class Careless(Picky):
+    """It loses account of its producers before each set, and takes any number then."""
+
+    def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
+        """See ``Cluster``."""
+        self.kept.clear()
+        return super().append(tp, data, fault)
+
+
+def test_what_was_taken_behind_a_refused_record_is_told_of() -> None:
+    """Also if nothing is left to send: else a caller would wait for it without end."""
+    source = Trickle({TPS[0]: [b"0 %d" % number for number in range(22)]}, 40)
+    made_writing(Careless([]), ProducerIdentity(is_wanted=True), 60, source).run()
+    assert sum(count for _, count in source.found[TPS[0]]) + source.lost[TPS[0]] == 22
+
+
 @given(faults, counted, st.sampled_from([60, 900_000]))
 def test_what_a_mirror_drops_leaves_no_copies_of_others(
     script: list[str], counts: list[int], set_bytes: int

@@ -157,12 +157,17 @@ class Writing:
     def _is_unfinished(self) -> bool:
         """Tell the source what was written, and get more of it; return whether there is any."""
         if self._source is not None:
-            for written_set in self._pending.written:
-                self._source.written(written_set)
-            self._pending.written.clear()
+            self._report_written(self._source)
             self._report_failed(self._source)
+            # What a broker took behind a refused record is written now.
+            self._report_written(self._source)
             self._pending.add(self._source.more())
         return bool(self._pending)
+
+    def _report_written(self, source: RecordSource) -> None:
+        for written_set in self._pending.written:
+            source.written(written_set)
+        self._pending.written.clear()
 
     def _report_failed(self, source: RecordSource) -> None:
         """Drop what failed, and tell the source; other partitions go on."""
