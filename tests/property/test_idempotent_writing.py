@@ -51,6 +51,7 @@ class Cluster:
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_KEPT))
     )
     ids: int = 0
+    most_ids: int = 1 << 30
     connections: dict[Broker, "Connection"] = field(default_factory=dict)
     most_under_way: int = 0
 
@@ -125,6 +126,8 @@ class Connection:
         assert not self.responses, "an exchange between answers"
         code = ErrorCode.NONE if self.cluster.gives_ids else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         self.cluster.ids += 1
+        if self.cluster.ids > self.cluster.most_ids:
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         return InitProducerIdResponse(
             error_code=code, producer_id=self.cluster.ids, producer_epoch=0
         )
@@ -337,6 +340,17 @@ def test_what_was_taken_behind_a_refused_record_is_told_of() -> None:
     assert sum(count for _, count in source.found[TPS[0]]) + source.lost[TPS[0]] == 22
 
 
+def test_partitions_with_numbers_do_not_wait_for_an_id_that_another_needs() -> None:
+    """No broker gives a second one; none is needed but behind the refused record."""
+    cluster = Picky([], most_ids=1)
+    wanted = {tp: [b"%d %d" % (tp.partition, number) for number in range(200)] for tp in TPS}
+    source = Trickle({**wanted, TPS[1]: []}, 5)
+    made_writing(cluster, ProducerIdentity(is_wanted=True), 60, source, retries=3).run()
+    assert cluster.logs[TPS[0]] == wanted[TPS[0]][:3]
+    assert cluster.logs[TPS[2]] == wanted[TPS[2]]
+    assert source.lost == {TPS[0]: 197}
+
+
 @given(faults, counted, st.sampled_from([60, 900_000]))
 def test_what_a_mirror_drops_leaves_no_copies_of_others(
     script: list[str], counts: list[int], set_bytes: int
@@ -369,9 +383,10 @@ def made_writing(
     set_bytes: int,
     source: Trickle | None,
     records: dict[TopicPartition, list[Record]] | None = None,
+    retries: int = 99,
 ) -> Writing:
     """A write that tries long enough."""
-    producer = ProducerSettings(retries=99, backoff_ms=0)
+    producer = ProducerSettings(retries=retries, backoff_ms=0)
     return Writing(
         records or {},
         BatchSettings(producer=producer, set_bytes=set_bytes),

@@ -54,10 +54,9 @@ class ProducerIdentity:
         """Whether sets are to be numbered, as far as known."""
         return self._is_wanted
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a producer id for partitions that begin."""
-        return self._own.producer_id >= 0
+    def is_known_to(self, tp: TopicPartition) -> bool:
+        """Return whether a partition has numbers, or there is a producer id for it to begin."""
+        return tp in self._next or self._own.producer_id >= 0
 
     def give(self, producer_id: int, epoch: int) -> None:
         """Set the producer id that a broker assigned, for partitions that begin from now on."""

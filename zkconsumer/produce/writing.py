@@ -226,19 +226,23 @@ class Writing:
         under_way = sum(exchange.leader == leader for exchange in self._under_way)
         if under_way >= _MOST_REQUESTS:
             return False
+        beginning: Sequence[TopicPartition] = ()
         try:
             connection = self._routes.connection_to(leader)
             if under_way and connection.is_renewal_due:
                 return False
             version = connection.version_of(ProduceRequest, at_least=self._least)
             is_numbered = self._gets_numbers(connection, version)
-            if is_numbered and not self._identity.is_known:
+            is_known_to = self._identity.is_known_to
+            beginning = [tp for tp in wanted if is_numbered and not is_known_to(tp)]
+            if beginning:
                 if under_way:
                     return False
                 is_numbered = self._request_id(connection)
         except ZkConsumerError as error:
             self._broken(leader, error)
-            self._fail_next(wanted, error)
+            # Those that have numbers need no id.
+            self._fail_next(beginning or wanted, error)
             return True
         depth = _MOST_REQUESTS if is_numbered and version >= _FIRST_WITH_ACCOUNTS else 1
         left, sent = list(wanted), False
