@@ -13,6 +13,7 @@ from zkconsumer import (
     StringDecoder,
     ZookeeperConsumerConnector,
 )
+from zkconsumer.errors import *  # noqa: F403 - as programs for kafka-python have it
 
 
 def config_by_keywords() -> ConsumerConfig:
@@ -62,3 +63,8 @@ def consumers(**settings: Unpack[KafkaConsumerSettings]) -> list[KafkaConsumer]:
         KafkaConsumer(zookeeper_connect="zk:2181", group_id="g", offsets_storage="kafka"),
         KafkaConsumer(config=consumers()[0].config),
     ]
+
+
+def errors_by_all_names() -> list[type[Exception]]:
+    """What came by ``*``: kafka-python's names, and ours."""
+    return [CommitFailedError, NotLeaderForPartitionError, OffsetOutOfRange]  # noqa: F405

@@ -7,23 +7,27 @@ Outcomes that are part of normal life (a claim conflict, one partition's error c
 not exceptions. No exception of another library crosses its door: it is wrapped with ``from``.
 """
 
+from typing import TYPE_CHECKING
+
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors.broker_others import *  # noqa: F403 - every class of these is public
 from zkconsumer.errors.broker_reading import *  # noqa: F403 - as above
-from zkconsumer.errors.frames import without_frames
+from zkconsumer.errors.frames import without_frames as without_frames
 from zkconsumer.errors.general import *  # noqa: F403 - as above
 from zkconsumer.errors.others import *  # noqa: F403 - as above
 from zkconsumer.errors.polling import *  # noqa: F403 - as above
 from zkconsumer.errors.roots import *  # noqa: F403 - as above
-from zkconsumer.errors.roots import KafkaError, for_code
+from zkconsumer.errors.roots import KafkaError as KafkaError
+from zkconsumer.errors.roots import for_code as for_code
 from zkconsumer.errors.secure import *  # noqa: F403 - as above
 
 kafka_errors = {int(code): for_code(code) for code in ErrorCode}
 """The class of each error code, by its number; ``for_code`` has one for later ones, too."""
 
-__all__ = ["for_code", "kafka_errors", "without_frames"]
-__all__ += [
-    name
-    for name, kind in globals().items()
-    if isinstance(kind, type) and issubclass(kind, KafkaError)
-]
+if not TYPE_CHECKING:  # type checkers can't compute it, and take what came by * as public
+    __all__ = ["for_code", "kafka_errors", "without_frames"]
+    __all__ += [
+        name
+        for name, kind in globals().items()
+        if isinstance(kind, type) and issubclass(kind, KafkaError)
+    ]
