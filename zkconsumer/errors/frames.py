@@ -22,11 +22,11 @@ def without_frames(error: E) -> E:
     Returns:
         The same error; its causes are kept, for their messages.
     """
-    one: BaseException | None = error
+    current: BaseException | None = error
     seen: set[int] = set()
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        one.__traceback__ = None
-        one.__context__ = None
-        one = one.__cause__
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        current.__traceback__ = None
+        current.__context__ = None
+        current = current.__cause__
     return error

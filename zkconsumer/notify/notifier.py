@@ -82,7 +82,9 @@ class Notifier:
     @property
     def problem(self) -> str | None:
         """Why some target gets no notifications now; None if all do."""
-        return self._problem or next((one.problem for one in self._senders if one.problem), None)
+        return self._problem or next(
+            (sender.problem for sender in self._senders if sender.problem), None
+        )
 
     def take(self, state: ClusterState) -> None:
         """Take a new state; never waits. If they come too fast, only the latest counts."""

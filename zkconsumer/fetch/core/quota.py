@@ -1,4 +1,4 @@
-"""For how long a broker's quota may keep us from asking it."""
+"""Bounds the pause that a broker's quota imposes."""
 
 from typing import Final
 

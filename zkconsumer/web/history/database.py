@@ -21,7 +21,7 @@ _VALUE_BYTES: Final = 64 << 20
 _MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID_AT: Final = slice(68, 72)
 """The position of the application id in the header. Source: sqlite.org/fileformat.html, 1.3."""
-_TABLES: Final = frozenset(one for one in SCHEMA if one.startswith("CREATE"))
+_TABLES: Final = frozenset(statement for statement in SCHEMA if statement.startswith("CREATE"))
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
