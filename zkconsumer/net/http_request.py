@@ -37,7 +37,7 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
         url: of the scheme ``http`` or ``https``.
         headers: of the request.
         body: what to POST; None: a GET.
-        timeout_ms: for the host's name and connecting, and again for everything after it.
+        timeout_ms: for the host's name, connecting and TLS, and again for everything after it.
         max_bytes: the most that a response's body may have.
         ssl_context: for ``https``; None: by the machine's authorities.
         clock: measures the time-out.

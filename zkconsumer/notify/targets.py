@@ -22,7 +22,7 @@ from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.net.bounded_connect import resolved
+from zkconsumer.net.bounded_connect import addresses_in_turn
 from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
 from zkconsumer.net.http_request import http_request
 from zkconsumer.notify.outbox import Notification
@@ -197,9 +197,9 @@ class _Bounded(smtplib.SMTP):
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         """Connect, by an address: smtplib would wait for a name as long as the system likes."""
         error: OSError = TimeoutError(f"{host} has no address")
-        for address in resolved(host, round(timeout * 1000)):
+        for address, part_ms in addresses_in_turn(host, round(timeout * 1000), self._clock):
             try:
-                found: socket.socket = super()._get_socket(address, port, timeout)  # type: ignore[misc]
+                found: socket.socket = super()._get_socket(address, port, part_ms / 1000)  # type: ignore[misc]
             except OSError as refused:
                 error = refused
             else:
