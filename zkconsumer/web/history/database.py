@@ -90,14 +90,8 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
     try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            # Before switching to WAL, so that the header identifies the file at once.
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in SCHEMA:
-                connection.execute(statement)
-            connection.execute("COMMIT")
+        if _is_empty(connection):
+            _create(connection)
         _distrust(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
@@ -106,6 +100,19 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one that took its name; None if there is none.
+
+    Raises:
+        OSError: that can't be read.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def set_aside(path: Path, now_ms: int) -> Path:
@@ -127,6 +134,22 @@ def size_of(connection: sqlite3.Connection) -> int:
     )
     used: int = (pages - free) * page_size
     return used
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(tables == version == 0)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    # Before switching to WAL, so that the header identifies the file at once.
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("BEGIN IMMEDIATE")
+    if _is_empty(connection):  # another program may have created it meanwhile
+        for statement in SCHEMA:
+            connection.execute(statement)
+    connection.execute("COMMIT")
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:
@@ -162,7 +185,6 @@ def _is_ours(path: Path, header: bytes) -> bool:
     # A file that was being created at a power failure is still empty.
     try:
         with closing(_opened_to_read(path)) as connection:
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return _is_empty(connection)
     except sqlite3.Error:
         return False
-    return bool(tables == 0)

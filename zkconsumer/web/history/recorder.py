@@ -16,7 +16,13 @@ from typing import Final
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.status.timeline import Rebalance
-from zkconsumer.web.history.database import is_damage, open_for_writing, set_aside, size_of
+from zkconsumer.web.history.database import (
+    identity_of,
+    is_damage,
+    open_for_writing,
+    set_aside,
+    size_of,
+)
 from zkconsumer.web.history.upkeep import UPKEEP_MS, Keep, keep_up
 from zkconsumer.web.history.writing import RebalanceId, SampleWriter
 from zkconsumer.web.state import ClusterState
@@ -73,6 +79,7 @@ class Recorder:
         self._stop = threading.Event()
         self._problem: str | None = None
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._upkeep_at_ms = self._clock.now_ms()
         self._writer = SampleWriter(settings.sample_ms, settings.stale_ms)
 
@@ -134,11 +141,13 @@ class Recorder:
             self._problem = None
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and not self.path.exists():
-            log.warning("the history %s is gone: beginning a new one", self.path)
+        if self._connection is not None and self._file != identity_of(self.path):
+            log.warning("the history %s is gone: going on with what is there now", self.path)
             self._disconnect()
         if self._connection is None:
+            self._file = identity_of(self.path)
             self._connection = open_for_writing(self.path)
+            self._file = self._file or identity_of(self.path)
             self._writer.forget()
         return self._connection
 
@@ -163,6 +172,9 @@ class Recorder:
     def _set_aside(self, error: sqlite3.Error) -> bool:
         """Make room for a new file; return whether that worked."""
         try:
+            if self._file != identity_of(self.path):  # another program did so, and began anew
+                self._wakeup.notify()
+                return True
             aside = set_aside(self.path, self._clock.wall_ms())
         except OSError as failed:
             log.warning("the damaged history can't be set aside: %s", failed)

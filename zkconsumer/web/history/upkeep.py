@@ -71,10 +71,21 @@ def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
     if is_large:
         _forget_oldest(connection, _goal(keep), every)
     connection.execute(sql.FORGET_SERIES)
-    connection.execute(sql.FORGET_LAYOUTS)
-    while connection.execute("PRAGMA freelist_count").fetchone()[0]:
+    _give_back(connection)
+
+
+def _give_back(connection: sqlite3.Connection) -> None:
+    """Make the file smaller by its free pages, unless it was created to keep them."""
+    before = None
+    while (free := _free_pages(connection)) and free != before:
+        before = free
         # Each step frees one page; only a script is run to its end.
         connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+
+
+def _free_pages(connection: sqlite3.Connection) -> int:
+    count: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    return count
 
 
 def _begin(at_ms: int, width_ms: int) -> int:
@@ -98,6 +109,8 @@ def _thin(
             values = {"since_ms": since_ms, "until_ms": until_ms, "width_ms": width_ms}
             connection.execute(sql.THIN, {**values, "series": series})
         connection.execute("COMMIT")
+    # What they leave behind must not cost more of them.
+    connection.execute(sql.FORGET_LAYOUTS)
 
 
 def _forget_oldest(connection: sqlite3.Connection, max_bytes: int, every: list[int]) -> None:
@@ -112,3 +125,4 @@ def _forget_oldest(connection: sqlite3.Connection, max_bytes: int, every: list[i
         for series in every:
             connection.execute(sql.FORGET_SAMPLES, (series, horizon_ms))
         connection.execute("COMMIT")
+        connection.execute(sql.FORGET_LAYOUTS)

@@ -34,7 +34,13 @@ from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.history import past
 from zkconsumer.web.history import recorder as recording
 from zkconsumer.web.history import statements as sql
-from zkconsumer.web.history.database import check_file, open_for_writing, size_of
+from zkconsumer.web.history.database import (
+    UnusableFile,
+    check_file,
+    open_for_writing,
+    set_aside,
+    size_of,
+)
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import Recorder, RecorderSettings
 from zkconsumer.web.history.upkeep import (
@@ -290,6 +296,29 @@ def test_a_large_file_keeps_fewer_moments_of_the_same_time(tmp_path: Path) -> No
         assert path.stat().st_size <= before // 5
 
 
+def test_layouts_that_nobody_needs_any_more_cost_no_sample(tmp_path: Path) -> None:
+    """A group whose partitions changed often."""
+    with closing(
+        in_file(tmp_path / "past", [(HOUR_MS + at_ms, 1) for at_ms in range(500)])
+    ) as past:
+        before = size_of(past)
+        past.executemany(sql.ADD_LAYOUT, [(f"{at:04}" * 1_000,) for at in range(200)])
+        keep_up(past, Keep(max_bytes=before * 3 // 2), HOUR_MS + 500)
+        assert size_of(past) <= before
+        assert len(times(past)) == 500
+
+
+def test_a_file_that_gives_no_room_back_holds_up_nobody(tmp_path: Path) -> None:
+    """Whoever created it empty did not say that it should."""
+    path = tmp_path / "past"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM")
+    check_file(path)
+    with closing(in_file(path, [(at_ms, 1) for at_ms in range(1_000)])) as connection:
+        keep_up(connection, Keep(days=1), 2 * DAY_MS)
+        assert times(connection) == []
+
+
 def test_what_no_thinning_helps_loses_its_oldest(tmp_path: Path) -> None:
     """The newest stay."""
     path = tmp_path / "past"
@@ -348,6 +377,38 @@ def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
     assert aside.read_bytes()[:4096] == damaged[:4096]
 
 
+def test_what_another_server_has_begun_anew_is_not_set_aside(tmp_path: Path) -> None:
+    """Two of them write to one file; one finds the damage first, the other the good file."""
+    path, begun = tmp_path / "past", tmp_path / "begun"
+    open_for_writing(begun).close()
+    path.write_bytes(os.urandom(8_000))
+    opened = recording.open_for_writing
+
+    def replaced(of: Path) -> sqlite3.Connection:
+        if begun.exists():
+            path.rename(tmp_path / "others-aside")
+            begun.rename(path)
+            raise UnusableFile("as it was a moment ago")
+        return opened(of)
+
+    states = StatesByHand(seen(1_000, 5))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(recording, "open_for_writing", replaced)
+        recorder = Recorder(path, RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000))
+        with pytest.raises(UnusableFile):
+            recorder._connected()
+        recorder._fail(UnusableFile("as it was a moment ago"))
+        assert not list(tmp_path.glob("past.damaged-*"))
+    with recorder_of(path) as recorder:
+        record(recorder, states, seen(2_000, 6))
+        other = tmp_path / "other"
+        open_for_writing(other).close()
+        set_aside(path, 1)
+        other.rename(path)
+        record(recorder, states, seen(3_000, 7))
+        assert lags(RecordedPast(recorder)) == [7]
+
+
 def test_a_file_that_was_removed_is_begun_anew(tmp_path: Path) -> None:
     """Else all would go to a file without a name."""
     path = tmp_path / "past"
@@ -385,6 +446,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     [
         f"PRAGMA user_version = {sql.VERSION + 1}",
         "DROP TABLE rebalances",
+        "PRAGMA user_version = 0",
         "CREATE VIEW v AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
         " SELECT n FROM c",
         "CREATE TRIGGER t AFTER INSERT ON samples BEGIN DELETE FROM samples; END",
