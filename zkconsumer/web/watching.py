@@ -192,7 +192,7 @@ class ClusterWatch:
         return self._publisher.wait_newer(number, timeout_ms)
 
     def _run(self) -> None:
-        faults = 0
+        faults = refusals = 0
         while not self._stop.is_set():
             number = self.current.number
             try:
@@ -207,7 +207,8 @@ class ClusterWatch:
                     return
                 self._repeats.happened(_ABOUT, f"{error}; trying again")
                 self._publisher.publish_problem(str(error))
-                self._rest(self._wake_reading, self._settings.retry_ms)
+                refusals = refusals + 1 if is_hopeless else 0
+                self._rest(self._wake_reading, self._pause_ms(max(1, refusals)))
             except Exception as error:  # noqa: BLE001 - a fault of ours must not end other clusters
                 faults = 1 if self.current.number > number + 1 else faults + 1
                 self._after_fault(error, faults)
@@ -216,7 +217,7 @@ class ClusterWatch:
         """Show and log a fault of ours, and rest, the longer the more there were in a row."""
         if self._stop.is_set():
             return
-        pause_ms = min(self._settings.retry_ms << min(faults - 1, 20), _FAULT_RETRY_MOST_MS)
+        pause_ms = self._pause_ms(faults)
         reason = f"{type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"
         problem = f"reading it failed by a fault of zkconsumer: {reason}"
         if faults == 1:
@@ -226,6 +227,10 @@ class ClusterWatch:
         with contextlib.suppress(Exception):
             self._publisher.publish_problem(problem)
         self._rest(self._wake_reading, pause_ms)
+
+    def _pause_ms(self, failures: int) -> int:
+        """Return how long to rest after so many failures in a row that no server can mend."""
+        return min(self._settings.retry_ms << min(failures - 1, 20), _FAULT_RETRY_MOST_MS)
 
     def _read_on(self, cluster: OpenCluster) -> None:
         self._cluster, self._reader = cluster, cluster.reader()

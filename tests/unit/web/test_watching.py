@@ -5,6 +5,7 @@ import threading
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.status import group_of, member, snapshot_of
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import Mailbox
@@ -325,19 +327,21 @@ def test_settings_that_can_never_work_end_it() -> None:
 
 
 def test_of_several_clusters_one_with_wrong_settings_ends_no_other() -> None:
-    """What is wrong is shown, and tried again: a file may come later."""
-    tries: list[int] = []
+    """What is wrong is shown, and tried again, less and less often: a file may come later."""
+    clock, tries = SystemClock(), list[int]()
 
     def open_it() -> AbstractContextManager[Cluster]:
-        tries.append(1)
+        tries.append(clock.now_ms())
         raise ConfigError("ssl.truststore.location: no such file")
 
-    settings = WatchSettings(zookeeper_connect="zk:2181", retry_ms=1, ends=False)
+    settings = WatchSettings(zookeeper_connect="zk:2181", retry_ms=20, ends=False)
     with closing(ClusterWatch(open_it, settings)) as watch:
         watch.start()
-        wait_until(lambda: len(tries) > 2, what="further tries")
+        wait_until(lambda: len(tries) > 4, what="further tries")
         assert watch.current.problem == "ssl.truststore.location: no such file"
         assert watch.error() is None
+    pauses = [later - earlier for earlier, later in pairwise(tries)]
+    assert all(pause >= 20 * 2**number for number, pause in enumerate(pauses))
 
 
 def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture) -> None:
