@@ -4,6 +4,7 @@ The time is for all of it: a server that sends a byte now and then gains nothing
 """
 
 import http.client
+import re
 import socket
 import ssl
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from zkconsumer.printable import printable
 _CHUNK_BYTES: Final = 64 << 10
 _SHOWN_CHARS: Final = 200
 """Of an error, which may quote what a server sent."""
+_WORDS: Final = re.compile(r"[^\s/?&=:;,]{5,}")
+"""What may be a secret, or a part of one."""
 
 
 def http_request(  # noqa: PLR0913 - one setting each, by name
@@ -68,6 +71,13 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
     except (OSError, http.client.HTTPException) as error:
         reason = printable(str(error)[:_SHOWN_CHARS]) or type(error).__name__
         raise ConnectFailed(f"{url.scheme}://{url.netloc.rpartition('@')[2]}: {reason}") from error
+
+
+def without_words_of(secrets: str, text: str) -> str:
+    """Return what a server sent without what it repeats of our secrets, as many do."""
+    for word in sorted(set(_WORDS.findall(secrets)), key=len, reverse=True):
+        text = text.replace(word, "...")
+    return text
 
 
 def _connected(

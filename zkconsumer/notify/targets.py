@@ -8,7 +8,6 @@ import io
 import json
 import logging
 import os
-import re
 import signal
 import smtplib
 import socket
@@ -24,7 +23,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.net.bounded_connect import addresses_in_turn
 from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
-from zkconsumer.net.http_request import http_request
+from zkconsumer.net.http_request import http_request, without_words_of
 from zkconsumer.notify.outbox import Notification
 from zkconsumer.notify.templates import PREFIX, NotificationOrigin, Template, facts, mail, variables
 from zkconsumer.printable import printable
@@ -35,8 +34,6 @@ _RESPONSE_BYTES: Final = 64 << 10
 _REFUSED: Final = frozenset({400, 413, 422})
 """The receiver will never take this message; all other errors may pass."""
 _SHOWN_CHARS: Final = 200
-_WORDS: Final = re.compile(r"[^\s/?&=:;,]{5,}")
-"""What may be a secret, or a part of one."""
 
 
 class NotSent(ZkConsumerError):
@@ -106,9 +103,7 @@ class HttpTarget:
     def _without_secrets(self, text: str) -> str:
         """Take out what a receiver repeats of the address and the header, as many do."""
         secrets = f"{self.url.path} {self.url.query} {self.authorization or ''} {self.secret}"
-        for word in sorted(set(_WORDS.findall(secrets)), key=len, reverse=True):
-            text = text.replace(word, "...")
-        return text
+        return without_words_of(secrets, text)
 
 
 @dataclass(frozen=True, kw_only=True)

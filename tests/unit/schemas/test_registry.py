@@ -91,6 +91,18 @@ def test_a_token_is_sent(registry: RegistryServer) -> None:
     assert client(registry, bearer_auth_token="abc").find(1) is not None
 
 
+def _echo(handler: BaseHTTPRequestHandler) -> None:
+    respond(handler, 500, f"no route for {handler.headers['Authorization']}".encode())
+
+
+def test_what_a_registry_repeats_of_a_secret_is_not_shown(registry: RegistryServer) -> None:
+    """The page shows its answers to whoever looks at messages."""
+    registry.responder = _echo
+    with pytest.raises(SchemaError, match=r"answers 500: no route for \.\.\. \.\.\.$") as failed:
+        client(registry, bearer_auth_token="hidden-0123").find(1)
+    assert "hidden" not in str(failed.value)
+
+
 def _huge(handler: BaseHTTPRequestHandler) -> None:
     respond(handler, 200, b'{"schema": "' + b"x" * (5 << 20) + b'"}')
 
