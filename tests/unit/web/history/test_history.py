@@ -382,7 +382,7 @@ def test_what_another_server_has_begun_anew_is_not_set_aside(tmp_path: Path) -> 
     path, begun = tmp_path / "past", tmp_path / "begun"
     open_for_writing(begun).close()
     path.write_bytes(os.urandom(8_000))
-    opened = recording.open_for_writing
+    opened = open_for_writing
 
     def replaced(of: Path) -> sqlite3.Connection:
         if begun.exists():
