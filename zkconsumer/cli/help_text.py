@@ -8,6 +8,8 @@ from functools import partial
 from typing import Final
 
 _LONGEST_LINE: Final = 100
+_LEAST_WIDTH: Final = 11
+"""argparse's own."""
 _COMMAND: Final = "zkconsumer "
 _HANGING: Final = 4
 _wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
@@ -36,7 +38,7 @@ class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
     def format_help(self) -> str:
         """See ``argparse``."""
         # argparse leaves two columns free.
-        width = self._width + 2
+        width = max(self._width + 2, _LEAST_WIDTH)
         lines = super().format_help().splitlines()
         return "".join(f"{part}\n" for line in lines for part in _fitted(line, width))
 

@@ -156,6 +156,13 @@ def test_the_help_of_every_command_fits_the_terminal(
         assert [word for word in words if word != "\\"] == shown, parser.prog
 
 
+def test_help_is_shown_on_a_terminal_of_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than it is, as argparse's own."""
+    monkeypatch.setenv("COLUMNS", "1")
+    for parser in every_parser(build_parser("serve")):
+        assert parser.format_help()
+
+
 def test_a_command_that_is_too_long_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its lines go on as a shell's; what is said of it stands below it."""
     monkeypatch.setenv("COLUMNS", "60")
