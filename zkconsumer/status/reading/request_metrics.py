@@ -163,6 +163,8 @@ def _run(java: Path, places: list[str], timeout_ms: int, clock: Clock) -> str:
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own Java
                 command,
+                # Classes of others are no business of what a stranger sends.
+                env={key: text for key, text in os.environ.items() if key != "CLASSPATH"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -127,6 +127,14 @@ def test_a_java_that_can_t_read_is_a_problem(tmp_path: Path, program: str, probl
     assert found.counts == ()
 
 
+def test_it_has_no_class_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even that of who asks, which may have all of Kafka and Hadoop."""
+    monkeypatch.setenv("CLASSPATH", "/opt/kafka/libs/all.jar")
+    program = java(tmp_path, "import os; print(os.environ.get('CLASSPATH', 'none'))")
+    (found,) = read(jmx=("b:1",), java=program)
+    assert found.problem == "a JDK of 11 or later reads JMX: none"
+
+
 def test_no_java_is_said_of_each_place() -> None:
     """Nothing is started."""
     assert [found.problem for found in read(jmx=("a:1", "b:1"), java="none on PATH")] == [
