@@ -51,6 +51,8 @@ def examine_clients(
 def _why_unknown(read: RequestMetrics) -> str | None:
     if read.problem is not None:
         return read.problem
+    if not read.counts:
+        return "no counts of requests (kafka.network, RequestMetrics) are there: is it a broker's?"
     if not read.tells_versions:
         return "it tells no versions of requests: brokers before 2.0 don't count by them"
     return None

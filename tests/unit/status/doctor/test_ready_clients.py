@@ -48,3 +48,8 @@ def test_what_was_not_read_is_never_well() -> None:
         assert diagnosis.severity is Severity.WARNING
         assert "was not seen" in diagnosis.what
         assert "JMX_PORT" in diagnosis.repair
+
+
+def test_a_place_without_any_counts_is_taken_for_a_wrong_one() -> None:
+    """A wrong address, or rules that leave them out; not for an old broker."""
+    assert any("is it a broker's?" in line for line in found(broker(9)).evidence)
