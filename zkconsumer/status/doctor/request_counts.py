@@ -7,9 +7,11 @@ MBeans, or as samples of a Prometheus exporter, whose rules may have renamed the
 Source: KIP-272, KIP-511, KIP-896; ``RequestMetrics`` of 2.8.2 and 3.9.1.
 """
 
+import heapq
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from zkconsumer.printable import printable
@@ -40,9 +42,11 @@ _MOST_COUNTS: Final = 10_000
 _LONGEST_NAME: Final = 60
 _LONGEST_LINE: Final = 4_096
 
-_PROPERTY = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^,]*)')
+# Without the \b each letter of a long word would be tried as its first.
+_PROPERTY = re.compile(r'\b(\w++)=("(?:[^"\\]|\\.)*"|[^,]*)')
+_LINE = re.compile(r"[^\r\n]+")
 _SAMPLE = re.compile(r"(\w+)\{(.*)\}\s+(\S+)")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'\b(\w++)="((?:[^"\\]|\\.)*)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,17 +118,22 @@ def counts_of_mbeans(mbeans: Iterable[tuple[str, Any]]) -> tuple[RequestCount, .
     Args:
         mbeans: their names, and their ``Count``.
     """
-    found = []
-    for mbean, count in mbeans:
-        keys = {key: value.strip('"') for key, value in _PROPERTY.findall(mbean[:_LONGEST_LINE])}
-        found.append(_count(keys, keys.get("name", ""), count))
-    return _some(found)
+    return _worst(_mbean_count(mbean[:_LONGEST_LINE], count) for mbean, count in mbeans)
 
 
 def counts_of_samples(text: str) -> tuple[RequestCount, ...]:
     """Return the counts among the samples of a Prometheus exporter, by whatever rules it has."""
-    found = []
-    for line in text.splitlines():
+    return _worst(_sample_counts(text))
+
+
+def _mbean_count(mbean: str, count: Any) -> RequestCount | None:
+    keys = {key: value.strip('"') for key, value in _PROPERTY.findall(mbean)}
+    return _count(keys, keys.get("name", ""), count)
+
+
+def _sample_counts(text: str) -> Iterator[RequestCount | None]:
+    for match in _LINE.finditer(text):
+        line = match[0]
         is_one = "equest" in line and len(line) <= _LONGEST_LINE
         if is_one and (sample := _SAMPLE.match(line)) is not None:
             labels = dict(_LABEL.findall(sample[2]))
@@ -132,8 +141,7 @@ def counts_of_samples(text: str) -> tuple[RequestCount, ...]:
             if "requestmetrics" in name and name.endswith(("count", "total")):
                 # Most rules turn RequestsPerSec into requests_total.
                 whole = name.replace("requests_total", "requestspersec") + labels.get("name", "")
-                found.append(_count(labels, whole, sample[3]))
-    return _some(found)
+                yield _count(labels, whole, sample[3])
 
 
 def _count(keys: Mapping[str, str], name: str, count: Any) -> RequestCount | None:
@@ -159,8 +167,8 @@ def _shown(text: str) -> str:
     return printable(text)[:_LONGEST_NAME]
 
 
-def _some(found: Iterable[RequestCount | None]) -> tuple[RequestCount, ...]:
-    """Return the worst of them, if they are too many."""
-    counts = [count for count in found if count is not None]
-    counts.sort(key=lambda count: (not count.is_refused, -count.count))
-    return tuple(counts[:_MOST_COUNTS])
+def _worst(found: Iterable[RequestCount | None]) -> tuple[RequestCount, ...]:
+    """Return the worst of them, if they are too many, which are never held all at once."""
+    counts = (count for count in found if count is not None)
+    order = attrgetter("is_refused", "count")
+    return tuple(heapq.nlargest(_MOST_COUNTS, counts, key=order))

@@ -1,5 +1,7 @@
 """What brokers have counted of requests, in the three forms in which it is read."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,3 +98,12 @@ def test_whatever_comes_harms_nobody(text: str, count: object) -> None:
     for found in (*counts_of_mbeans(hostile), *counts_of_samples(sample)):
         assert str(found).isprintable()
         assert len(found.request) <= 60
+
+
+def test_long_words_are_read_once() -> None:
+    """Not once for each of their letters: an answer has room for thousands of such lines."""
+    began = time.process_time()
+    for _ in range(20):
+        assert counts_of_samples("requestmetrics_count{" + "a" * 4_000 + "} 1\n") == ()
+        assert counts_of_mbeans([("a" * 4_096, 1)]) == ()
+    assert time.process_time() - began < 2
