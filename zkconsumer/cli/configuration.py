@@ -265,6 +265,15 @@ class Defaults:
                 setting.action.default
             ):
                 setattr(args, setting.action.dest, setting.before)
+        if getattr(args, _CLUSTERS, None):
+            self._reset_addresses(args)
+
+    def _reset_addresses(self, args: argparse.Namespace) -> None:
+        """Reset defaults that ``--clusters`` replaces, also where the file itself has it."""
+        for action, before, _ in self._set:
+            is_address = action.dest in {"zookeeper", "bootstrap_servers"}
+            if is_address and getattr(args, action.dest) == action.default:
+                setattr(args, action.dest, before)
 
     def _apply_shared(self, parser: argparse.ArgumentParser) -> None:
         options = options_of(parser)
@@ -335,6 +344,10 @@ def _rivals(
         ]
     elif action is brokers:
         found += [action for action in options.values() if action.dest in {"zookeeper", *_RIVALS}]
+    elif action.dest == _CLUSTERS:
+        found += [
+            action for action in options.values() if action is brokers or action.dest == "zookeeper"
+        ]
     return tuple(option for option in found if option is not action)
 
 

@@ -76,6 +76,19 @@ def test_an_address_beside_them_is_refused(
     assert "no [clusters.nwe]" in capsys.readouterr().err
 
 
+def test_clusters_of_the_file_win_over_its_address_and_the_environments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody gave two addresses: what is wrong here is the name alone."""
+    path = tmp_path / "config.toml"
+    path.write_text(FILE + '[serve]\nclusters = "nwe"\n')
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
+    for zookeeper in ("", "environment:2181"):
+        monkeypatch.setenv("ZKCONSUMER_ZOOKEEPER", zookeeper)
+        assert main(["serve"]) == 2
+        assert "no [clusters.nwe]" in capsys.readouterr().err
+
+
 def test_a_time_out_that_is_none_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
