@@ -65,6 +65,7 @@ $(JAVA)/.%: $(STAMP)
 sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-chromium
 	scripts/need-kerberos $(PY)
+	scripts/need-jdk
 	JAVA_HOME=$(JAVA) $(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
 	$(PY) -m pytest -q $(NO_SERVERS) -m "alone and not spark"
 
