@@ -194,12 +194,16 @@ def _sizes(
     part_bytes = min(part_bytes, settings.max_partition_bytes)
     sizes: dict[TopicPartition, int] = {}
     left_bytes = settings.max_bytes
+    has_large = False
     for state in ready:
         wanted_bytes = _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes)
         size = max(wanted_bytes, _needed_bytes(settings, state, arriving))
         is_large = size > part_bytes
-        if is_large and sizes and size > left_bytes:
+        # The first one is not held back by others that are at the ends of their logs: they are
+        # in every request.
+        if is_large and has_large and size > left_bytes:
             continue
+        has_large = has_large or is_large
         sizes[state.topic_partition] = size
         left_bytes -= size if is_large else 0
     return sizes

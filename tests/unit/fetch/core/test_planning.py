@@ -170,6 +170,19 @@ def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
     assert (planned.max_wait_ms, planned.rest_ms) == (0, 0)
 
 
+def test_partitions_at_their_end_take_no_turn_of_a_larger_message() -> None:
+    """They are in every request, in front of it; it would never come."""
+    last = TopicPartition("t", 2)
+    states = board_of(TP, TP1, last, settings=PollFetchSettings(max_bytes=8_192))
+    for tp in (TP1, last):
+        states.states[tp].needed_bytes = 20_000
+    planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
+    assert {tp: request.max_bytes for tp, request in planned.wanted.items()} == {
+        TP: 4_096,
+        TP1: 20_000,
+    }
+
+
 def test_another_leader_is_asked_at_once() -> None:
     """What the old one has in flight counts no more: it may never answer."""
     states = board_of(TP)
