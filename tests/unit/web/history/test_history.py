@@ -263,6 +263,8 @@ def test_bands_lie_side_by_side(now_ms: int, age_ms: int, points: int) -> None:
     found = list(bands(now_ms, now_ms - age_ms, points))
     if age_ms <= points * 10_000:
         assert found == []
+    if not found:
+        assert age_ms < (points + 1) * 10_000, "less than an interval, by where it begins"
         return
     for newer, older in pairwise(found):
         assert (older[1], older[2]) == (newer[0], 2 * newer[2])
