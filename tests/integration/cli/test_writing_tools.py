@@ -65,7 +65,7 @@ def test_topics_come_change_and_go(
     found = described(address, topic, capfd)
     if "--zookeeper" in address:
         assert found["config"] == {"max.message.bytes": "2000000"}
-    assert main([*mine, "delete", "--yes", "--timeout-ms", "3000"]) == 0
+    assert main([*mine, "delete", "--yes", "--timeout-ms", "9000"]) == 0
     told = capfd.readouterr()
     assert told.out.startswith((f"topic {topic} deleted", f"topic {topic} is marked for deletion"))
 
