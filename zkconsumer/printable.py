@@ -31,6 +31,11 @@ def shown(value: object, limit: int = 100) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def fault_text(error: Exception) -> str:
+    """Return the class of an unexpected error, and at most 200 characters of its message."""
+    return f"{type(error).__name__}: {str(error)[:200]}"
+
+
 def shortlist(names: Iterable[object], *, limit: int = 5) -> str:
     """Return the first of some names, sorted, for a text that must stay short.
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from zkconsumer.cli.completion import complete_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
-from zkconsumer.cli.impatient import LogHandler
 from zkconsumer.cli.log_lines import SafeLogFormatter
 from zkconsumer.cli.output import discard_standard_output, mend_standard_streams
 from zkconsumer.cli.parsing import (
@@ -24,6 +23,7 @@ from zkconsumer.cli.parsing import (
     parser_for,
     without_help_command,
 )
+from zkconsumer.cli.timed_output import LogHandler
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.printable import printable
 

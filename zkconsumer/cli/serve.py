@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 from zkconsumer.cli.browsing import browse, decoder_of
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
-from zkconsumer.cli.impatient import log_impatiently
 from zkconsumer.cli.named_clusters import clusters_of
 from zkconsumer.cli.notifying import notify_settings, notifying
 from zkconsumer.cli.page_browser import open_page
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.serve_arguments import TOKEN_VARIABLE, add_serve_arguments
+from zkconsumer.cli.timed_output import limit_log_writes
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.notify.settings import NotifySettings
@@ -80,7 +80,7 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal."""
     _check_extra()
-    log_impatiently()
+    limit_log_writes()
     return _play(args) if args.play else _run(args, notify_settings())
 
 
@@ -126,8 +126,8 @@ def _run(args: argparse.Namespace, settings: NotifySettings) -> int:
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
         recorders = {
-            name: stack.enter_context(_recorder(one, several=len(clusters) > 1))
-            for name, one in clusters.items()
+            name: stack.enter_context(_recorder(cluster, several=len(clusters) > 1))
+            for name, cluster in clusters.items()
         }
         _check_histories(recorders)
         for cluster in clusters.values():
@@ -156,8 +156,8 @@ def _serve(
         names=frozenset(name.lower() for name in args.allow_host),
     )
     served = {
-        name: _watched(one, recorders[name], tokens, hosts, lambda _error: server.end())
-        for name, one in clusters.items()
+        name: _watched(cluster, recorders[name], tokens, hosts, lambda _error: server.end())
+        for name, cluster in clusters.items()
     }
     sites = {name: site for name, (_, site) in served.items()}
 

@@ -12,9 +12,9 @@ from zkconsumer.cli.cluster_arguments import (
     milliseconds,
 )
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.impatient import log_impatiently, write_soon
 from zkconsumer.cli.notifying import notify_settings, notifying, origin_of
 from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.timed_output import limit_log_writes, write_within
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ZkConsumerError: the watch died.
     """
-    log_impatiently()
+    limit_log_writes()
     settings = notify_settings()
     args.address = address_of(args, broker_settings(args))
     if args.test:
@@ -146,7 +146,7 @@ class Terminal:
         lines = [f"{instant(one.at_ms)} {plain_text(one, origin)}\n" for one in messages]
         data = "".join(lines).encode(errors="backslashreplace")
         try:
-            write_soon(self._descriptor, data)
+            write_within(self._descriptor, data)
         except BrokenPipeError as error:
             self._end(error)
             raise NotTaken("nobody reads standard output any more") from None

@@ -17,6 +17,7 @@ from zkconsumer.notify.outbox import Notification, Outbox, Policy
 from zkconsumer.notify.targets import CommandTarget, NotSent, NotTaken, Receiver
 from zkconsumer.notify.templates import NotificationOrigin
 from zkconsumer.notify.troubles import GroupObservation, Subject, observe
+from zkconsumer.printable import fault_text
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.web.state import ClusterState
@@ -26,7 +27,6 @@ log = logging.getLogger(__name__)
 _CLOSE_MS: Final = 5_000
 _PENDING_MS: Final = 1_000
 """How often it is looked whether what is left may be sent now, however rare new states are."""
-_SHOWN_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,4 +205,4 @@ class _Sender:
 
 
 def _reason(error: Exception) -> str:
-    return f"a fault of zkconsumer, {type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"
+    return f"a fault of zkconsumer, {fault_text(error)}"

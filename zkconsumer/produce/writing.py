@@ -140,15 +140,15 @@ class Writing:
 
     @property
     def _is_ending(self) -> bool:
-        """Whether a failure ends the write.
-
-        Sets that may be in the log are sent again before, until that is known: written later, with
-        other numbers, they would be there twice.
-        """
+        """Whether a failure ends the write."""
         return bool(self._failed) and self._source is None
 
     def _will_retry(self) -> bool:
-        """Return whether a set is to be sent again after a pause."""
+        """Return whether a set is to be sent again after a pause.
+
+        Before a failure ends the write, sets that may be in the log are sent again until that is
+        known: written later, with other numbers, they would be there twice.
+        """
         return any(
             not self._is_ending or self._pending.may_be_written(tp)
             for tp in self._resting - self._failed.keys()
@@ -264,21 +264,21 @@ class Writing:
         """Return the sets of the next request, and the partitions whose turn comes after it."""
         chosen: dict[TopicPartition, tuple[PendingSet, bytes]] = {}
         size = 0
-        for place, tp in enumerate(wanted):
-            one = self._next_set(tp, depth)
-            if one is None:
+        for index, tp in enumerate(wanted):
+            pending_set = self._next_set(tp, depth)
+            if pending_set is None:
                 continue
             try:
-                data = self._build(tp, one, version, is_numbered=is_numbered)
+                data = self._build(tp, pending_set, version, is_numbered=is_numbered)
             except (LocalProtocolError, UnsupportedCodec) as error:
-                self._settle(tp, one, error)
+                self._settle(tp, pending_set, error)
                 continue
             if chosen and size + len(data) > self._settings.request_bytes:
-                return chosen, list(wanted[place:])
+                return chosen, list(wanted[index:])
             size += len(data)
-            chosen[tp] = one, data
+            chosen[tp] = pending_set, data
             if size >= _ENOUGH_BYTES:
-                return chosen, list(wanted[place + 1 :])
+                return chosen, list(wanted[index + 1 :])
         return chosen, []
 
     def _build(
@@ -346,9 +346,9 @@ class Writing:
 
     def _fail_next(self, wanted: Iterable[TopicPartition], error: ZkConsumerError) -> None:
         for tp in wanted:
-            one = self._pending.next_set(tp, _MOST_REQUESTS)
-            if one is not None:
-                self._settle(tp, one, without_frames(error))
+            pending_set = self._pending.next_set(tp, _MOST_REQUESTS)
+            if pending_set is not None:
+                self._settle(tp, pending_set, without_frames(error))
 
     def _fail_all(self, sets: Mapping[TopicPartition, PendingSet], error: ZkConsumerError) -> None:
         for tp, pending_set in sets.items():

@@ -1,4 +1,4 @@
-"""What a source of schemas answered lately: nobody who knows it asks again."""
+"""Remembers the results of a source of schemas, so that none is requested twice in a while."""
 
 from typing import Final, Protocol
 
@@ -22,35 +22,35 @@ class _Finder(Protocol):
 
 
 class RememberedSchemas:
-    """See ``SchemaSource``: asks another one, for a key at most once in five minutes.
+    """See ``SchemaSource``: requests a key of another one at most once in five minutes.
 
-    What could not be told is not remembered. Ids in values are anybody's, so memory is bounded.
+    Requests that failed are not remembered. Ids in values are anybody's, so memory is bounded.
 
     Args:
         source: the other one.
-        clock: says how old an answer is; None for the system's.
+        clock: measures the age of results; None for the system's.
     """
 
     def __init__(self, source: _Finder, clock: Clock | None = None) -> None:
         self._source = source
         # Texts say why a schema can't be used.
-        self._answers: Recent[SchemaKey, tuple[SchemaDefinition | str | None]] = Recent(
+        self._results: Recent[SchemaKey, tuple[SchemaDefinition | str | None]] = Recent(
             clock or SystemClock(), MOST_REMEMBERED, REMEMBERED_CHARS, REMEMBERED_MS
         )
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaSource``."""
-        known = self._answers.get(key)
+        known = self._results.get(key)
         if known is None:
-            known = (self._asked(key),)
+            known = (self._look_up(key),)
             size = known[0].chars if isinstance(known[0], SchemaDefinition) else 0
-            self._answers.put(key, known, size)
-        answer = known[0]
-        if isinstance(answer, str):
-            raise UnusableSchema(answer)
-        return answer
+            self._results.put(key, known, size)
+        result = known[0]
+        if isinstance(result, str):
+            raise UnusableSchema(result)
+        return result
 
-    def _asked(self, key: SchemaKey) -> SchemaDefinition | str | None:
+    def _look_up(self, key: SchemaKey) -> SchemaDefinition | str | None:
         try:
             return self._source.find(key)
         except UnusableSchema as error:

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.printable import fault_text
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import ThreadScope, WakeEvent
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
@@ -34,7 +35,6 @@ LOOK_MS: Final = 1_000
 RETRY_MS: Final = 2_000
 _FAULT_RETRY_MOST_MS: Final = 60_000
 _FAULTY_LOOK_REST_MS: Final = 10_000
-_SHOWN_CHARS: Final = 200
 _CLOSE_MS: Final = 1_000
 
 
@@ -218,8 +218,7 @@ class ClusterWatch:
         if self._stop.is_set():
             return
         pause_ms = self._pause_ms(faults)
-        reason = f"{type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"
-        problem = f"reading it failed by a fault of zkconsumer: {reason}"
+        problem = f"reading it failed by a fault of zkconsumer: {fault_text(error)}"
         if faults == 1:
             log.error("%s", problem, exc_info=error)
         self._repeats.happened(_ABOUT, f"{problem}; trying again in {pause_ms} ms")
@@ -273,8 +272,8 @@ class ClusterWatch:
             # Its cluster was just closed; the reader finds out why.
             log.debug("looking at groups: %s", error)
         except Exception as error:  # noqa: BLE001 - see ``_run``; the reader goes on, and shows them
-            fault = f"{type(error).__name__}: {str(error)[:_SHOWN_CHARS]}"
-            self._repeats.happened("looking at groups", f"looking at groups failed: {fault}")
+            problem = f"looking at groups failed: {fault_text(error)}"
+            self._repeats.happened("looking at groups", problem)
             self._rest(self._wake_reader, _FAULTY_LOOK_REST_MS)
 
     def _rest(self, waking: WakeEvent, rest_ms: int) -> None:

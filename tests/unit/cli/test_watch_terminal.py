@@ -11,7 +11,7 @@ import pytest
 from tests.support.alerting import message
 from tests.support.page_world import state_at
 from tests.support.waiting import wait_until
-from zkconsumer.cli.impatient import LogHandler, log_impatiently, write_soon
+from zkconsumer.cli.timed_output import LogHandler, limit_log_writes, write_within
 from zkconsumer.cli.watch import Terminal
 from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Notifier, Route
@@ -44,7 +44,7 @@ def pipe() -> Iterator[FullPipe]:
     os.set_blocking(found.reader, False)
     with suppress(TimeoutError):
         while True:
-            write_soon(found.writer, b"x" * 4_096, 0)
+            write_within(found.writer, b"x" * 4_096, 0)
     yield found
     for descriptor in found:
         with suppress(OSError):
@@ -102,9 +102,9 @@ def test_log_lines_that_nobody_takes_are_dropped(
     with os.fdopen(pipe.writer, "w", closefd=False) as stream:
         handler = LogHandler(stream)
         monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
-        log_impatiently()
-        assert handler.patience_ms is not None
-        handler.patience_ms = 10
+        limit_log_writes()
+        assert handler.timeout_ms is not None
+        handler.timeout_ms = 10
         for number in range(1_000):
             logging.getLogger("z").error("dropped %d", number)
         pipe.emptied()

@@ -21,7 +21,7 @@ from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
 from zkconsumer.status.reading.request_metrics import (
-    JMX_PLACE,
+    JMX_ADDRESS,
     read_request_metrics,
     registered_jmx,
 )
@@ -48,7 +48,7 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         "--jmx",
         action="append",
         default=[],
-        type=_jmx_place,
+        type=_jmx_address,
         metavar="HOST:PORT",
         help="with --ready-for 4.0: the JMX of a broker, which counts requests that Kafka 4 "
         "refuses; can be given again; it takes a JDK (default: what brokers have registered)",
@@ -64,8 +64,8 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _jmx_place(text: str) -> str:
-    if not JMX_PLACE.fullmatch(text):
+def _jmx_address(text: str) -> str:
+    if not JMX_ADDRESS.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     return text
 
@@ -121,7 +121,7 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
 def _metrics(
     args: argparse.Namespace, snapshot: ClusterSnapshot, clock: Clock
 ) -> tuple[RequestMetrics, ...]:
-    given = {place: f"JMX at {place}" for place in args.jmx}
+    given = {address: f"JMX at {address}" for address in args.jmx}
     return read_request_metrics(
         given if given or args.metrics_url else registered_jmx(snapshot.brokers),
         list(dict.fromkeys(args.metrics_url)),

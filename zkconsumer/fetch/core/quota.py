@@ -20,7 +20,7 @@ def throttle_pause_ms(broker: Broker, throttle_ms: int, repeats: Repeats) -> int
     if throttle_ms > MOST_THROTTLE_MS:
         text = (
             f"{broker} asks for a pause of {throttle_ms} ms for its quota: it is asked again after "
-            f"{MOST_THROTTLE_MS} ms; see its quotas of this client"
+            f"{MOST_THROTTLE_MS} ms; look at the quotas that it has for this client"
         )
         repeats.happened(f"{broker}: its quota", text)
     return max(0, min(throttle_ms, MOST_THROTTLE_MS))

@@ -19,8 +19,8 @@ def examine_clients(
         snapshot: the cluster and its groups.
         metrics: of each broker whose metrics were asked for.
     """
-    refused = [f"{read.place}: {count}" for read in metrics for count in read.refused()]
-    unknown = [f"{read.place}: {why}" for read in metrics if (why := _why_unknown(read))]
+    refused = [f"{read.source}: {count}" for read in metrics for count in read.refused()]
+    unknown = [f"{read.source}: {why}" for read in metrics if (why := _why_unknown(read))]
     if refused:
         yield Diagnosis(
             code=Code.READY_CLIENTS,
@@ -41,7 +41,7 @@ def examine_clients(
                 f"No client of {counted(len(metrics), 'broker')} has asked in a version that "
                 "Kafka 4 refuses since the brokers started."
             ),
-            evidence=some([read.place for read in metrics]),
+            evidence=some([read.source for read in metrics]),
             repair="Look again when what runs seldom has run: they count from their start.",
         )
     else:

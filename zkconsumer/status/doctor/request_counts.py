@@ -87,12 +87,12 @@ class RequestMetrics:
     """The requests that one broker has counted.
 
     Attributes:
-        place: where they were read.
+        source: the broker or endpoint, for messages.
         counts: what was read.
         problem: why nothing was; None: it was read.
     """
 
-    place: str
+    source: str
     counts: tuple[RequestCount, ...] = ()
     problem: str | None = None
 

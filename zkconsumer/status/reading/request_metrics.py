@@ -28,7 +28,7 @@ from zkconsumer.status.doctor.request_counts import (
 from zkconsumer.status.model import BrokerStatus
 from zkconsumer.status.reading.deadline import Deadline
 
-JMX_PLACE: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):[0-9]{1,5}")
+JMX_ADDRESS: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):[0-9]{1,5}")
 """HOST:PORT."""
 
 _JAVA_START_MS: Final = 20_000
@@ -49,13 +49,13 @@ _FILTER: Final = ";".join(
 
 def registered_jmx(brokers: Sequence[BrokerStatus]) -> dict[str, str]:
     """Return where brokers have registered JMX, with their names."""
-    places: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     for status in brokers:
         host = f"[{status.broker.host}]" if ":" in status.broker.host else status.broker.host
-        place = f"{host}:{status.jmx_port}"
-        if status.jmx_port is not None and JMX_PLACE.fullmatch(place):
-            places[place] = f"broker {status.broker.id} (JMX at {place})"
-    return places
+        address = f"{host}:{status.jmx_port}"
+        if status.jmx_port is not None and JMX_ADDRESS.fullmatch(address):
+            addresses[address] = f"broker {status.broker.id} (JMX at {address})"
+    return addresses
 
 
 def read_request_metrics(
@@ -72,11 +72,11 @@ def read_request_metrics(
         jmx: ``HOST:PORT`` of brokers, and their names.
         urls: of Prometheus exporters, or of Jolokia.
         java: the program; or why there is none.
-        timeout_ms: time limit of each place; a JVM has some more to start.
+        timeout_ms: time limit of each address; a JVM has some more to start.
         clock: for that.
 
     Returns:
-        What each place told, or why it did not.
+        The counts of each address, or why there are none.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         by_http = pool.map(lambda url: _by_http(url, timeout_ms, clock), urls)
@@ -85,7 +85,7 @@ def read_request_metrics(
 
 
 def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> RequestMetrics:
-    place = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    source = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
     path = url.path.rstrip("/")
     is_jolokia = path.endswith("/jolokia")
     try:
@@ -97,12 +97,12 @@ def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> RequestMetrics:
             clock=clock,
         )
         if status != 200:
-            return RequestMetrics(place=place, problem=f"it answers {status}")
+            return RequestMetrics(source=source, problem=f"it answers {status}")
         text = body.decode("utf-8", "replace")
         counts = counts_of_mbeans(_of_jolokia(text)) if is_jolokia else counts_of_samples(text)
     except (ConnectFailed, ValueError, RecursionError) as error:
-        return RequestMetrics(place=place, problem=_shown(str(error)))
-    return RequestMetrics(place=place, counts=counts)
+        return RequestMetrics(source=source, problem=_shown(str(error)))
+    return RequestMetrics(source=source, counts=counts)
 
 
 def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
@@ -119,38 +119,38 @@ def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
 def _by_jmx(
     jmx: Mapping[str, str], java: Path | str, timeout_ms: int, clock: Clock
 ) -> Iterator[RequestMetrics]:
-    said: list[str] = []
-    answers: dict[str, list[list[str]]] = {place: [] for place in jmx}
+    printed: list[str] = []
+    lines: dict[str, list[list[str]]] = {address: [] for address in jmx}
     if isinstance(java, str):
-        said.append(java)
+        printed.append(java)
     else:
         for line in _run(java, list(jmx), timeout_ms, clock).splitlines():
-            place, *fields = line.split("\t")
-            if place in answers and fields:
-                answers[place].append(fields)
+            address, *fields = line.split("\t")
+            if address in lines and fields:
+                lines[address].append(fields)
             elif line.strip():
-                said.append(line)
-    for place, name in jmx.items():
-        yield _of_lines(name, answers[place], said, timeout_ms)
+                printed.append(line)
+    for address, name in jmx.items():
+        yield _of_lines(name, lines[address], printed, timeout_ms)
 
 
 def _of_lines(
-    name: str, answers: list[list[str]], said: list[str], timeout_ms: int
+    name: str, lines: list[list[str]], printed: list[str], timeout_ms: int
 ) -> RequestMetrics:
-    last = answers[-1] if answers else [""]
+    last = lines[-1] if lines else [""]
     if last == ["."]:
-        mbeans = [(fields[1], fields[0]) for fields in answers if len(fields) == 2]
-        return RequestMetrics(place=name, counts=counts_of_mbeans(mbeans))
+        mbeans = [(fields[1], fields[0]) for fields in lines if len(fields) == 2]
+        return RequestMetrics(source=name, counts=counts_of_mbeans(mbeans))
     if last[0] == "!":
         problem = last[-1]
-    elif said:
-        problem = f"a JDK of 11 or later reads JMX: {said[-1]}"
+    elif printed:
+        problem = f"a JDK of 11 or later reads JMX: {printed[-1]}"
     else:
         problem = f"no answer within {timeout_ms} ms"
-    return RequestMetrics(place=name, problem=_shown(problem))
+    return RequestMetrics(source=name, problem=_shown(problem))
 
 
-def _run(java: Path, places: list[str], timeout_ms: int, clock: Clock) -> str:
+def _run(java: Path, addresses: list[str], timeout_ms: int, clock: Clock) -> str:
     """Return what the program prints, within bounds of time and size."""
     source = resources.files(__package__).joinpath("RequestMetrics.java")
     with resources.as_file(source) as file:
@@ -158,7 +158,7 @@ def _run(java: Path, places: list[str], timeout_ms: int, clock: Clock) -> str:
             *(str(java), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
             f"-Djdk.serialFilter={_FILTER}",
             *(f"-Dsun.rmi.transport.tcp.responseTimeout={timeout_ms}", str(file)),
-            *(str(timeout_ms), *places),
+            *(str(timeout_ms), *addresses),
         ]
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own Java

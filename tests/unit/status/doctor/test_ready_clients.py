@@ -18,7 +18,7 @@ def found(*metrics: RequestMetrics) -> Diagnosis:
 
 def broker(number: int, *counts: RequestCount, problem: str | None = None) -> RequestMetrics:
     """What one of them told."""
-    return RequestMetrics(place=f"broker {number}", counts=counts, problem=problem)
+    return RequestMetrics(source=f"broker {number}", counts=counts, problem=problem)
 
 
 def test_what_is_refused_is_an_error_that_names_it() -> None:

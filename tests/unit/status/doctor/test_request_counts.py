@@ -52,7 +52,7 @@ kafka_server_brokertopicmetrics_totalfetchrequests_total{topic="t"} 2.0
 
 def lines(counts: tuple[RequestCount, ...]) -> list[str]:
     """What is said of those that are refused."""
-    return [str(count) for count in RequestMetrics(place="b", counts=counts).refused()]
+    return [str(count) for count in RequestMetrics(source="b", counts=counts).refused()]
 
 
 def test_mbeans_of_3_9_name_the_library() -> None:
@@ -76,7 +76,7 @@ def test_mbeans_of_2_0_tell_versions_alone() -> None:
 def test_mbeans_of_1_1_tell_no_versions() -> None:
     """So nothing can be concluded of them."""
     read = RequestMetrics(
-        place="b", counts=counts_of_mbeans([(BEAN + "RequestsPerSec,request=Fetch", 9)])
+        source="b", counts=counts_of_mbeans([(BEAN + "RequestsPerSec,request=Fetch", 9)])
     )
     assert read.counts
     assert not read.tells_versions

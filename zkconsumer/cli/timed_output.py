@@ -10,16 +10,16 @@ import os
 import select
 from typing import Final, TextIO
 
-PATIENCE_MS: Final = 1_000
+WRITE_TIMEOUT_MS: Final = 1_000
 
 
-def write_soon(descriptor: int, data: bytes, patience_ms: int = PATIENCE_MS) -> None:
+def write_within(descriptor: int, data: bytes, timeout_ms: int = WRITE_TIMEOUT_MS) -> None:
     """Write all of it, a piece at a time.
 
     Args:
         descriptor: of a terminal, a pipe or a file.
         data: what to write.
-        patience_ms: how long to wait for each piece to be taken.
+        timeout_ms: how long to wait for each piece to be taken.
 
     Raises:
         TimeoutError: nobody takes it; its beginning may have been written.
@@ -30,33 +30,33 @@ def write_soon(descriptor: int, data: bytes, patience_ms: int = PATIENCE_MS) -> 
     ready = select.poll()
     ready.register(descriptor, select.POLLOUT)
     while data:
-        if not ready.poll(patience_ms):
+        if not ready.poll(timeout_ms):
             raise TimeoutError("nobody takes what is written")
         # So much never blocks where some room is left.
         data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
 
 
 class LogHandler(logging.StreamHandler[TextIO]):
-    """Writes log lines, and waits for a reader unless ``patience_ms`` says otherwise.
+    """Writes log lines, and waits for a reader unless ``timeout_ms`` says otherwise.
 
     Attributes:
-        patience_ms: a line that is not taken within it is dropped, as are the next ones until one
+        timeout_ms: a line that is not taken within it is dropped, as are the next ones until one
             is taken again; None waits for ever.
     """
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self.patience_ms: int | None = None
+        self.timeout_ms: int | None = None
         self._is_stuck = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """See ``logging.Handler``."""
-        if self.patience_ms is None:
+        if self.timeout_ms is None:
             super().emit(record)
             return
         try:
             data = f"{self.format(record)}{self.terminator}".encode(errors="backslashreplace")
-            write_soon(self.stream.fileno(), data, 0 if self._is_stuck else self.patience_ms)
+            write_within(self.stream.fileno(), data, 0 if self._is_stuck else self.timeout_ms)
             self._is_stuck = False
         except TimeoutError:
             self._is_stuck = True
@@ -66,8 +66,8 @@ class LogHandler(logging.StreamHandler[TextIO]):
             self.handleError(record)
 
 
-def log_impatiently() -> None:
+def limit_log_writes() -> None:
     """Let no thread wait for whoever reads the log of this program."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, LogHandler):
-            handler.patience_ms = PATIENCE_MS
+            handler.timeout_ms = WRITE_TIMEOUT_MS
