@@ -20,6 +20,7 @@ demo: $(STAMP)
 	$(PY) -m zkconsumer demo
 
 test: $(STAMP) checks unit sandbox-tests spark-tests pure-tests
+	@$(PY) -m tests.support.lane
 
 checks: $(STAMP)
 	$(MAKE) --no-print-directory --jobs=2 --output-sync types lint imports collect
@@ -43,6 +44,9 @@ collect: $(STAMP)
 native: $(STAMP)
 	scripts/check-native $(PY)
 
+# What fails beside others is repeated alone, and told at the end: docs/decisions/0085.
+LANE := $(PY) -m tests.support.lane
+
 # Several at a time, one more than there are processors, since many wait for servers: each process has
 # servers of its own, and a module's tests stay together where
 # they share some.
@@ -51,7 +55,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
-	$(PY) -m pytest -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
+	$(LANE) unit -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
 
 # Where no test needs a server: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
@@ -66,8 +70,8 @@ sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-chromium
 	scripts/need-kerberos $(PY)
 	scripts/need-jdk
-	JAVA_HOME=$(JAVA) $(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
-	$(PY) -m pytest -q $(NO_SERVERS) -m "alone and not spark"
+	JAVA_HOME=$(JAVA) $(LANE) brokers -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
+	$(LANE) alone -q $(NO_SERVERS) -m "alone and not spark"
 
 # On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
 # brokers and for its own triggers half of the time.
@@ -75,7 +79,7 @@ spark-tests: $(STAMP)
 	scripts/need-java $(PY)
 	scripts/need-kerberos $(PY)
 	$(MAKE) --no-print-directory $(JAVA)/.spark
-	JAVA_HOME=$(JAVA) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
+	JAVA_HOME=$(JAVA) SPARK_LOCAL_IP=127.0.0.1 $(LANE) spark -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
 		-m 'spark and not versions' tests/spark
 
 # Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
@@ -123,8 +127,8 @@ PURE_TESTS := tests/unit/fetch tests/unit/streams tests/unit/records/test_engine
 
 pure-tests: $(STAMP)
 ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)
-	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE $(BY_MODULE) -m "not alone" $(PURE_TESTS)
-	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE -m alone $(PURE_TESTS)
+	ZKCONSUMER_PURE=1 $(LANE) pure -q -r fE $(BY_MODULE) -m "not alone" $(PURE_TESTS)
+	ZKCONSUMER_PURE=1 $(LANE) pure-alone -q -r fE -m alone $(PURE_TESTS)
 endif
 
 # Every property with seeds that nobody chose, which CI's fixed ones are not: make properties SEEDS=20

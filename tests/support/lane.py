@@ -1,0 +1,88 @@
+"""Run a lane of tests, and repeat alone what failed beside others.
+
+``python -m tests.support.lane LANE PYTEST-OPTION...``, and without arguments what was repeated.
+
+Source: none; Kafka's own build repeats failed tests too, and reports them (its ``maxTestRetries``).
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+LANES: Final = Path("build/lanes")
+AT_MOST: Final = 3
+"""With more failures than these it is no longer chance, and nothing is repeated."""
+
+_TESTS_FAILED: Final = 1
+"""The exit status with which pytest says that it ran everything, and that tests failed."""
+
+
+def run_lane(
+    name: str,
+    options: Sequence[str],
+    *,
+    run_pytest: Callable[[Sequence[str]], int],
+    folder: Path = LANES,
+    say: Callable[[str], None] = print,
+) -> int:
+    """Run the tests; if only a few fail, run those once more with nothing beside them.
+
+    What failed first and passed alone is kept in ``folder``, for ``tell_repeated``.
+
+    Args:
+        name: the lane's.
+        options: pytest's, for the first run.
+        run_pytest: takes pytest's arguments and returns its exit status.
+        folder: where each lane's outcome is kept.
+        say: receives a line.
+
+    Returns:
+        The exit status of the lane: that of pytest's last run.
+    """
+    cache = folder / name
+    shutil.rmtree(cache, ignore_errors=True)
+    status = run_pytest([*options, "-o", f"cache_dir={cache}"])
+    if status != _TESTS_FAILED:
+        return status
+    failed = _failed_tests(cache)
+    if not 0 < len(failed) <= AT_MOST:
+        return status
+    say(f"{name}: repeated with nothing beside them: {', '.join(failed)}")
+    status = run_pytest(["-q", *failed, "-p", "no:cacheprovider"])
+    if status == 0:
+        (cache / "repeated").write_text("".join(f"{test}\n" for test in failed), encoding="utf-8")
+    return status
+
+
+def tell_repeated(folder: Path = LANES, say: Callable[[str], None] = print) -> None:
+    """Say which tests of all lanes failed beside others and passed alone."""
+    for path in sorted(folder.glob("*/repeated")):
+        for test in path.read_text(encoding="utf-8").splitlines():
+            say(f"{path.parent.name}: failed beside others and passed alone: {test}")
+
+
+def _failed_tests(cache: Path) -> list[str]:
+    try:
+        return list(json.loads((cache / "v/cache/lastfailed").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return []
+
+
+def _run_pytest(arguments: Sequence[str]) -> int:
+    return subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
+
+
+def _main(arguments: Sequence[str]) -> int:
+    """Run ``LANE PYTEST-OPTION...``, or without arguments tell what was repeated."""
+    if arguments:
+        return run_lane(arguments[0], arguments[1:], run_pytest=_run_pytest)
+    tell_repeated()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))
