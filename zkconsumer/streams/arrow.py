@@ -25,6 +25,9 @@ from zkconsumer.streams.arrow_columns import (
     RecordColumns,
     columns_of_rows,
     columns_of_runs,
+    no_rows,
+    repeated_int32,
+    repeated_text,
     row_bytes,
     run_bytes,
 )
@@ -119,7 +122,7 @@ class ArrowBatches(Generic[K, V]):
                 self._waiting.rest(need, deadline)
                 if is_due:
                     self._idle_since_ms = deadline.idle_since_ms
-                    return pa.RecordBatch.from_pylist([], schema=self.schema)
+                    return no_rows(self.schema)
 
     def _read_on(self, schema: pa.Schema) -> "_UntilQuiet[K, V]":
         """Return the batches of these columns, from the stream's position."""
@@ -156,9 +159,9 @@ def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array
     """Return one column of ``SCHEMA`` for records of one partition."""
     match name:
         case "topic":
-            return pa.repeat(pa.scalar(tp.topic, pa.string()), len(columns))
+            return repeated_text(tp.topic, len(columns))
         case "partition":
-            return pa.repeat(pa.scalar(tp.partition, pa.int32()), len(columns))
+            return repeated_int32(tp.partition, len(columns))
         case _:
             return columns.column(name)
 

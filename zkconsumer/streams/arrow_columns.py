@@ -6,6 +6,7 @@ callers make batches of them, and add the partition's columns.
 Source: Arrow's columnar format, variable-size binary layout.
 """
 
+import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -77,6 +78,26 @@ def row_bytes(rows: Sequence[Row]) -> int:
     return max(sum(len(row[1] or b"") for row in rows), sum(len(row[2] or b"") for row in rows))
 
 
+def repeated_text(text: str, count: int) -> pa.Array:
+    """Make a column of so many times the same string.
+
+    ``pyarrow.scalar`` would import pandas wherever that is installed: a third of a second, before
+    the first record.
+    """
+    data = text.encode()
+    return _repeated(pa.string(), [None, struct.pack("=ii", 0, len(data)), data], count)
+
+
+def repeated_int32(number: int, count: int) -> pa.Array:
+    """Make a column of so many times the same number, without pandas as well."""
+    return _repeated(pa.int32(), [None, struct.pack("=i", number)], count)
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """Make a batch without rows, without pandas as well."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
 def columns_of_runs(
     runs: "Sequence[_core.Run]", wanted: Collection[str] = OF_RECORDS
 ) -> RecordColumns:
@@ -103,10 +124,7 @@ def columns_of_runs(
         return None if made is None else column(kind, (None, made))
 
     def column(kind: pa.DataType, buffers: Sequence[bytes | None] | None) -> pa.Array:
-        if buffers is None:
-            return None
-        arrow_buffers = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
-        return pa.Array.from_buffers(kind, count, arrow_buffers)
+        return None if buffers is None else _array(kind, count, buffers)
 
     return RecordColumns(
         count=count,
@@ -139,3 +157,12 @@ def columns_of_rows(rows: Sequence[Row], wanted: Collection[str] = OF_RECORDS) -
         timestamp_types=column("timestampType", types, pa.int32()),
         timestamp_count=sum(time_ms >= 0 for time_ms in millis),
     )
+
+
+def _repeated(kind: pa.DataType, buffers: Sequence[bytes | None], count: int) -> pa.Array:
+    return pa.repeat(_array(kind, 1, buffers)[0], count)
+
+
+def _array(kind: pa.DataType, count: int, buffers: Sequence[bytes | None]) -> pa.Array:
+    arrow_buffers = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
+    return pa.Array.from_buffers(kind, count, arrow_buffers)

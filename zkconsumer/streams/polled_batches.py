@@ -19,7 +19,14 @@ from zkconsumer.records.slices import RecordSlice
 from zkconsumer.streams.arrow import MOST_BYTES
 from zkconsumer.streams.arrow import SCHEMA as SCHEMA_OF_STREAMS
 from zkconsumer.streams.arrow_capsule import capsule_of, chosen
-from zkconsumer.streams.arrow_columns import RecordColumns, columns_of_rows, columns_of_runs
+from zkconsumer.streams.arrow_columns import (
+    RecordColumns,
+    columns_of_rows,
+    columns_of_runs,
+    no_rows,
+    repeated_int32,
+    repeated_text,
+)
 
 HEADERS: Final = pa.list_(
     pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
@@ -78,7 +85,7 @@ def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
         [part for _, piece in pieces for part in piece.parts()], schema.names
     )
     if not columns_by_part:
-        return pa.RecordBatch.from_pylist([], schema=schema)
+        return no_rows(schema)
     # One column each for all partitions: the parts' columns are copied once.
     whole = {name: make(pieces) for name, make in _OF_PARTITIONS.items() if name in schema.names}
     batches: list[pa.RecordBatch] = []
@@ -125,15 +132,11 @@ def _columns_of(parts: Any, wanted: Collection[str]) -> list[RecordColumns]:
 
 
 def _topics(pieces: Pieces) -> pa.Array:
-    return pa.concat_arrays(
-        [pa.repeat(pa.scalar(tp.topic, pa.string()), len(piece)) for tp, piece in pieces]
-    )
+    return pa.concat_arrays([repeated_text(tp.topic, len(piece)) for tp, piece in pieces])
 
 
 def _partitions(pieces: Pieces) -> pa.Array:
-    return pa.concat_arrays(
-        [pa.repeat(pa.scalar(tp.partition, pa.int32()), len(piece)) for tp, piece in pieces]
-    )
+    return pa.concat_arrays([repeated_int32(tp.partition, len(piece)) for tp, piece in pieces])
 
 
 def _headers(pieces: Pieces) -> pa.Array:

@@ -13,6 +13,7 @@ from zkconsumer.streams.arrow_columns import (
     RecordColumns,
     columns_of_rows,
     columns_of_runs,
+    repeated_int32,
 )
 
 if ENGINE is Engine.NATIVE:
@@ -49,7 +50,7 @@ def batch_of(part: RangePart, partition: int, *, with_headers: bool = False) -> 
         [
             columns.keys,
             columns.values,
-            pa.repeat(pa.scalar(partition, pa.int32()), len(columns)),
+            repeated_int32(partition, len(columns)),
             columns.offsets,
             _timestamps(columns),
             columns.timestamp_types,
