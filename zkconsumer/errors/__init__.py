@@ -10,8 +10,7 @@ not exceptions. No exception of another library crosses its door: it is wrapped 
 from typing import TYPE_CHECKING
 
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors.broker_others import *  # noqa: F403 - every class of these is public
-from zkconsumer.errors.broker_reading import *  # noqa: F403 - as above
+from zkconsumer.errors.broker_codes import *  # noqa: F403 - every class of these is public
 from zkconsumer.errors.frames import without_frames as without_frames
 from zkconsumer.errors.general import *  # noqa: F403 - as above
 from zkconsumer.errors.others import *  # noqa: F403 - as above

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Self
 
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors.broker_reading import CorruptRecordError
+from zkconsumer.errors.broker_codes import CorruptRecordError
 from zkconsumer.errors.roots import (
     BrokerResponseError,
     Coded,

@@ -3,7 +3,7 @@
 Some were in 2.0 only; what has another name today is that one.
 """
 
-from zkconsumer.errors.broker_reading import (
+from zkconsumer.errors.broker_codes import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     CorruptRecordError,
