@@ -136,43 +136,324 @@ class SharedSettings(TypedDict, total=False):
     """
 
     ssl_truststore_location: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_truststore_type: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_truststore_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_keystore_location: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_keystore_type: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_keystore_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_key_password: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     ssl_endpoint_identification_algorithm: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
-    """
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
 
     sasl_jaas_config: str | None
-    """A setting of Java clients, in PEM form or as a path; see docs/security.md.
+    """A setting of Java clients, in PEM form or as a path; see docs/security.md."""
+
+
+class ZookeeperGroupSettings(SharedSettings, total=False):
+    """What else both take in ZooKeeper groups: ``KafkaConsumer`` with ``zookeeper_connect``."""
+
+    zookeeper_session_timeout_ms: int | None
+    """The session time-out to request of ZooKeeper; the server may grant another. A member that
+    vanishes keeps its partitions that long.
+
+    Default: 6000. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    zookeeper_connection_timeout_ms: int | None
+    """How long to wait for the first connection to ZooKeeper, and later for the answer to each
+    batch of requests.
+
+    Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1. In ZooKeeper groups
+    only.
+    """
+
+    zookeeper_sync_time_ms: int | None
+    """Only the default of `rebalance.backoff.ms`.
+
+    Default: 2000. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
+    """How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5,
+    as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
+
+    Default: 'none'. Allowed: none or digest or sasl. In ZooKeeper groups only.
+    """
+
+    zookeeper_auth_username: str | None
+    """The name for it.
+
+    Default: none. Allowed: text. In ZooKeeper groups only.
+    """
+
+    zookeeper_auth_password: str | None
+    """The password for it; never shown or logged.
+
+    Default: none. Allowed: text. In ZooKeeper groups only.
+    """
+
+    zookeeper_set_acl: bool | None
+    """Whether what is created is for whoever has our name to change, and for all to read; else
+    anybody may change it. `/consumers` itself stays open to all, since every group writes below it.
+    All members of a group need the same name then.
+
+    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false. In ZooKeeper groups
+    only.
+    """
+
+    zookeeper_ssl_client_enable: bool | None
+    """Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
+
+    Default: False. Allowed: true or false. In ZooKeeper groups only.
+    """
+
+    zookeeper_ssl_truststore_location: str | None
+    """The authorities that ZooKeeper's certificate must come from: a PEM file.
+
+    Default: the machine's. Allowed: text. In ZooKeeper groups only.
+    """
+
+    zookeeper_ssl_keystore_location: str | None
+    """Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
+
+    Default: none. Allowed: text. In ZooKeeper groups only.
+    """
+
+    zookeeper_ssl_keystore_password: str | None
+    """What that key is encrypted with; never shown or logged.
+
+    Default: none. Allowed: text. In ZooKeeper groups only.
+    """
+
+    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
+    """Empty: the certificate need not be for the host that is called.
+
+    Default: 'HTTPS'. Allowed: HTTPS or . In ZooKeeper groups only.
+    """
+
+    consumer_id: str | None
+    """Replaces the generated part (`host-ms-hex`) of the member's id. For tests: two live members
+    of one group must not share it.
+
+    Default: generated. Allowed: printable text without a slash, at least one character. In
+    ZooKeeper groups only.
+    """
+
+    fetch_wait_max_ms: int | None
+    """The longest that a broker holds back an answer while it waits for `fetch.min.bytes`.
+
+    Default: 100. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    socket_timeout_ms: int | None
+    """Time-out for connecting to a broker and for its answers. After 2 s of silence (a fifteenth of
+    it where that is less) what only reads is sent once more, over a second connection. At least
+    `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).
+
+    Default: 30000. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    socket_receive_buffer_bytes: int | None
+    """The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the system,
+    which lets it grow with what comes. The original's default, 65536, costs a consumer that catches
+    up a seventh of its speed.
+
+    Default: -1. Allowed: an integer of at least -1. In ZooKeeper groups only.
+    """
+
+    fetch_message_max_bytes: int | None
+    """How many bytes *of each partition* to ask for in one fetch. The original gets stuck at a
+    message (or compressed set) larger than this; here the fetch of that partition grows, see
+    `fetch.message.growth.max.bytes`.
+
+    Default: 1048576. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    fetch_message_catch_up_max_bytes: int | None
+    """The largest fetch of a partition that is far behind: the size doubles after each response
+    that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
+    the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
+
+    Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
+    least 1. In ZooKeeper groups only.
+    """
+
+    num_consumer_fetchers: int | None
+    """Fetcher threads *for each broker* that leads partitions of ours.
+
+    Default: 1. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    queued_max_message_chunks: int | None
+    """How many fetched chunks may wait in a stream's queue; each can be as large as one partition's
+    fetch.
+
+    Default: 2. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    queued_max_bytes: int | None
+    """How many bytes may wait in all streams' queues together, counted as they lie in memory after
+    decompression; every stream may use an equal part of it. Besides it, each fetcher holds at most
+    one answer of its broker, see `fetch.max.bytes`.
+
+    Default: 67108864. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    delivery: Literal["at_least_once", "at_most_once", "scala"] | None
+    """What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
+    `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
+    that were handed over, as the original does; a crash may lose the current one.
+
+    Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala. In ZooKeeper groups
+    only.
+    """
+
+    poison_policy: Literal["raise", "skip", "dead_letter"] | None
+    """What to do with a message that can't be read (damaged, unknown codec, larger than the largest
+    fetch): the stream raises and the partition stops; it is logged and skipped; or it is written to
+    `poison.dead.letter.file` and skipped.
+
+    Default: 'raise'. Allowed: raise or skip or dead_letter. In ZooKeeper groups only.
+    """
+
+    poison_dead_letter_file: str | None
+    """With `poison.policy=dead_letter`: the file to append to, one JSON object a line with the
+    position, the reason and the raw bytes.
+
+    Default: ''. Allowed: text. In ZooKeeper groups only.
+    """
+
+    auto_commit_enable: bool | None
+    """Commit offsets at regular intervals, before every rebalance and at shutdown.
+
+    Default: True. Allowed: true or false. In ZooKeeper groups only.
+    """
+
+    rebalance_max_retries: int | None
+    """How many tries a rebalance has *in all*, the first included.
+
+    Default: 4. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    rebalance_backoff_ms: int | None
+    """The pause after each failed try of a rebalance.
+
+    Default: `zookeeper.sync.time.ms`. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    owner_audit_interval_ms: int | None
+    """How often a member at rest looks whether its owner nodes are there, and whether partitions
+    that fall to it have none; 0: never.
+
+    Default: 30000. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    zookeeper_silence_percent: int | None
+    """Delivery pauses when ZooKeeper has been silent for this share of the session time-out: soon
+    after, the session may end and others may own the partitions. While the connection is up, less
+    than 17 counts as 17, which is the time of two pings.
+
+    Default: 33. Allowed: an integer of at least 0 and at most 100. In ZooKeeper groups only.
+    """
+
+    refresh_leader_backoff_ms: int | None
+    """The pause between two searches for the leaders of partitions without one.
+
+    Default: 200. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    offsets_storage: Literal["zookeeper", "kafka"] | None
+    """Where offsets are kept; written in any case. Must be the same on all members of a group;
+    while a group moves from one to the other, `dual.commit.enabled` keeps both.
+
+    Default: 'zookeeper'. Allowed: zookeeper or kafka. In ZooKeeper groups only.
+    """
+
+    dual_commit_enabled: bool | None
+    """With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not looked at
+    with ZooKeeper storage.
+
+    Default: true with `offsets.storage=kafka`, else false. Allowed: true or false. In ZooKeeper
+    groups only.
+    """
+
+    offsets_channel_backoff_ms: int | None
+    """The pause between tries to find or to ask the offset coordinator.
+
+    Default: 1000. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    offsets_channel_socket_timeout_ms: int | None
+    """Time-out of the connection to the offset coordinator.
+
+    Default: 10000. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    offsets_commit_max_retries: int | None
+    """How often a failed commit is tried again; automatic commits are not.
+
+    Default: 5. Allowed: an integer of at least 0. In ZooKeeper groups only.
+    """
+
+    shutdown_timeout_ms: int | None
+    """The longest that `shutdown()` takes, the last commit included.
+
+    Default: 30000. Allowed: an integer of at least 1. In ZooKeeper groups only.
+    """
+
+    serializer_encoding: str | None
+    """The character set of a string decoder that is made from this configuration.
+
+    Default: 'UTF8'. Allowed: the name of a character set that Python knows. In ZooKeeper groups
+    only.
+    """
+
+    kafka_metrics_reporters: str | None
+    """Has no effect here. Classes of the original that report metrics. In ZooKeeper groups only.
+    """
+
+    kafka_metrics_polling_interval_secs: int | None
+    """Has no effect here. How often those report. In ZooKeeper groups only."""
+
+    kafka_csv_metrics_dir: str | None
+    """Has no effect here. Where the original's CSV reporter writes. In ZooKeeper groups only.
+    """
+
+    kafka_csv_metrics_reporter_enabled: bool | None
+    """Has no effect here. Whether the original's CSV reporter runs. In ZooKeeper groups only.
+    """
+
+    mirror_topics_whitelist: str | None
+    """Has no effect here. Named in the original, but never read there either. In ZooKeeper groups
+    only.
+    """
+
+    mirror_topics_blacklist: str | None
+    """Has no effect here. Named in the original, but never read there either. In ZooKeeper groups
+    only.
+    """
+
+    mirror_consumer_numthreads: int | None
+    """Has no effect here. Named in the original, but never read there either. In ZooKeeper groups
+    only.
     """
 
 
-class ConsumerSettings(SharedSettings, total=False):
+class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """Settings of a consumer of ZooKeeper groups, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -197,133 +478,10 @@ class ConsumerSettings(SharedSettings, total=False):
     Required. Allowed: letters, digits, dot, underscore and dash, at least one of them.
     """
 
-    zookeeper_session_timeout_ms: int | None
-    """The session time-out to request of ZooKeeper; the server may grant another. A member that
-    vanishes keeps its partitions that long.
-
-    Default: 6000. Allowed: an integer of at least 1.
-    """
-
-    zookeeper_connection_timeout_ms: int | None
-    """How long to wait for the first connection to ZooKeeper, and later for the answer to each
-    batch of requests.
-
-    Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1.
-    """
-
-    zookeeper_sync_time_ms: int | None
-    """Only the default of `rebalance.backoff.ms`.
-
-    Default: 2000. Allowed: an integer of at least 0.
-    """
-
-    zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
-    """How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5,
-    as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
-
-    Default: 'none'. Allowed: none or digest or sasl.
-    """
-
-    zookeeper_auth_username: str | None
-    """The name for it.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_auth_password: str | None
-    """The password for it; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_set_acl: bool | None
-    """Whether what is created is for whoever has our name to change, and for all to read; else
-    anybody may change it. `/consumers` itself stays open to all, since every group writes below it.
-    All members of a group need the same name then.
-
-    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false.
-    """
-
-    zookeeper_ssl_client_enable: bool | None
-    """Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
-
-    Default: False. Allowed: true or false.
-    """
-
-    zookeeper_ssl_truststore_location: str | None
-    """The authorities that ZooKeeper's certificate must come from: a PEM file.
-
-    Default: the machine's. Allowed: text.
-    """
-
-    zookeeper_ssl_keystore_location: str | None
-    """Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_ssl_keystore_password: str | None
-    """What that key is encrypted with; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
-    """Empty: the certificate need not be for the host that is called.
-
-    Default: 'HTTPS'. Allowed: HTTPS or .
-    """
-
-    consumer_id: str | None
-    """Replaces the generated part (`host-ms-hex`) of the member's id. For tests: two live members
-    of one group must not share it.
-
-    Default: generated. Allowed: printable text without a slash, at least one character.
-    """
-
     client_id: str | None
     """Names this client in requests: it shows up in the broker's logs and metrics.
 
     Default: `group.id`. Allowed: letters, digits, dot, underscore and dash.
-    """
-
-    fetch_wait_max_ms: int | None
-    """The longest that a broker holds back an answer while it waits for `fetch.min.bytes`.
-
-    Default: 100. Allowed: an integer of at least 0.
-    """
-
-    socket_timeout_ms: int | None
-    """Time-out for connecting to a broker and for its answers. After 2 s of silence (a fifteenth of
-    it where that is less) what only reads is sent once more, over a second connection. At least
-    `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).
-
-    Default: 30000. Allowed: an integer of at least 1.
-    """
-
-    socket_receive_buffer_bytes: int | None
-    """The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the system,
-    which lets it grow with what comes. The original's default, 65536, costs a consumer that catches
-    up a seventh of its speed.
-
-    Default: -1. Allowed: an integer of at least -1.
-    """
-
-    fetch_message_max_bytes: int | None
-    """How many bytes *of each partition* to ask for in one fetch. The original gets stuck at a
-    message (or compressed set) larger than this; here the fetch of that partition grows, see
-    `fetch.message.growth.max.bytes`.
-
-    Default: 1048576. Allowed: an integer of at least 1.
-    """
-
-    fetch_message_catch_up_max_bytes: int | None
-    """The largest fetch of a partition that is far behind: the size doubles after each response
-    that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
-    the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
-
-    Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
-    least 1.
     """
 
     fetch_message_growth_max_bytes: int | None
@@ -335,31 +493,10 @@ class ConsumerSettings(SharedSettings, total=False):
     least 1.
     """
 
-    num_consumer_fetchers: int | None
-    """Fetcher threads *for each broker* that leads partitions of ours.
-
-    Default: 1. Allowed: an integer of at least 1.
-    """
-
     fetch_min_bytes: int | None
     """How many bytes the broker should have before it answers a fetch.
 
     Default: 1. Allowed: an integer of at least 0.
-    """
-
-    queued_max_message_chunks: int | None
-    """How many fetched chunks may wait in a stream's queue; each can be as large as one partition's
-    fetch.
-
-    Default: 2. Allowed: an integer of at least 1.
-    """
-
-    queued_max_bytes: int | None
-    """How many bytes may wait in all streams' queues together, counted as they lie in memory after
-    decompression; every stream may use an equal part of it. Besides it, each fetcher holds at most
-    one answer of its broker, see `fetch.max.bytes`.
-
-    Default: 67108864. Allowed: an integer of at least 1.
     """
 
     fetch_max_bytes: int | None
@@ -370,72 +507,10 @@ class ConsumerSettings(SharedSettings, total=False):
     Default: 52428800. Allowed: an integer of at least 1.
     """
 
-    delivery: Literal["at_least_once", "at_most_once", "scala"] | None
-    """What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
-    `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
-    that were handed over, as the original does; a crash may lose the current one.
-
-    Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala.
-    """
-
-    poison_policy: Literal["raise", "skip", "dead_letter"] | None
-    """What to do with a message that can't be read (damaged, unknown codec, larger than the largest
-    fetch): the stream raises and the partition stops; it is logged and skipped; or it is written to
-    `poison.dead.letter.file` and skipped.
-
-    Default: 'raise'. Allowed: raise or skip or dead_letter.
-    """
-
-    poison_dead_letter_file: str | None
-    """With `poison.policy=dead_letter`: the file to append to, one JSON object a line with the
-    position, the reason and the raw bytes.
-
-    Default: ''. Allowed: text.
-    """
-
-    auto_commit_enable: bool | None
-    """Commit offsets at regular intervals, before every rebalance and at shutdown.
-
-    Default: True. Allowed: true or false.
-    """
-
     auto_commit_interval_ms: int | None
     """The time between two automatic commits.
 
     Default: 60000. Allowed: an integer of at least 1.
-    """
-
-    rebalance_max_retries: int | None
-    """How many tries a rebalance has *in all*, the first included.
-
-    Default: 4. Allowed: an integer of at least 1.
-    """
-
-    rebalance_backoff_ms: int | None
-    """The pause after each failed try of a rebalance.
-
-    Default: `zookeeper.sync.time.ms`. Allowed: an integer of at least 0.
-    """
-
-    owner_audit_interval_ms: int | None
-    """How often a member at rest looks whether its owner nodes are there, and whether partitions
-    that fall to it have none; 0: never.
-
-    Default: 30000. Allowed: an integer of at least 0.
-    """
-
-    zookeeper_silence_percent: int | None
-    """Delivery pauses when ZooKeeper has been silent for this share of the session time-out: soon
-    after, the session may end and others may own the partitions. While the connection is up, less
-    than 17 counts as 17, which is the time of two pings.
-
-    Default: 33. Allowed: an integer of at least 0 and at most 100.
-    """
-
-    refresh_leader_backoff_ms: int | None
-    """The pause between two searches for the leaders of partitions without one.
-
-    Default: 200. Allowed: an integer of at least 0.
     """
 
     auto_offset_reset: Literal["smallest", "largest", "earliest", "latest"] | None
@@ -465,76 +540,4 @@ class ConsumerSettings(SharedSettings, total=False):
     detects that it is not. The original takes every unknown value for `range`; here it is refused.
 
     Default: 'range'. Allowed: range or roundrobin.
-    """
-
-    offsets_storage: Literal["zookeeper", "kafka"] | None
-    """Where offsets are kept; written in any case. Must be the same on all members of a group;
-    while a group moves from one to the other, `dual.commit.enabled` keeps both.
-
-    Default: 'zookeeper'. Allowed: zookeeper or kafka.
-    """
-
-    dual_commit_enabled: bool | None
-    """With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not looked at
-    with ZooKeeper storage.
-
-    Default: true with `offsets.storage=kafka`, else false. Allowed: true or false.
-    """
-
-    offsets_channel_backoff_ms: int | None
-    """The pause between tries to find or to ask the offset coordinator.
-
-    Default: 1000. Allowed: an integer of at least 0.
-    """
-
-    offsets_channel_socket_timeout_ms: int | None
-    """Time-out of the connection to the offset coordinator.
-
-    Default: 10000. Allowed: an integer of at least 1.
-    """
-
-    offsets_commit_max_retries: int | None
-    """How often a failed commit is tried again; automatic commits are not.
-
-    Default: 5. Allowed: an integer of at least 0.
-    """
-
-    shutdown_timeout_ms: int | None
-    """The longest that `shutdown()` takes, the last commit included.
-
-    Default: 30000. Allowed: an integer of at least 1.
-    """
-
-    serializer_encoding: str | None
-    """The character set of a string decoder that is made from this configuration.
-
-    Default: 'UTF8'. Allowed: the name of a character set that Python knows.
-    """
-
-    kafka_metrics_reporters: str | None
-    """Has no effect here. Classes of the original that report metrics.
-    """
-
-    kafka_metrics_polling_interval_secs: int | None
-    """Has no effect here. How often those report.
-    """
-
-    kafka_csv_metrics_dir: str | None
-    """Has no effect here. Where the original's CSV reporter writes.
-    """
-
-    kafka_csv_metrics_reporter_enabled: bool | None
-    """Has no effect here. Whether the original's CSV reporter runs.
-    """
-
-    mirror_topics_whitelist: str | None
-    """Has no effect here. Named in the original, but never read there either.
-    """
-
-    mirror_topics_blacklist: str | None
-    """Has no effect here. Named in the original, but never read there either.
-    """
-
-    mirror_consumer_numthreads: int | None
-    """Has no effect here. Named in the original, but never read there either.
     """

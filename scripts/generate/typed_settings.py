@@ -25,9 +25,15 @@ class SharedSettings(TypedDict, total=False):
     """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` take alike."""
 '''
 
+_GROUP_CLASS = '''
+
+class ZookeeperGroupSettings(SharedSettings, total=False):
+    """What else both take in ZooKeeper groups: ``KafkaConsumer`` with ``zookeeper_connect``."""
+'''
+
 _CONSUMER_CLASS = '''
 
-class ConsumerSettings(SharedSettings, total=False):
+class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """Settings of a consumer of ZooKeeper groups, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -50,11 +56,11 @@ from enum import IntEnum
 from ssl import SSLContext
 from typing import Literal
 
-from zkconsumer.config_typed import SharedSettings
+from zkconsumer.config_typed import ZookeeperGroupSettings
 from zkconsumer.consumer.settings.objects import AnyDeserializer, CommitCallback, TokenProvider
 
 
-class KafkaConsumerSettings(SharedSettings, total=False):
+class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Settings of a ``KafkaConsumer``, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -67,6 +73,7 @@ class KafkaConsumerSettings(SharedSettings, total=False):
 '''
 
 _JAVA = "A setting of Java clients, in PEM form or as a path; see docs/security.md."
+_OF_GROUPS = "In ZooKeeper groups only."
 _WIDTH = 100
 
 
@@ -76,9 +83,11 @@ _Entry = tuple[str, str, list[str]]
 
 def consumer_settings() -> str:
     """Return the source of ``zkconsumer.config_typed``."""
-    shared = _shared()
-    own = (entry for entry in _consumer_entries() if entry not in shared)
-    return _CONSUMER_HEAD + _entries(shared) + _CONSUMER_CLASS + _entries(own)
+    shared, of_groups = _shared(), _of_groups()
+    own = (entry for entry in _consumer_entries() if entry not in [*shared, *of_groups])
+    marked = ((name, kind, [*doc[:-1], f"{doc[-1]} {_OF_GROUPS}"]) for name, kind, doc in of_groups)
+    inherited = _CONSUMER_HEAD + _entries(shared) + _GROUP_CLASS + _entries(marked)
+    return inherited + _CONSUMER_CLASS + _entries(own)
 
 
 def poll_settings() -> str:
@@ -92,6 +101,12 @@ def _shared() -> list[_Entry]:
     return [entry for entry in _consumer_entries() if entry in polls]
 
 
+def _of_groups() -> list[_Entry]:
+    """Return the entries of settings that a poll takes in ZooKeeper groups only."""
+    polled = {entry[0] for entry in _poll_entries()}
+    return [entry for entry in _consumer_entries() if entry[0] not in polled]
+
+
 def _consumer_entries() -> list[_Entry]:
     return [*map(_of_key, ZOOKEEPER_KEYS), *map(_of_java, JAVA_KEYS)]
 
@@ -101,9 +116,6 @@ def _poll_entries() -> list[_Entry]:
     for key, setting in OBJECTS.items():
         name = key.replace(".", "_")
         entries[name] = (name, setting.accepts, [setting.doc])
-    for spec in ZOOKEEPER_KEYS:
-        name, accepts, doc = _of_key(spec)
-        entries.setdefault(name, (name, accepts, ["With `zookeeper_connect` only.", *doc]))
     for key in JAVA_KEYS:
         entry = _of_java(key)
         entries.setdefault(entry[0], entry)
@@ -152,7 +164,10 @@ def _entry(name: str, accepts: str, doc: list[str]) -> str:
     line = f"    {name}: {accepts}"
     if len(line) > _WIDTH:
         line = f"    {name}: (\n        {accepts}\n    )"
-    return f'\n{line}\n    """{_wrapped(doc)}\n    """\n'
+    text = _wrapped(doc)
+    fits = len(text) + 2 * len('    """') <= _WIDTH and "\n" not in text
+    end = "" if fits else "\n    "
+    return f'\n{line}\n    """{text}{end}"""\n'
 
 
 def _wrapped(paragraphs: list[str]) -> str:

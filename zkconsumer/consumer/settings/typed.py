@@ -9,11 +9,11 @@ from enum import IntEnum
 from ssl import SSLContext
 from typing import Literal
 
-from zkconsumer.config_typed import SharedSettings
+from zkconsumer.config_typed import ZookeeperGroupSettings
 from zkconsumer.consumer.settings.objects import AnyDeserializer, CommitCallback, TokenProvider
 
 
-class KafkaConsumerSettings(SharedSettings, total=False):
+class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Settings of a ``KafkaConsumer``, by their keys with underscores.
 
     None counts as not given. A function that passes settings on takes
@@ -300,20 +300,16 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     api_version_auto_timeout_ms: object
-    """Has no effect here. See `bootstrap_timeout_ms`.
-    """
+    """Has no effect here. See `bootstrap_timeout_ms`."""
 
     reconnect_backoff_ms: object
-    """Has no effect here. See `retry_backoff_ms`.
-    """
+    """Has no effect here. See `retry_backoff_ms`."""
 
     reconnect_backoff_max_ms: object
-    """Has no effect here. See `retry_backoff_max_ms`.
-    """
+    """Has no effect here. See `retry_backoff_max_ms`."""
 
     socket_connection_setup_timeout_max_ms: object
-    """Has no effect here. Time-outs don't grow.
-    """
+    """Has no effect here. Time-outs don't grow."""
 
     connections_max_idle_ms: object
     """Has no effect here. A connection that the broker closed is opened again when it is needed.
@@ -321,48 +317,37 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     max_in_flight_requests_per_connection: object
-    """Has no effect here. The order of requests is ours.
-    """
+    """Has no effect here. The order of requests is ours."""
 
     send_buffer_bytes: object
-    """Has no effect here. A consumer sends little.
-    """
+    """Has no effect here. A consumer sends little."""
 
     socket_options: object
-    """Has no effect here. Sockets don't delay, and are kept alive.
-    """
+    """Has no effect here. Sockets don't delay, and are kept alive."""
 
     client_dns_lookup: object
-    """Has no effect here. All addresses of a name are tried.
-    """
+    """Has no effect here. All addresses of a name are tried."""
 
     sock_chunk_bytes: object
-    """Has no effect here. Answers are read whole.
-    """
+    """Has no effect here. Answers are read whole."""
 
     sock_chunk_buffer_count: object
-    """Has no effect here. As above.
-    """
+    """Has no effect here. As above."""
 
     legacy_iterator: object
-    """Has no effect here. There is one iterator.
-    """
+    """Has no effect here. There is one iterator."""
 
     metric_reporters: object
-    """Has no effect here. `metrics()` gives the numbers.
-    """
+    """Has no effect here. `metrics()` gives the numbers."""
 
     selector: object
-    """Has no effect here. Threads wait in sockets here.
-    """
+    """Has no effect here. Threads wait in sockets here."""
 
     net: object
-    """Has no effect here. As above.
-    """
+    """Has no effect here. As above."""
 
     kafka_client: object
-    """Has no effect here. As above.
-    """
+    """Has no effect here. As above."""
 
     key_deserializer: AnyDeserializer | None
     """What `record.key` gives; called when that is asked for. Null is given to it as None, and
@@ -370,12 +355,10 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     value_deserializer: AnyDeserializer | None
-    """What `record.value` gives.
-    """
+    """What `record.value` gives."""
 
     ssl_context: SSLContext | None
-    """Takes the place of all the other settings that begin with `ssl_`.
-    """
+    """Takes the place of all the other settings that begin with `ssl_`."""
 
     sasl_oauth_token_provider: Callable[[], str] | TokenProvider | None
     """With `OAUTHBEARER`: asked at each connection, and when the broker wants to know again; it may
@@ -383,371 +366,4 @@ class KafkaConsumerSettings(SharedSettings, total=False):
     """
 
     default_offset_commit_callback: CommitCallback | None
-    """Hears what became of automatic commits, and of `commit_async()` without a callback.
-    """
-
-    zookeeper_session_timeout_ms: int | None
-    """With `zookeeper_connect` only.
-
-    The session time-out to request of ZooKeeper; the server may grant another. A member that
-    vanishes keeps its partitions that long.
-
-    Default: 6000. Allowed: an integer of at least 1.
-    """
-
-    zookeeper_connection_timeout_ms: int | None
-    """With `zookeeper_connect` only.
-
-    How long to wait for the first connection to ZooKeeper, and later for the answer to each batch
-    of requests.
-
-    Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1.
-    """
-
-    zookeeper_sync_time_ms: int | None
-    """With `zookeeper_connect` only.
-
-    Only the default of `rebalance.backoff.ms`.
-
-    Default: 2000. Allowed: an integer of at least 0.
-    """
-
-    zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
-    """With `zookeeper_connect` only.
-
-    How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5, as
-    the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
-
-    Default: 'none'. Allowed: none or digest or sasl.
-    """
-
-    zookeeper_auth_username: str | None
-    """With `zookeeper_connect` only.
-
-    The name for it.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_auth_password: str | None
-    """With `zookeeper_connect` only.
-
-    The password for it; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_set_acl: bool | None
-    """With `zookeeper_connect` only.
-
-    Whether what is created is for whoever has our name to change, and for all to read; else anybody
-    may change it. `/consumers` itself stays open to all, since every group writes below it. All
-    members of a group need the same name then.
-
-    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false.
-    """
-
-    zookeeper_ssl_client_enable: bool | None
-    """With `zookeeper_connect` only.
-
-    Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
-
-    Default: False. Allowed: true or false.
-    """
-
-    zookeeper_ssl_truststore_location: str | None
-    """With `zookeeper_connect` only.
-
-    The authorities that ZooKeeper's certificate must come from: a PEM file.
-
-    Default: the machine's. Allowed: text.
-    """
-
-    zookeeper_ssl_keystore_location: str | None
-    """With `zookeeper_connect` only.
-
-    Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_ssl_keystore_password: str | None
-    """With `zookeeper_connect` only.
-
-    What that key is encrypted with; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
-
-    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
-    """With `zookeeper_connect` only.
-
-    Empty: the certificate need not be for the host that is called.
-
-    Default: 'HTTPS'. Allowed: HTTPS or .
-    """
-
-    consumer_id: str | None
-    """With `zookeeper_connect` only.
-
-    Replaces the generated part (`host-ms-hex`) of the member's id. For tests: two live members of
-    one group must not share it.
-
-    Default: generated. Allowed: printable text without a slash, at least one character.
-    """
-
-    fetch_wait_max_ms: int | None
-    """With `zookeeper_connect` only.
-
-    The longest that a broker holds back an answer while it waits for `fetch.min.bytes`.
-
-    Default: 100. Allowed: an integer of at least 0.
-    """
-
-    socket_timeout_ms: int | None
-    """With `zookeeper_connect` only.
-
-    Time-out for connecting to a broker and for its answers. After 2 s of silence (a fifteenth of it
-    where that is less) what only reads is sent once more, over a second connection. At least
-    `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).
-
-    Default: 30000. Allowed: an integer of at least 1.
-    """
-
-    socket_receive_buffer_bytes: int | None
-    """With `zookeeper_connect` only.
-
-    The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the system, which
-    lets it grow with what comes. The original's default, 65536, costs a consumer that catches up a
-    seventh of its speed.
-
-    Default: -1. Allowed: an integer of at least -1.
-    """
-
-    fetch_message_max_bytes: int | None
-    """With `zookeeper_connect` only.
-
-    How many bytes *of each partition* to ask for in one fetch. The original gets stuck at a message
-    (or compressed set) larger than this; here the fetch of that partition grows, see
-    `fetch.message.growth.max.bytes`.
-
-    Default: 1048576. Allowed: an integer of at least 1.
-    """
-
-    fetch_message_catch_up_max_bytes: int | None
-    """With `zookeeper_connect` only.
-
-    The largest fetch of a partition that is far behind: the size doubles after each response that
-    fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of the
-    log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
-
-    Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
-    least 1.
-    """
-
-    num_consumer_fetchers: int | None
-    """With `zookeeper_connect` only.
-
-    Fetcher threads *for each broker* that leads partitions of ours.
-
-    Default: 1. Allowed: an integer of at least 1.
-    """
-
-    queued_max_message_chunks: int | None
-    """With `zookeeper_connect` only.
-
-    How many fetched chunks may wait in a stream's queue; each can be as large as one partition's
-    fetch.
-
-    Default: 2. Allowed: an integer of at least 1.
-    """
-
-    queued_max_bytes: int | None
-    """With `zookeeper_connect` only.
-
-    How many bytes may wait in all streams' queues together, counted as they lie in memory after
-    decompression; every stream may use an equal part of it. Besides it, each fetcher holds at most
-    one answer of its broker, see `fetch.max.bytes`.
-
-    Default: 67108864. Allowed: an integer of at least 1.
-    """
-
-    delivery: Literal["at_least_once", "at_most_once", "scala"] | None
-    """With `zookeeper_connect` only.
-
-    What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
-    `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
-    that were handed over, as the original does; a crash may lose the current one.
-
-    Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala.
-    """
-
-    poison_policy: Literal["raise", "skip", "dead_letter"] | None
-    """With `zookeeper_connect` only.
-
-    What to do with a message that can't be read (damaged, unknown codec, larger than the largest
-    fetch): the stream raises and the partition stops; it is logged and skipped; or it is written to
-    `poison.dead.letter.file` and skipped.
-
-    Default: 'raise'. Allowed: raise or skip or dead_letter.
-    """
-
-    poison_dead_letter_file: str | None
-    """With `zookeeper_connect` only.
-
-    With `poison.policy=dead_letter`: the file to append to, one JSON object a line with the
-    position, the reason and the raw bytes.
-
-    Default: ''. Allowed: text.
-    """
-
-    auto_commit_enable: bool | None
-    """With `zookeeper_connect` only.
-
-    Commit offsets at regular intervals, before every rebalance and at shutdown.
-
-    Default: True. Allowed: true or false.
-    """
-
-    rebalance_max_retries: int | None
-    """With `zookeeper_connect` only.
-
-    How many tries a rebalance has *in all*, the first included.
-
-    Default: 4. Allowed: an integer of at least 1.
-    """
-
-    rebalance_backoff_ms: int | None
-    """With `zookeeper_connect` only.
-
-    The pause after each failed try of a rebalance.
-
-    Default: `zookeeper.sync.time.ms`. Allowed: an integer of at least 0.
-    """
-
-    owner_audit_interval_ms: int | None
-    """With `zookeeper_connect` only.
-
-    How often a member at rest looks whether its owner nodes are there, and whether partitions that
-    fall to it have none; 0: never.
-
-    Default: 30000. Allowed: an integer of at least 0.
-    """
-
-    zookeeper_silence_percent: int | None
-    """With `zookeeper_connect` only.
-
-    Delivery pauses when ZooKeeper has been silent for this share of the session time-out: soon
-    after, the session may end and others may own the partitions. While the connection is up, less
-    than 17 counts as 17, which is the time of two pings.
-
-    Default: 33. Allowed: an integer of at least 0 and at most 100.
-    """
-
-    refresh_leader_backoff_ms: int | None
-    """With `zookeeper_connect` only.
-
-    The pause between two searches for the leaders of partitions without one.
-
-    Default: 200. Allowed: an integer of at least 0.
-    """
-
-    offsets_storage: Literal["zookeeper", "kafka"] | None
-    """With `zookeeper_connect` only.
-
-    Where offsets are kept; written in any case. Must be the same on all members of a group; while a
-    group moves from one to the other, `dual.commit.enabled` keeps both.
-
-    Default: 'zookeeper'. Allowed: zookeeper or kafka.
-    """
-
-    dual_commit_enabled: bool | None
-    """With `zookeeper_connect` only.
-
-    With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not looked at with
-    ZooKeeper storage.
-
-    Default: true with `offsets.storage=kafka`, else false. Allowed: true or false.
-    """
-
-    offsets_channel_backoff_ms: int | None
-    """With `zookeeper_connect` only.
-
-    The pause between tries to find or to ask the offset coordinator.
-
-    Default: 1000. Allowed: an integer of at least 0.
-    """
-
-    offsets_channel_socket_timeout_ms: int | None
-    """With `zookeeper_connect` only.
-
-    Time-out of the connection to the offset coordinator.
-
-    Default: 10000. Allowed: an integer of at least 1.
-    """
-
-    offsets_commit_max_retries: int | None
-    """With `zookeeper_connect` only.
-
-    How often a failed commit is tried again; automatic commits are not.
-
-    Default: 5. Allowed: an integer of at least 0.
-    """
-
-    shutdown_timeout_ms: int | None
-    """With `zookeeper_connect` only.
-
-    The longest that `shutdown()` takes, the last commit included.
-
-    Default: 30000. Allowed: an integer of at least 1.
-    """
-
-    serializer_encoding: str | None
-    """With `zookeeper_connect` only.
-
-    The character set of a string decoder that is made from this configuration.
-
-    Default: 'UTF8'. Allowed: the name of a character set that Python knows.
-    """
-
-    kafka_metrics_reporters: str | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. Classes of the original that report metrics.
-    """
-
-    kafka_metrics_polling_interval_secs: int | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. How often those report.
-    """
-
-    kafka_csv_metrics_dir: str | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. Where the original's CSV reporter writes.
-    """
-
-    kafka_csv_metrics_reporter_enabled: bool | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. Whether the original's CSV reporter runs.
-    """
-
-    mirror_topics_whitelist: str | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. Named in the original, but never read there either.
-    """
-
-    mirror_topics_blacklist: str | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. Named in the original, but never read there either.
-    """
-
-    mirror_consumer_numthreads: int | None
-    """With `zookeeper_connect` only.
-
-    Has no effect here. Named in the original, but never read there either.
-    """
+    """Hears what became of automatic commits, and of `commit_async()` without a callback."""
