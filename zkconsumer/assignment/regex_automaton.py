@@ -121,7 +121,6 @@ class Automaton:
     all members that match the same names get the same results, or none.
 
     Args:
-        program: the program to run.
         steps: the limit of steps in all.
     """
 

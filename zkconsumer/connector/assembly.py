@@ -94,13 +94,6 @@ def assemble(
 ) -> ConnectorComponents:
     """Connect to ZooKeeper and wire the components up; write nothing, start no thread of ours.
 
-    Args:
-        config: all settings.
-        clock: for pauses and deadlines.
-        connect: opens the session.
-        observers: receive every event.
-        security: of all connections to brokers.
-
     Raises:
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
         RegistryError: see ``kazoo_store.connect``; or the cluster is at another chroot.

@@ -21,8 +21,6 @@ class StreamMaker:
     """Creates the queues and streams of one connector.
 
     Args:
-        config: the connector's configuration.
-        parts: the connector's components.
         commit_ahead: see ``KafkaStream``.
     """
 

@@ -34,8 +34,6 @@ class AutomaticCommits:
 
     Args:
         settings: see ``AutoCommitSettings``.
-        timer: says when one is due.
-        clock: for that timer.
 
     Attributes:
         membership: commits; set by ``PollSession.join``.

@@ -36,8 +36,6 @@ class CommittedLookup:
 
     Args:
         request: reads committed offsets, and blocks.
-        scope: owns the thread.
-        wake: called when there is a result.
         timeout_ms: for one request.
     """
 

@@ -50,9 +50,6 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
     It *is* the lock, whose own ``__exit__`` nothing can interrupt: an exception of a signal handler
     at the end of a call must not leave a consumer that can't be closed.
 
-    Args:
-        guard: detects forked processes.
-
     Attributes:
         closed: whether no call may enter any more.
         is_closing: whether ``close`` runs, in the thread inside.

@@ -35,8 +35,6 @@ class PollLoop:
 
     Args:
         rounds: what is done in every round.
-        wakeup: wakes it when there is something new.
-        clock: for deadlines.
         most_ms: the longest wait between two rounds, after which the group must be notified of the
             poll.
         death: returns the error of the consumer's first thread that died; None: all live. Without

@@ -16,7 +16,6 @@ class PollPositions:
     """The positions of a consumer, as its caller sees them. Thread: the caller's.
 
     Args:
-        engine: fetches records.
         buffer: the records that an iteration took and has not handed out.
         changed: called after a position changed; stops an iteration.
 

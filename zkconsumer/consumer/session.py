@@ -45,10 +45,6 @@ class PollSession:
     """The state of a consumer between polls; also the ``OwnershipHandler`` of its membership.
 
     Args:
-        commits: the automatic ones.
-        engine: fetches records.
-        metadata: the cluster's metadata.
-        clock: the time.
         exclude_internal_topics: see ``Subscription``.
 
     Attributes:

@@ -16,7 +16,6 @@ class SliceConsumer(KafkaConsumer):
     """For this project only: slices are not part of the public API.
 
     Args:
-        config: of the consumer.
         kept_codec: whole batches of this codec can be written on without being compressed again.
     """
 

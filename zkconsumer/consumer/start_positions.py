@@ -63,7 +63,6 @@ class StartPositions:
     """Gives new partitions a position. Thread: the caller's.
 
     Args:
-        engine: gets the positions.
         lookup: reads committed offsets; None without a group.
         policy: for partitions without a committed offset; None: raise to the caller.
         topics: tells which partitions are new, if these are read from their beginning in spite of

@@ -15,9 +15,6 @@ from zkconsumer.records.engine import ENGINE, Engine
 class PureSteps:
     """Records that are handed out one by one.
 
-    Args:
-        records: all of them.
-
     Attributes:
         left: an iterator over the rest; the code that takes a record stores it in ``last``.
         last: the record that was handed out last, or None.

@@ -21,7 +21,6 @@ class AdoptedSchemas:
     """See ``SchemaCatalog``.
 
     Args:
-        storage: the drain's.
         source: finds schemas that are not adopted yet.
 
     Raises:

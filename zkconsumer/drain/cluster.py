@@ -17,7 +17,6 @@ class DrainClusterSource:
 
     Args:
         options: what to drain, and where it starts.
-        reader: asks the cluster.
         progress: the group's committed offsets; needed if the drain starts there.
     """
 
@@ -65,7 +64,6 @@ class CommittingGroup:
     """Commits a group's offsets. See ``DrainGroup``.
 
     Args:
-        progress: writes them.
         allow_live: commit even while members are live.
     """
 

@@ -16,10 +16,6 @@ VERSION = 1
 class Fields:
     """An object of a JSON file, read field by field.
 
-    Args:
-        file: the file's name in errors.
-        value: the parsed JSON.
-
     Every method raises ``DrainError``, naming file and field, if a field is missing or of another
     type.
     """

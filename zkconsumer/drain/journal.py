@@ -16,11 +16,7 @@ _NOT_READ_BY_SPARK = ("_", ".")
 
 
 class BatchJournal:
-    """Reads and writes a drain's own files. Every method raises ``DrainError`` as its storage does.
-
-    Args:
-        storage: where the drain is.
-    """
+    """A drain's own files. Every method raises ``DrainError`` as its storage does."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

@@ -39,9 +39,7 @@ class DeltaLanding:
 
     Args:
         storage: the drain's; the table is there, too.
-        writer: writes Parquet.
         settings: of the drain; its ``target_options`` are the storage's, for ``deltalake``.
-        clock: says when a batch was landed.
         columns: the Arrow schema of files by now, where they have more than the source's columns.
 
     Raises:

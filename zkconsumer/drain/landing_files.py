@@ -36,10 +36,7 @@ class FilesLanding:
     """Lands batches as files. See ``Landing``.
 
     Args:
-        storage: the drain's.
-        writer: writes the files.
         file_format: ``parquet`` or ``json``.
-        clock: gives the time of landing.
     """
 
     def __init__(

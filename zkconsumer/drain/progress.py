@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class DrainMeter:
-    """Computes the pace of a run from its runner's notifications.
-
-    Args:
-        clock: measures the run.
-    """
+    """Computes the pace of a run from its runner's notifications."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -50,12 +46,7 @@ class DrainMeter:
 
 
 class LoggedProgress:
-    """Prints a line for every batch.
-
-    Args:
-        out: where to.
-        meter: reckons.
-    """
+    """Prints a line for every batch."""
 
     def __init__(self, out: TextIO, meter: DrainMeter) -> None:
         self._out = out
@@ -82,7 +73,6 @@ class JsonProgress:
 
     Args:
         out: where to, unbuffered.
-        meter: reckons.
     """
 
     def __init__(self, out: RawIOBase, meter: DrainMeter) -> None:
@@ -134,7 +124,6 @@ class BarWatch:
 
     Args:
         progress: of ``rich``; started and stopped by others.
-        meter: reckons.
     """
 
     def __init__(self, progress: "Progress", meter: DrainMeter) -> None:

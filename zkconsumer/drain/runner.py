@@ -85,12 +85,7 @@ class Sides:
 
 
 class DrainRunner:
-    """Drains until it is done, or stopped. One run.
-
-    Args:
-        settings: of this run.
-        sides: the collaborators.
-    """
+    """Drains until it is done, or stopped. One run."""
 
     def __init__(self, settings: RunSettings, sides: Sides) -> None:
         self._settings = settings

@@ -64,8 +64,6 @@ class Mirror:
     """Copies topics until it is stopped, or its limit is reached.
 
     Args:
-        settings: sources, target and limits.
-        clock: for commits and progress.
         grace_ms: how long the target may take for pending messages at the end.
         on_consumer: called with each consumer when it is made, on its thread; for metrics.
     """

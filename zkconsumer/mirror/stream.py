@@ -68,13 +68,8 @@ class MirrorStream(ConsumerRebalanceListener):
     Thread: its own, except ``stop`` and ``break_off``; the writer calls ``_written`` only.
 
     Args:
-        settings: of the mirror.
-        consumer: settings of its ``KafkaConsumer``.
         ledger: shared by all streams.
         supervisor: notified when everything is done.
-        clock: for commits.
-        consume: opens the consumer.
-        aim: opens the target.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name

@@ -29,11 +29,7 @@ class Target:
     Thread: one looks up partitions, another one writes with ``producer``; ``stop``: any.
 
     Args:
-        settings: of the mirror.
         wait: sleeps for a number of milliseconds, or less if the mirror ends.
-
-    Attributes:
-        producer: writes to the target.
     """
 
     def __init__(self, settings: MirrorSettings, wait: Callable[[int], object]) -> None:

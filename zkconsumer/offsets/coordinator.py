@@ -141,11 +141,7 @@ class _Running:
 
 
 class CoordinatorAttempt:
-    """One attempt of a call, with its coordinator.
-
-    Attributes:
-        broker: the coordinator.
-    """
+    """One attempt of a call, with its coordinator."""
 
     def __init__(self, broker: Broker, running: _Running) -> None:
         self.broker = broker
@@ -201,14 +197,7 @@ class Exchange(Protocol):
 
 
 class CoordinatorChannel:
-    """The way to a group's offset coordinator. Thread: one at a time; the last three methods: any.
-
-    Args:
-        group_id: the group.
-        access: lists brokers, and connects to them.
-        settings: the time limits.
-        clock: for deadlines.
-    """
+    """A group's offset coordinator. Thread: one at a time; the last three methods: any."""
 
     def __init__(
         self,

@@ -83,8 +83,6 @@ class FencedCommit:
     """One commit. ``known`` is shared by all commits of one store; it is kept up to date.
 
     Args:
-        store: the client.
-        paths: the group's paths.
         guard: the session that must own the partitions.
         known: the known offset nodes; others are read first.
         rewind: whether to overwrite a larger offset that another member committed.

@@ -17,12 +17,7 @@ StillOwned = Callable[[Sequence[TopicPartition]], Collection[TopicPartition]]
 
 
 class OwnedOnly:
-    """An ``OffsetStore`` that commits only partitions that are still ours.
-
-    Args:
-        store: the store of the offsets.
-        still_owned: reads the owner nodes.
-    """
+    """An ``OffsetStore`` that commits only partitions that are still ours."""
 
     def __init__(self, store: OffsetStore, still_owned: StillOwned) -> None:
         self._store = store

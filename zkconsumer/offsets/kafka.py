@@ -152,7 +152,6 @@ class FetchExchange:
     Taking that for "no offset" would lose messages.
 
     Args:
-        group_id: the group.
         partitions: the partitions; None for all of the group, if the coordinator supports that.
     """
 
@@ -197,10 +196,6 @@ class FetchExchange:
 
 class CommitExchange:
     """Commits offsets without membership.
-
-    Args:
-        group_id: the group.
-        offsets: the offsets to write.
 
     Attributes:
         responses: the last error code of each partition.

@@ -32,12 +32,7 @@ _MARK: Final = re.compile(r"zkconsumer:topic-czxid=([0-9a-f]{1,16})")
 
 
 class TopicChecked:
-    """An ``OffsetStore`` that reads and writes offsets of present topics only.
-
-    Args:
-        store: the store of the offsets.
-        topic_czxids: reads the topics' nodes.
-    """
+    """An ``OffsetStore`` that reads and writes offsets of present topics only."""
 
     def __init__(self, store: OffsetStore, topic_czxids: TopicCzxids) -> None:
         self._store = store

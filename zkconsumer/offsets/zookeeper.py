@@ -27,8 +27,6 @@ class ZookeeperOffsetStore:
     """An ``OffsetStore`` in ZooKeeper, which can't store metadata: it is dropped.
 
     Args:
-        store: the client.
-        group_id: the group.
         guard: lets only the owner of a partition commit it, and never rewinds an offset that
             another member has committed; ``fetch`` must then be called after each claim, since a
             commit builds on what was last fetched or committed. None: anything is overwritten, by

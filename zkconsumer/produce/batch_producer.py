@@ -39,12 +39,10 @@ class BatchProducer:
     Thread: one at a time, except ``stop``.
 
     Args:
-        brokers: the bootstrap brokers.
         connector: connects to them, if there is no ``dialer``.
         dialer: opens connections, with TLS and SASL; it stays the caller's.
         settings: see ``BatchSettings``.
         wait: sleeps for a number of milliseconds.
-        clock: for the time of writing.
 
     Raises:
         ConfigError: the settings ask for no acknowledgements.

@@ -14,7 +14,6 @@ class Routes:
     """Caches leaders and connections until they prove wrong. Thread: one at a time.
 
     Args:
-        brokers: the bootstrap brokers.
         dialer: opens connections, by a twin that is stopped with this object.
         timeout_ms: time limit of a broker's response to a metadata request.
         creating: whether metadata requests let brokers create topics if configured so.

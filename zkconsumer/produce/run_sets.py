@@ -28,7 +28,6 @@ class RunSet:
 
     Args:
         runs: with at least one record in total.
-        with_headers: whether to keep headers.
     """
 
     __slots__ = ("_count", "_runs", "_with_headers")
@@ -100,7 +99,6 @@ class RunPart:
 
     Args:
         runs: with at least one record in total.
-        with_headers: whether to keep headers.
     """
 
     __slots__ = ("_count", "runs", "with_headers")

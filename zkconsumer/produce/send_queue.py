@@ -79,9 +79,6 @@ class _Partition:
 class SendQueue:
     """Records by partition, in order. Thread: one at a time.
 
-    Args:
-        limits: the settings.
-
     Attributes:
         used_bytes: the size of all records, including those in flight.
     """

@@ -43,7 +43,6 @@ class PartitionLookup:
     """The partitions of topics. Thread: any; a partitioner may be called by several at a time.
 
     Args:
-        client: of the cluster.
         clock: for ages and deadlines.
         stop: ends waits.
         max_age_ms: how long a description is believed.

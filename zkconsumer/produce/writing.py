@@ -90,7 +90,6 @@ class Writing:
         routes: to the brokers.
         identity: of an idempotent producer.
         wait: sleeps for a number of milliseconds.
-        clock: for the time of writing.
         is_stopped: whether retries are to end.
         source: of further records; None: ``records`` are all.
     """

@@ -164,7 +164,6 @@ class _Walk:
 
     Args:
         names: the named schemas.
-        schema: the one to walk.
     """
 
     def __init__(self, names: _Names, schema: Any) -> None:

@@ -40,7 +40,6 @@ class PayloadCheck:
     """Checks payloads of one schema. Thread: any.
 
     Args:
-        schema: as fastavro parsed it.
         names: the named schemas, as fastavro parsed them.
 
     Raises:
@@ -70,11 +69,7 @@ class PayloadCheck:
 
 
 class SchemaWidths:
-    """How many values an item of each schema comes to, and whether it can take no bytes.
-
-    Args:
-        names: the named schemas.
-    """
+    """How many values an item of each schema comes to, and whether it can take no bytes."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names

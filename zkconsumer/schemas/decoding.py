@@ -110,7 +110,6 @@ class ValueDecoding:
 
     Args:
         kind: of the schemas: ``avro``, ``json`` or ``protobuf``.
-        catalog: where schemas are found.
         subject: whose latest schema the values are of, where they are bare payloads; None where
             they have schema ids.
         reader: an Avro schema that values are resolved to, which then says the column's type; None

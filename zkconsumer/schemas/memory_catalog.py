@@ -9,11 +9,7 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 
 class OneSchema:
-    """See ``SchemaSource``: one schema, whatever is asked for.
-
-    Args:
-        definition: of it.
-    """
+    """See ``SchemaSource``: one schema, whatever is asked for."""
 
     def __init__(self, definition: SchemaDefinition) -> None:
         self._definition = definition
@@ -25,11 +21,7 @@ class OneSchema:
 
 
 class MemoryCatalog:
-    """See ``SchemaCatalog``.
-
-    Args:
-        source: finds schemas.
-    """
+    """See ``SchemaCatalog``."""
 
     def __init__(self, source: SchemaSource) -> None:
         self._source = source
@@ -59,7 +51,6 @@ class FixedCatalog:
 
     Args:
         adopted: the schemas of the column, in their order.
-        source: finds others.
     """
 
     def __init__(self, adopted: Sequence[AdoptedSchema], source: SchemaSource) -> None:

@@ -19,10 +19,7 @@ class Recent(Generic[K, V]):
     """Remembers values; the oldest go first. Thread: one at a time.
 
     Args:
-        clock: says how old they are.
-        most: how many are kept.
         most_size: of all together, in whatever unit ``put`` is told; one alone is kept anyway.
-        age_ms: how long each is kept.
     """
 
     def __init__(self, clock: Clock, most: int, most_size: int, age_ms: int) -> None:

@@ -34,10 +34,8 @@ class RegistryClient:
     """See ``SchemaSource``: each schema is requested once by its caller, which keeps it.
 
     Args:
-        settings: how to reach it.
         kind: of the schemas: Protobuf's are asked for in another form.
         budget_ms: for all requests together; None: each has its own time alone.
-        clock: measures the budget.
 
     Raises:
         ConfigError: files that the settings name can't be used.

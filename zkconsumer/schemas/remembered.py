@@ -27,7 +27,6 @@ class RememberedSchemas:
     Requests that failed are not remembered. Ids in values are anybody's, so memory is bounded.
 
     Args:
-        source: the other one.
         clock: measures the age of results; None for the system's.
     """
 

@@ -29,7 +29,6 @@ class FetchCounts:
     """What was fetched, from one broker or all of them.
 
     Args:
-        now_ms: when counting begins.
         random: returns numbers in [0, 1), for samples.
     """
 
@@ -62,7 +61,6 @@ class EventCounts:
     """Counts the events that a connector reports.
 
     Args:
-        now_ms: when counting begins.
         random: returns numbers in [0, 1), for samples.
 
     Attributes:

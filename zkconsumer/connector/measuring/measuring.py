@@ -61,9 +61,6 @@ class Measuring:
     """The numbers of one connector; an ``Observer`` of it. Thread: any.
 
     Args:
-        member: the member's name.
-        client_id: the client id sent to brokers.
-        clock: the time.
         random: returns numbers in [0, 1), for samples.
     """
 

@@ -33,11 +33,7 @@ NO_RATES = Rates()
 
 
 class Meter:
-    """Counts events and their rates.
-
-    Args:
-        now_ms: when counting begins.
-    """
+    """Counts events and their rates."""
 
     __slots__ = ("_averages", "_began_ms", "_count", "_pending", "_ticked_ms")
 

@@ -41,12 +41,7 @@ class _Exchanges:
 
 
 class Measures:
-    """A ``net.traffic.Traffic`` that counts; it also receives the results of fetches.
-
-    Args:
-        terms: the windows of time.
-        clock: the time.
-    """
+    """A ``net.traffic.Traffic`` that counts; it also receives the results of fetches."""
 
     def __init__(self, terms: WindowTerms, clock: Clock) -> None:
         self._terms = terms

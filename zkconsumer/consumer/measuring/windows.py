@@ -32,11 +32,7 @@ class _Sample:
 
 
 class Windowed:
-    """Values over windows of time. One thread at a time.
-
-    Args:
-        terms: the windows of time.
-    """
+    """Values over windows of time. One thread at a time."""
 
     def __init__(self, terms: WindowTerms) -> None:
         self._terms = terms

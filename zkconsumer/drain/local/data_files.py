@@ -34,11 +34,7 @@ class DataFiles(Protocol):
 
 
 class LocalFiles:
-    """Data files of this machine. See ``DataFiles``.
-
-    Args:
-        storage: where they are.
-    """
+    """Data files of this machine. See ``DataFiles``."""
 
     held_bytes = 0
 

@@ -60,8 +60,6 @@ class DatedFiles:
     """Writes the rows of one piece of a plan, by date. Thread: one.
 
     Args:
-        files: opens them.
-        naming: what they are called.
         shares: limits of buffered bytes and of open files.
     """
 

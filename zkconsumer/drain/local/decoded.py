@@ -43,7 +43,6 @@ class RowDecoder:
     """Decodes rows. Thread: any; one at a time decodes.
 
     Args:
-        settings: of the drain.
         decoding: decodes the values; None only to find their schemas.
     """
 

@@ -35,11 +35,7 @@ def numbered(columns: pa.Schema, table: Schema) -> pa.Schema:
 
 
 def leaf_numbers(table: Schema) -> dict[str, int]:
-    """Return the field ids of a table's Parquet columns, by their paths in its files.
-
-    Args:
-        table: its columns.
-    """
+    """Return the field ids of a table's Parquet columns, by their paths in its files."""
     return parquet_path_to_id_mapping(table)
 
 

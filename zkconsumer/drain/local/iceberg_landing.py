@@ -25,7 +25,6 @@ class IcebergLanding:
     Args:
         storage: the drain's; the table's files are there, too.
         files: gives what opens the table's files, once it is there.
-        table: the drain's.
         writer: writes Parquet, with the columns that ``columns`` of this gives.
     """
 

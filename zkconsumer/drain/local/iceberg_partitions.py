@@ -24,9 +24,6 @@ _KINDS = {"topic": StringType(), "date": DateType()}
 def spec_of(metadata: TableMetadata) -> PartitionSpec | None:
     """Return the spec that partitions by topic and date, untransformed, as a drain does.
 
-    Args:
-        metadata: the table's.
-
     Returns:
         The current one if it does; None if the table has none.
     """

@@ -64,7 +64,6 @@ class LocalRows:
         files: opens the landed ones.
         paths: those to read, in folders ``topic=T/date=D``.
         file_format: ``parquet`` or ``json``.
-        shares: of the memory.
     """
 
     def __init__(

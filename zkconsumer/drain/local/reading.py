@@ -53,7 +53,6 @@ class LocalRangeRows:
 
     Args:
         options: of the source; without subscription.
-        shares: of the memory.
         with_headers: whether rows have a column ``headers``.
     """
 

@@ -91,11 +91,7 @@ class StreamedStorage(Protocol):
 
 
 class StreamedFiles:
-    """Files of a store, visible once written completely. See ``DataFiles``.
-
-    Args:
-        storage: where they are.
-    """
+    """Files of a store, visible once written completely. See ``DataFiles``."""
 
     def __init__(self, storage: StreamedStorage) -> None:
         self._storage = storage

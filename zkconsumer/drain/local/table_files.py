@@ -12,7 +12,6 @@ class TableFiles:
 
     Args:
         files: opens them; has the catalog's properties.
-        location: the table's.
     """
 
     held_bytes = 0

@@ -56,11 +56,7 @@ class LocalWriter:
     """Writes files in this process. See ``RowWriter``.
 
     Args:
-        rows: reads the ranges.
-        files: opens them.
-        shares: of the memory.
         ends: looks up both ends of logs.
-        contents: of the files.
     """
 
     def __init__(

@@ -52,12 +52,10 @@ class KafkaLanding:
     """See ``Landing``.
 
     Args:
-        storage: the drain's own files.
         session: reads and writes; it has Spark's Kafka connector.
         options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
         read: the rows of a plan, one task for each partition, in the order of their offsets.
         count: what rows come to, held against the plan: a part for each of its ranges.
-        clock: says when a batch was landed.
     """
 
     def __init__(
@@ -213,9 +211,6 @@ def _rows(runs: Runs) -> int:
 
 def read_translation(storage: Storage) -> Translation:
     """Read the source-to-target offsets of a whole drain.
-
-    Args:
-        storage: the drain's own files.
 
     Raises:
         DrainError: one of them is missing or damaged.

@@ -87,7 +87,6 @@ class BatchDecoding:
 
     Args:
         session: whose tasks decode.
-        settings: of the drain.
         topic: whose values they are; any where ids are recognised only.
         storage: the drain's, which keeps the schemas.
 
@@ -149,7 +148,6 @@ class DecodingPass:
 
     Args:
         found: adds up what tasks find; empty.
-        tasks: as above.
     """
 
     def __init__(self, found: Accumulator[Findings], tasks: "TaskDecoding") -> None:

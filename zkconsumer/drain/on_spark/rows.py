@@ -64,7 +64,6 @@ class SparkRangeRows:
     """Reads exact ranges of a cluster.
 
     Args:
-        session: reads.
         options: of the source, but for what is read and where it starts and ends.
     """
 
@@ -153,9 +152,6 @@ class SparkWriter:
     """Writes files by Spark jobs. See ``RowWriter``.
 
     Args:
-        rows: reads the ranges.
-        counter: counts what was written.
-        storage: the drain's.
         file_format: ``parquet`` or ``json``.
         decoding: of values; None to land rows as they are.
         table: writes files of a table; None where Spark writes them, since there is no table.

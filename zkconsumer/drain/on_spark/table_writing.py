@@ -27,12 +27,7 @@ _TASKS = "_tasks"
 
 
 class TableWriting:
-    """Writes files of a drain's table. Thread: one at a time.
-
-    Args:
-        table: the drain's.
-        storage: where it is.
-    """
+    """Writes files of a drain's table. Thread: one at a time."""
 
     def __init__(self, table: IcebergTable, storage: Storage) -> None:
         self._table = table

@@ -62,9 +62,6 @@ class KafkaGroupOffsets:
     Args:
         client: the cluster's metadata; its creator stops it.
         dialer: connects to the coordinator; its creator stops it.
-        group_id: the group.
-        settings: the time limits.
-        clock: for deadlines.
     """
 
     name: Final = OffsetStorage.KAFKA

@@ -18,10 +18,6 @@ from zkconsumer.zk.store import ZkStore
 class ZookeeperGroupOffsets:
     """A ``GroupOffsetStore`` in ZooKeeper.
 
-    Args:
-        store: the client.
-        group_id: the group.
-
     Raises:
         ConfigError: the group id can't be part of a path.
     """

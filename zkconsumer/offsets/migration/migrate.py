@@ -43,14 +43,7 @@ class MigrationRequest:
 
 
 class Migration:
-    """One migration: ``plan``, then ``carry_out``.
-
-    Args:
-        group: the group.
-        source: the store to read from.
-        target: the store to write to.
-        partitions: the partitions of the cluster.
-    """
+    """One migration: ``plan``, then ``carry_out``."""
 
     def __init__(
         self,
@@ -102,9 +95,7 @@ class Undoing:
     """Undoes a change of a group's offsets: ``plan``, then ``carry_out``.
 
     Args:
-        group: the group.
         target: the store that was written to.
-        roll_back: the content of the roll-back file.
         with_members: whether members may be alive.
     """
 

@@ -41,11 +41,7 @@ class Ahead(StrEnum):
 
 
 class MigrationRefused(ZkConsumerError):
-    """The migration was not begun, and nothing was written; each reason says what to do.
-
-    Attributes:
-        reasons: the reasons.
-    """
+    """The migration was not begun, and nothing was written; each reason says what to do."""
 
     def __init__(self, group_id: str, reasons: Collection[str]) -> None:
         super().__init__(f"group {group_id}: nothing was written: {'; '.join(reasons)}")

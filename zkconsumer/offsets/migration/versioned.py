@@ -35,10 +35,6 @@ _Step = tuple[TopicPartition, _Write]
 class VersionedNodes:
     """Reads offset nodes, and writes those unchanged since. Thread: one at a time.
 
-    Args:
-        store: the client.
-        group_id: the group.
-
     Raises:
         ConfigError: the group id can't be part of a path.
     """

@@ -79,12 +79,7 @@ class CommitQueue:
         return min(self._due_ms, *open_) if open_ else None
 
     def check(self, signature: Signature, claims: Claims) -> None:
-        """Fail the jobs whose partitions are lost.
-
-        Args:
-            signature: the member's present identity.
-            claims: the member's present partitions.
-        """
+        """Fail the jobs whose partitions are lost."""
         for job in self._open():
             sending = self._in_flight is not None and job in self._in_flight.jobs
             if job.take_overs is None or sending:
@@ -94,13 +89,7 @@ class CommitQueue:
                 job.over(gone or sorted(job.left))
 
     def batch(self, signature: Signature, claims: Claims, now_ms: int) -> CommitBatch | None:
-        """Return the batch to send now, or None.
-
-        Args:
-            signature: the member's present identity.
-            claims: the member's present partitions.
-            now_ms: the time.
-        """
+        """Return the batch to send now, or None."""
         if self._in_flight is not None:
             return None
         self._expire(now_ms)

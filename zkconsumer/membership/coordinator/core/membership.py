@@ -46,7 +46,6 @@ class MembershipCore:
     """The state machine of one member.
 
     Args:
-        settings: the member's settings.
         random: returns numbers in [0, 1) that spread the retries of members that failed together.
     """
 

@@ -19,12 +19,7 @@ _FLUSH_MS = 5_000
 
 
 class MemberCommits:
-    """The commits of a member's caller. Thread: the caller's, but for ``committed``.
-
-    Args:
-        session: the member.
-        waits: the caller's.
-    """
+    """The commits of a member's caller. Thread: the caller's, but for ``committed``."""
 
     def __init__(self, session: MemberSession, waits: CallerWaits) -> None:
         self._session = session

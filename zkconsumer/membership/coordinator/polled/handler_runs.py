@@ -16,7 +16,6 @@ class HandlerRuns:
 
     Args:
         session: the member; it lists the calls.
-        handler: is called.
         flush: lets pending commits end, before partitions that are still ours go.
     """
 

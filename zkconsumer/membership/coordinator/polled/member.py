@@ -31,7 +31,6 @@ class GroupMember:
     ends a connect or a coordinator lookup that hangs.
 
     Args:
-        threads: the member's.
         handler: called when partitions come and go, in the caller's thread.
         view: returns the latest view of the cluster, for ``topics_changed``.
         scope: owns the two threads, which are started.

@@ -144,8 +144,6 @@ class CoordinatorLocation:
 
     Args:
         backoff: the pauses after failures in a row.
-        clock: the time.
-        connections: the connections to it.
 
     Attributes:
         address: its address; None: unknown.

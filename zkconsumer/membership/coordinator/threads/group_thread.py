@@ -33,8 +33,6 @@ class GroupThread:
     """The body of the thread that sends heartbeats and commits.
 
     Args:
-        session: the member.
-        cluster: finds the coordinator.
         request_timeout_ms: how long a broker may take for a response.
     """
 

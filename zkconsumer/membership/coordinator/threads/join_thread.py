@@ -42,7 +42,6 @@ class JoinThread:
     """The body of the thread that joins.
 
     Args:
-        session: the member.
         cluster: looks up the metadata that the leader of the group needs.
         request_timeout_ms: the time-out of these lookups.
         on_group_topics: called with the topics of all members when we assign them, and with none

@@ -40,7 +40,6 @@ class RebalanceCore:
     """The state machine of one member's rebalances.
 
     Args:
-        settings: the member's settings.
         random: returns numbers in [0, 1) that spread the retries of members that failed together.
     """
 

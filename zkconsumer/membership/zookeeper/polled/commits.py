@@ -47,11 +47,9 @@ class CallersCommits:
     """The caller's commits. Thread: the caller's; ``committed``: any.
 
     Args:
-        group_id: for messages.
         send: puts a message into the control thread's mailbox; raises if that has ended.
         offsets: the group's offset stores.
         signal: wakes the caller's thread.
-        clock: for deadlines.
         is_connected: returns whether ZooKeeper is connected, as far as known.
 
     Attributes:

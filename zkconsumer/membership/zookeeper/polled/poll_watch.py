@@ -12,7 +12,6 @@ class PollWatch:
 
     Args:
         limit_ms: ``max.poll.interval.ms``.
-        clock: the time.
 
     Attributes:
         fell_silent: whether the member had to leave; set by the control thread, reset by the

@@ -27,7 +27,6 @@ class CommitService:
 
     Args:
         claims: the partitions that this member owns.
-        committer: writes the offsets.
         timer: when the next automatic commit is due.
         rules: what the commits cover.
         trigger_rebalance: called after a failed commit: the partitions may be lost.
