@@ -5,6 +5,7 @@ Source: Kafka 0.8.2.2 ``TopicFilter``, ``Whitelist``, ``Blacklist``, ``WildcardT
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from zkconsumer.assignment.filtering import filter_problem, matching
 from zkconsumer.assignment.java_charset import RegexRefused
@@ -45,6 +46,7 @@ class _Filter:
     text: str
     pattern: str = field(init=False)
     _matches: Callable[[str], bool] = field(init=False, repr=False, compare=False)
+    _lets_matches_through: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -57,16 +59,6 @@ class _Filter:
         object.__setattr__(self, "pattern", pattern)
         object.__setattr__(self, "_matches", matches)
 
-
-@dataclass(frozen=True, slots=True)
-class Whitelist(_Filter):
-    """Includes the topics whose whole name matches a Java regular expression.
-
-    Example:
-        >>> Whitelist("web.*,sales").allows("weblog", exclude_internal=True)
-        True
-    """
-
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
         """Return whether the topic is to be read.
 
@@ -79,7 +71,19 @@ class Whitelist(_Filter):
 
         Thread: any.
         """
-        return self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
+        if exclude_internal and topic in INTERNAL_TOPICS:
+            return False
+        return self._matches(topic) is self._lets_matches_through
+
+
+@dataclass(frozen=True, slots=True)
+class Whitelist(_Filter):
+    """Includes the topics whose whole name matches a Java regular expression.
+
+    Example:
+        >>> Whitelist("web.*,sales").allows("weblog", exclude_internal=True)
+        True
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +95,7 @@ class Blacklist(_Filter):
         True
     """
 
-    def allows(self, topic: str, *, exclude_internal: bool) -> bool:
-        """Return whether the topic is to be read.
-
-        Args:
-            topic: its name.
-            exclude_internal: whether the cluster's own topics are never let through.
-
-        Returns:
-            True where it is to be read.
-
-        Thread: any.
-        """
-        return not self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
+    _lets_matches_through: ClassVar[bool] = False
 
 
 def expand(

@@ -160,6 +160,25 @@ def offsets_value(offsets: Mapping[TopicPartition, int]) -> dict[str, JsonValue]
     return {topic: {**partitions} for topic, partitions in to_json(offsets).items()}
 
 
+def range_options(
+    starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[str, str]:
+    """Return the options by which a source of Spark's reads exactly these ranges.
+
+    Args:
+        starts: the first offset of each partition to read.
+        ends: one past the last.
+    """
+    assigned: dict[str, list[int]] = {}
+    for topic, partition in sorted(starts):
+        assigned.setdefault(topic, []).append(partition)
+    return {
+        "assign": json.dumps(assigned),
+        "startingOffsets": json.dumps(to_json(starts)),
+        "endingOffsets": json.dumps(to_json(ends)),
+    }
+
+
 def range_value(offsets: OffsetRange) -> dict[str, JsonValue]:
     """Return the JSON that ``Fields.range`` reads."""
     topic, partition = offsets.topic_partition

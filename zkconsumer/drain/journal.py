@@ -31,6 +31,17 @@ class BatchJournal:
         data = self._storage.read(layout.IDENTITY)
         return None if data is None else DrainIdentity.from_bytes(self._file(layout.IDENTITY), data)
 
+    def drain_id(self) -> str:
+        """Return the id of the drain.
+
+        Raises:
+            DrainError: its identity file is gone.
+        """
+        identity = self.identity()
+        if identity is None:
+            raise DrainError(f"{self.path}: the drain's identity is gone")
+        return identity.id
+
     def refuse_taken(self) -> None:
         """Refuse to begin a new drain in a folder with foreign files.
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.drain.fields import JsonValue
+from zkconsumer.clock import Clock
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.manifest import LandedFile, Manifest
@@ -34,8 +33,8 @@ _TYPES = {
 }
 
 
-class DeltaLanding:
-    """See ``Landing``.
+class DeltaLanding(FilesLanding):
+    """Lands batches in a Delta table. See ``Landing``.
 
     Args:
         storage: the drain's; the table is there, too.
@@ -55,37 +54,20 @@ class DeltaLanding:
         *,
         columns: Callable[[], Any] | None = None,
     ) -> None:
-        self._columns = columns
         if find_spec("deltalake") is None:
             raise ConfigError("--format delta needs deltalake: pip install 'zkconsumer[delta]'")
-        self._storage = storage
-        self._files = FilesLanding(storage, writer, "parquet", clock)
+        super().__init__(storage, writer, "delta", clock)
+        self._columns = columns
         self._options: Mapping[str, str] = settings.target_options
-        self._clock = clock or SystemClock()
-
-    @property
-    def format(self) -> str:
-        """See ``Landing``."""
-        return "delta"
-
-    def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
-        """Do nothing: the table needs no state."""
-        return self._files.prepare(plan)
-
-    def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Write the files aside."""
-        return self._files.land(plan, attempt)
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move the files, then name them in the table's log, once."""
-        self._files.publish(plan, manifest)
-        identity = BatchJournal(self._storage).identity()
-        if identity is None:
-            raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
+        super().publish(plan, manifest)
+        drain = BatchJournal(self._storage).drain_id()
         from deltalake.exceptions import DeltaError  # noqa: PLC0415 - optional
 
         try:
-            self._note(f"zkconsumer-drain-{identity.id}", manifest)
+            self._note(f"zkconsumer-drain-{drain}", manifest)
         except (DeltaError, OSError) as error:
             raise DrainError(
                 f"the Delta table at {self._storage.uri('')}: batch {manifest.number} could not "

@@ -36,15 +36,15 @@ class FilesLanding:
     """Lands batches as files. See ``Landing``.
 
     Args:
-        file_format: ``parquet`` or ``json``.
+        name: of the format, in the drain's identity.
     """
 
     def __init__(
-        self, storage: Storage, writer: RowWriter, file_format: str, clock: Clock | None = None
+        self, storage: Storage, writer: RowWriter, name: str, clock: Clock | None = None
     ) -> None:
         self._storage = storage
         self._writer = writer
-        self._format = file_format
+        self._format = name
         self._clock = clock or SystemClock()
 
     @property

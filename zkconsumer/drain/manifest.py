@@ -164,6 +164,32 @@ class Manifest:
         )
 
 
+def landed_parts(
+    plan: BatchPlan,
+    contents: Mapping[TopicPartition, Contents],
+    absent: Mapping[TopicPartition, tuple[Absence, ...]],
+    dead: Mapping[TopicPartition, Contents] | None = None,
+) -> tuple[LandedPart, ...]:
+    """Return one part for every range of a plan, in its order.
+
+    Args:
+        plan: what was to be landed.
+        contents: of the landed rows, dead letters included.
+        absent: what the log did not have.
+        dead: of the dead letters; None: not counted yet.
+    """
+    nothing = Contents()
+    return tuple(
+        LandedPart(
+            offsets=wanted,
+            contents=contents.get(wanted.topic_partition, nothing),
+            absent=absent.get(wanted.topic_partition, ()),
+            dead_lettered=(dead or {}).get(wanted.topic_partition, nothing).rows,
+        )
+        for wanted in plan.ranges
+    )
+
+
 def check(manifest: Manifest, plan: BatchPlan) -> None:
     """Check that each planned offset was landed once or is known to be absent.
 

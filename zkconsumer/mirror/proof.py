@@ -41,31 +41,25 @@ class Lines:
     def __init__(self, lines: Iterable[Line]) -> None:
         every = list(lines)
         self._landed = sorted(
-            (landed_run for landed_run in every if isinstance(landed_run, Landed)),
-            key=lambda landed_run: landed_run.first_offset,
+            (line for line in every if isinstance(line, Landed)), key=lambda line: line.first_offset
         )
         self.start = min(
-            landed_run.first_offset if isinstance(landed_run, Landed) else landed_run.offset
-            for landed_run in every
+            line.first_offset if isinstance(line, Landed) else line.offset for line in every
         )
-        self.until = max(
-            (landed_run.until_offset for landed_run in self._landed), default=self.start
-        )
-        self._longest = max(
-            (landed_run.until_offset - landed_run.first_offset for landed_run in self._landed),
-            default=0,
-        )
-        self._firsts = [landed_run.first_offset for landed_run in self._landed]
+        self.until = max((line.until_offset for line in self._landed), default=self.start)
+        lengths = (line.until_offset - line.first_offset for line in self._landed)
+        self._longest = max(lengths, default=0)
+        self._firsts = [line.first_offset for line in self._landed]
 
     def locations(self, start: int, until: int) -> dict[int, list[Place]]:
         """Return the target offsets of the messages in a range, as far as lines name them."""
         found: dict[int, list[Place]] = {}
-        for landed_run in self._landed[bisect_left(self._firsts, start - self._longest) :]:
-            if landed_run.first_offset >= until:
+        for line in self._landed[bisect_left(self._firsts, start - self._longest) :]:
+            if line.first_offset >= until:
                 break
-            for offset, at in landed_run.pairs():
+            for offset, at in line.pairs():
                 if start <= offset < until:
-                    found.setdefault(offset, []).append((landed_run.target, at))
+                    found.setdefault(offset, []).append((line.target, at))
         return found
 
 
@@ -144,8 +138,8 @@ class MirroredPartition:
 def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
     """Return the lines of each source partition, sorted."""
     found: dict[TopicPartition, list[Line]] = {}
-    for landed_run in lines:
-        found.setdefault(landed_run.source, []).append(landed_run)
+    for line in lines:
+        found.setdefault(line.source, []).append(line)
     return {tp: Lines(of_tp) for tp, of_tp in sorted(found.items())}
 
 
@@ -176,14 +170,8 @@ def unlisted(
         landed: all lines.
         ends: the target's log ends.
     """
-    runs: dict[TopicPartition, list[Run]] = {}
-    for landed_run in landed:
-        runs.setdefault(landed_run.target, []).append(
-            (landed_run.target_offset, landed_run.target_offset + landed_run.count)
-        )
     found: dict[TopicPartition, int] = {}
-    for target, of_target in sorted(runs.items()):
-        of_target.sort()
+    for target, of_target in _target_runs(landed):
         listed, behind = 0, of_target[0][0]
         for start, until in of_target:
             listed += max(0, until - max(start, behind))
@@ -198,17 +186,21 @@ def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
     Each acknowledgement has offsets of its own: a log that assigned them twice has lost the earlier
     messages. Identical lines count once.
     """
-    runs: dict[TopicPartition, list[Run]] = {}
-    for landed_run in dict.fromkeys(landed):
-        runs.setdefault(landed_run.target, []).append(
-            (landed_run.target_offset, landed_run.target_offset + landed_run.count)
-        )
     found: dict[TopicPartition, int] = {}
-    for target, of_target in sorted(runs.items()):
+    for target, of_target in _target_runs(dict.fromkeys(landed)):
         behind = 0
-        for start, until in sorted(of_target):
+        for start, until in of_target:
             twice = min(until, behind) - start
             if twice > 0:
                 found[target] = found.get(target, 0) + twice
             behind = max(behind, until)
     return found
+
+
+def _target_runs(landed: Iterable[Landed]) -> list[tuple[TopicPartition, list[Run]]]:
+    """Return the offsets that lines name in each target partition, both sorted."""
+    runs: dict[TopicPartition, list[Run]] = {}
+    for line in landed:
+        run = (line.target_offset, line.target_offset + line.count)
+        runs.setdefault(line.target, []).append(run)
+    return sorted((target, sorted(of_target)) for target, of_target in runs.items())

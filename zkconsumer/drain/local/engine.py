@@ -109,12 +109,12 @@ def _iceberg(
     files: DataFiles,
     writer: Callable[[FileColumns], LocalWriter],
 ) -> Landing:
-    from zkconsumer.drain.local.iceberg_landing import IcebergLanding, drain_id  # noqa: PLC0415 - optional
+    from zkconsumer.drain.local.iceberg_landing import IcebergLanding  # noqa: PLC0415 - optional
     from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
 
     table = IcebergTable(settings.table_name(), storage, settings.target_options)
     journal = BatchJournal(storage)
-    to_table = writer(lambda rows: table.file_columns(drain_id(journal), rows))
+    to_table = writer(lambda rows: table.file_columns(journal.drain_id(), rows))
     return IcebergLanding(storage, lambda: files, table, to_table)
 
 

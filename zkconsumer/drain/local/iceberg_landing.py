@@ -6,7 +6,6 @@ Readers of the table see a batch as a whole or not at all.
 from collections.abc import Callable
 from functools import cache
 
-from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.local.data_files import DataFiles
@@ -16,16 +15,15 @@ from zkconsumer.drain.local.iceberg_table import IcebergTable
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.storage import Storage
-from zkconsumer.errors import DrainError
 
 
-class IcebergLanding:
+class IcebergLanding(FilesLanding):
     """Lands batches in an Iceberg table. See ``Landing``.
 
     Args:
         storage: the drain's; the table's files are there, too.
         files: gives what opens the table's files, once it is there.
-        writer: writes Parquet, with the columns that ``columns`` of this gives.
+        writer: writes Parquet, with the columns that ``file_columns`` of the table gives.
     """
 
     def __init__(
@@ -35,28 +33,19 @@ class IcebergLanding:
         table: IcebergTable,
         writer: RowWriter,
     ) -> None:
+        super().__init__(storage, writer, "iceberg")
         self._journal = BatchJournal(storage)
         self._files = files
         self._table = table
-        self._landing = FilesLanding(storage, writer, "parquet")
-
-    @property
-    def format(self) -> str:
-        """See ``Landing``."""
-        return "iceberg"
-
-    def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
-        """Return no notes: the table needs none."""
-        return self._landing.prepare(plan)
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Stage the files, if the table has all earlier batches."""
-        self._table.expect(drain_id(self._journal), plan.number)
-        return self._landing.land(plan, attempt)
+        self._table.expect(self._journal.drain_id(), plan.number)
+        return super().land(plan, attempt)
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move the files, then add them to the table, once."""
-        self._landing.publish(plan, manifest)
+        super().publish(plan, manifest)
         # Asking the catalog for each file would take longer than reading its footer.
         opened = cache(self._files)
 
@@ -64,16 +53,4 @@ class IcebergLanding:
             with described_by_arrow(file.path):
                 return read_footer(opened(), file.path)
 
-        self._table.append(drain_id(self._journal), manifest, footer)
-
-
-def drain_id(journal: BatchJournal) -> str:
-    """Return the id of the drain in this storage.
-
-    Raises:
-        DrainError: its identity file is gone.
-    """
-    identity = journal.identity()
-    if identity is None:
-        raise DrainError(f"{journal.path}: the drain's identity is gone")
-    return identity.id
+        self._table.append(self._journal.drain_id(), manifest, footer)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.holes import absences
 from zkconsumer.drain.layout import DEAD_LETTERS
@@ -21,7 +20,7 @@ from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
 from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.workers import Cancellation
-from zkconsumer.drain.manifest import LandedPart
+from zkconsumer.drain.manifest import LandedPart, landed_parts
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -88,15 +87,7 @@ class LocalWriter:
                 dead.merge(letters)
             readings = (partial(_runs_of, landed), self._runs_again)
             absent = absences(plan.ranges, landed.contents, readings, self._ends)
-        return tuple(
-            LandedPart(
-                offsets=wanted,
-                contents=landed.contents.get(wanted.topic_partition, Contents()),
-                absent=absent.get(wanted.topic_partition, ()),
-                dead_lettered=dead.contents.get(wanted.topic_partition, Contents()).rows,
-            )
-            for wanted in plan.ranges
-        )
+        return landed_parts(plan, landed.contents, absent, dead.contents)
 
     def _piece(
         self, target: _FileTarget, piece: Piece, shared: Cancellation

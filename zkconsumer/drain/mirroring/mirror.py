@@ -121,10 +121,8 @@ class KafkaLanding:
         del plan, manifest
 
     def _target(self) -> MirrorDestination:
-        identity = BatchJournal(self._storage).identity()
-        if identity is None:
-            raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
-        return MirrorDestination(options=self._options, drain=identity.id)
+        drain = BatchJournal(self._storage).drain_id()
+        return MirrorDestination(options=self._options, drain=drain)
 
     def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
         """Read the rows of a batch that have arrived.

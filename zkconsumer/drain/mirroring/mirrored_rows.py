@@ -11,13 +11,12 @@ Topic, partition, key and value are those of the source. The rest travels in hea
 The target gives every message a timestamp of its own: Spark's sink has no column for it.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from zkconsumer.drain.fields import range_options
 from zkconsumer.drain.plan import Positions
-from zkconsumer.model import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,9 +85,7 @@ def read_rows(
         return session.createDataFrame([], _SCHEMA)
     options = {
         **target.options,
-        "assign": _assign(list(bounded)),
-        "startingOffsets": _offsets(bounded),
-        "endingOffsets": _offsets({tp: ends[tp] for tp in bounded}),
+        **range_options(bounded, {tp: ends[tp] for tp in bounded}),
         "includeHeaders": "true",
     }
     found = session.read.format("kafka").options(**options).load()
@@ -116,17 +113,3 @@ _SCHEMA = (
 def _header(name: str) -> str:
     """SQL: the first header of this name as text; null without one."""
     return f"CAST(get(filter(headers, h -> h.key = '{name}'), 0).value AS STRING)"
-
-
-def _assign(partitions: Sequence[TopicPartition]) -> str:
-    by_topic: dict[str, list[int]] = {}
-    for topic, partition in sorted(partitions):
-        by_topic.setdefault(topic, []).append(partition)
-    return json.dumps(by_topic)
-
-
-def _offsets(offsets: Positions) -> str:
-    by_topic: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        by_topic.setdefault(topic, {})[str(partition)] = offset
-    return json.dumps(by_topic)

@@ -4,20 +4,19 @@ Both sides are summed up in blocks of offsets, each side where it lies; only blo
 differ are then compared message by message.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr
 
 from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.fields import range_options
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import HASH, WITHOUT_TIME, contents_by, contents_by_partition
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.offset_json import to_json
 from zkconsumer.spark.programs import read_as
 
 SCHEMA = (
@@ -128,15 +127,9 @@ def _from_cluster(
     landed: DataFrame, options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
 ) -> DataFrame:
     """Return the messages of the cluster, without those that expire meanwhile."""
-    assign: dict[str, list[int]] = {}
-    for topic, partition in sorted(ranges):
-        assign.setdefault(topic, []).append(partition)
-    bounds = {
-        "assign": json.dumps(assign),
-        "startingOffsets": json.dumps(to_json({tp: run[0] for tp, run in ranges.items()})),
-        "endingOffsets": json.dumps(to_json({tp: run[1] for tp, run in ranges.items()})),
-        "failOnDataLoss": "false",
-    }
+    starts = {tp: run.from_offset for tp, run in ranges.items()}
+    ends = {tp: run.until_offset for tp, run in ranges.items()}
+    bounds = {**range_options(starts, ends), "failOnDataLoss": "false"}
     return read_as(landed.sparkSession, {**options, **bounds})
 
 

@@ -1,6 +1,5 @@
 """Read a plan's ranges through Spark, write them as files, and count the rows written."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,11 +12,11 @@ from pyspark.sql.functions import expr
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
-from zkconsumer.drain.fields import offsets_value
+from zkconsumer.drain.fields import range_options
 from zkconsumer.drain.holes import absences
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.manifest import LandedPart
+from zkconsumer.drain.manifest import LandedPart, landed_parts
 from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.landed import read_files
@@ -79,17 +78,8 @@ class SparkRangeRows:
             divided: read large ranges by several tasks; else each by one, in order, whatever the
                 options say.
         """
-        assigned: dict[str, list[int]] = {}
-        for wanted in ranges:
-            topic, partition = wanted.topic_partition
-            assigned.setdefault(topic, []).append(partition)
-        begin = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
-        end = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
-        bounds = {
-            "assign": json.dumps(assigned),
-            "startingOffsets": json.dumps(offsets_value(begin)),
-            "endingOffsets": json.dumps(offsets_value(end)),
-        }
+        starts = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
+        ends = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
         dividing = {}
         given = {name.lower() for name in self._options}
         if divided:
@@ -103,7 +93,7 @@ class SparkRangeRows:
             for name, of in self._options.items()
             if divided or name.lower() not in _DIVIDING
         }
-        return read_as(self.session, {**dividing, **options, **bounds})
+        return read_as(self.session, {**dividing, **options, **range_options(starts, ends)})
 
 
 class RowCounter:
@@ -135,14 +125,7 @@ class RowCounter:
             contents = contents_by_partition(landed)
             readings = (partial(_runs_of, landed), self._runs_again)
             absent = absences(plan.ranges, contents, readings, self._ends)
-        return tuple(
-            LandedPart(
-                offsets=wanted,
-                contents=contents.get(wanted.topic_partition, Contents()),
-                absent=absent.get(wanted.topic_partition, ()),
-            )
-            for wanted in plan.ranges
-        )
+        return landed_parts(plan, contents, absent)
 
     def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
         return _runs_of(self._rows.read(list(doubtful.values())), doubtful)

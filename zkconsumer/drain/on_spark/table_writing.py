@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
-from zkconsumer.drain.local.iceberg_landing import drain_id
 from zkconsumer.drain.local.iceberg_table import IcebergTable
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.table_files import TableFiles
@@ -36,7 +35,7 @@ class TableWriting:
 
     def files(self) -> TableFiles:
         """Return what opens the table's files."""
-        return self._table.files(drain_id(self._journal))
+        return self._table.files(self._journal.drain_id())
 
     def save(self, plan: BatchPlan, rows: DataFrame, columns: pa.Schema, folder: str) -> None:
         """Write files below a folder.
@@ -47,7 +46,7 @@ class TableWriting:
             columns: of the files, but for topic and date.
             folder: a new one, below the drain's path.
         """
-        numbered = self._table.file_columns(drain_id(self._journal), columns)
+        numbered = self._table.file_columns(self._journal.drain_id(), columns)
         below = f"{folder}/{_TASKS}"
         task = FileTask(self.files(), below, plan.created_ms, columns, numbered)
         written = rows.mapInArrow(task.write, "path string").collect()

@@ -8,7 +8,7 @@ takes for "no offset", as the coordinator itself does.
 """
 
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
@@ -26,6 +26,7 @@ from zkconsumer.offsets.coordinator import (
 from zkconsumer.offsets.coordinator_requests import ALL_AT_ONCE_SINCE
 from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
 from zkconsumer.offsets.kafka import CommitExchange, FetchExchange, fetched, result
+from zkconsumer.offsets.migration.parts import parts_of
 from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
@@ -130,15 +131,19 @@ class KafkaGroupOffsets:
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         """See ``GroupOffsetStore``."""
         outcome: dict[TopicPartition, str | None] = {}
-        for part in _parts_of(offsets, self._group_id):
-            nothing = OffsetAndMetadata(NO_OFFSET)
-            commit = CommitExchange(
-                self._group_id, {tp: offset or nothing for tp, offset in part.items()}
-            )
+        nothing = OffsetAndMetadata(NO_OFFSET)
+        wanted = [(tp, offset or nothing) for tp, offset in offsets.items()]
+        for part in map(dict, parts_of(wanted, self._size_of, most_bytes=_COMMIT_BYTES)):
+            commit = CommitExchange(self._group_id, part)
             # A try whose response was lost is repeated, with the same result.
             self._channel.call(commit, tries=None)
             outcome |= {tp: _outcome(commit.responses.get(tp)) for tp in part}
         return outcome
+
+    def _size_of(self, entry: tuple[TopicPartition, OffsetAndMetadata]) -> int:
+        tp, offset = entry
+        texts = (self._group_id, tp.topic, offset.metadata)
+        return _ENTRY_BYTES + sum(len(text.encode()) for text in texts)
 
     def members(self) -> list[str]:
         """See ``GroupOffsetStore``: none before 0.9, whose members only ZooKeeper knows."""
@@ -198,24 +203,6 @@ def _living(group: dg.DescribedGroup) -> list[str]:
     if not names and group.state not in _WITHOUT_MEMBERS and not group.error_code:
         names = [f"members that are just joining (the group is {group.state})"]
     return names
-
-
-def _parts_of(
-    offsets: Mapping[TopicPartition, Offset], group_id: str
-) -> Iterator[dict[TopicPartition, Offset]]:
-    """Split offsets into commits that a coordinator accepts."""
-    part: dict[TopicPartition, Offset] = {}
-    used = 0
-    for tp, offset in offsets.items():
-        texts = (group_id, tp.topic, "" if offset is None else offset.metadata)
-        size = _ENTRY_BYTES + sum(len(text.encode()) for text in texts)
-        if part and used + size > _COMMIT_BYTES:
-            yield part
-            part, used = {}, 0
-        part[tp] = offset
-        used += size
-    if part:
-        yield part
 
 
 def _outcome(code: int | None) -> str | None:

@@ -9,10 +9,11 @@ at a time, some hundreds; nothing is tried after a failure. Servers before 3.4 h
 there each offset is written on its own, by version all the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.parts import parts_of
 from zkconsumer.offsets.migration.plan import Offset
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
@@ -96,7 +97,7 @@ class VersionedNodes:
     def _in_transactions(self, steps: Sequence[_Step]) -> dict[TopicPartition, str | None]:
         outcome: dict[TopicPartition, str | None] = {}
         stopped_by = ""
-        for part in _parts_of(steps):
+        for part in parts_of(steps, _size_of, most_bytes=TRANSACTION_BYTES):
             if stopped_by:
                 outcome |= dict.fromkeys((tp for tp, _ in part), f"not tried: {stopped_by}")
                 continue
@@ -109,21 +110,10 @@ class VersionedNodes:
         return outcome
 
 
-def _parts_of(steps: Sequence[_Step]) -> Iterator[list[_Step]]:
-    """Split writes into transactions that ZooKeeper accepts."""
-    part: list[_Step] = []
-    used = 0
-    for step in steps:
-        op = step[1]
-        data = b"" if isinstance(op, DeleteOp) else op.data or b""
-        size = _OP_BYTES + len(op.path.encode()) + len(data)
-        if part and used + size > TRANSACTION_BYTES:
-            yield part
-            part, used = [], 0
-        part.append(step)
-        used += size
-    if part:
-        yield part
+def _size_of(step: _Step) -> int:
+    op = step[1]
+    data = b"" if isinstance(op, DeleteOp) else op.data or b""
+    return _OP_BYTES + len(op.path.encode()) + len(data)
 
 
 def _version_after(op: _Write) -> int | None:

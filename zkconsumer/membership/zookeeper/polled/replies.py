@@ -1,6 +1,7 @@
 """Replies of the control thread that wake the caller when they come."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 from zkconsumer.errors import ZkConsumerError, without_frames
@@ -54,15 +55,4 @@ class ObservedReply(Reply[T], Generic[T]):
 
 def task(work: Callable[[], T], reply: Reply[T]) -> ControlTask:
     """Make a task of the control thread, whose outcome is the reply."""
-
-    def run() -> None:
-        try:
-            reply.give(work())
-        except ZkConsumerError as error:
-            reply.fail(without_frames(error))
-        except BaseException as error:
-            # This ends that thread, but the waiting caller must not wait for ever.
-            reply.fail(error)
-            raise
-
-    return ControlTask(run, reply.fail)
+    return ControlTask(partial(reply.settle, work), reply.fail)

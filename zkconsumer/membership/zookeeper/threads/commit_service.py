@@ -4,13 +4,12 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError, without_frames
+from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.core.autocommit import CommitTimer
 from zkconsumer.membership.zookeeper.threads.commits import CommitRules, OffsetCommitter
 from zkconsumer.membership.zookeeper.threads.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
-from zkconsumer.membership.zookeeper.threads.reply import Reply
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.offsets.store import CommittedFurther
 from zkconsumer.repeats import Repeats
@@ -71,22 +70,19 @@ class CommitService:
 
     def serve(self, request: CommitRequest) -> None:
         """Execute the caller's commit and reply to it."""
-        self._respond(request.reply, lambda: self._commit(request))
+        request.reply.settle(lambda: self._checked(lambda: self._commit(request)))
 
     def serve_ahead(self, request: CommitAheadRequest) -> None:
         """Commit for a stream that hands the chunk over afterwards, and reply to it."""
-        self._respond(request.reply, lambda: self._commit_ahead(request.claim, request.offset))
+        claim, offset = request.claim, request.offset
+        request.reply.settle(lambda: self._checked(lambda: self._commit_ahead(claim, offset)))
 
-    def _respond(self, reply: Reply[T], work: Callable[[], T]) -> None:
-        """Reply with the result or the error of `work`; its caller waits without a time-out."""
+    def _checked(self, commit: Callable[[], T]) -> T:
+        """Commit; after a failure look at the group: the partitions may be lost."""
         try:
-            reply.give(work())
-        except ZkConsumerError as error:
+            return commit()
+        except ZkConsumerError:
             self._trigger_rebalance()
-            reply.fail(without_frames(error))
-        except BaseException as error:
-            # This ends the thread, but the caller must not wait for ever.
-            reply.fail(error)
             raise
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:

@@ -1,7 +1,9 @@
 """A result that one thread waits for and another provides; safe around signal handlers."""
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from zkconsumer.errors import ZkConsumerError, without_frames
 from zkconsumer.scope import Mailbox, naps
 
 T = TypeVar("T")
@@ -26,6 +28,20 @@ class Reply(Generic[T]):
     def fail(self, error: BaseException) -> None:
         """Provide an error, which is raised in the waiting thread."""
         self._box.put((None, error))
+
+    def settle(self, work: Callable[[], T]) -> None:
+        """Provide what `work` returns, or the error that it raises: its caller waits for ever.
+
+        Raises:
+            BaseException: an error that is not one of ours, provided as well; it ends the thread.
+        """
+        try:
+            self.give(work())
+        except ZkConsumerError as error:
+            self.fail(without_frames(error))
+        except BaseException as error:
+            self.fail(error)
+            raise
 
     def wait(self, timeout_ms: int | None) -> tuple[T | None, bool]:
         """Return the value and True, or None and False after the time-out.
