@@ -1,7 +1,7 @@
 """What a setting is: the columns of the table in ``zkconsumer.config_keys``."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal, TypeAlias
 
 Value: TypeAlias = str | int | bool | None
@@ -11,9 +11,9 @@ INT_MAX = 2**31 - 1
 INT_MIN = -(2**31)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One setting.
+    """One setting. A row of a table is ``ConfigKey(...).means("what it does")``.
 
     Attributes:
         key: its name with dots, as in Kafka's own files.
@@ -39,7 +39,8 @@ class ConfigKey:
 
     key: str
     kind: Literal["text", "int", "bool", "choice"]
-    doc: str
+    _: KW_ONLY
+    doc: str = ""
     default: Value = None
     derive: Callable[[Values], Value] | None = None
     derived_text: str = ""
@@ -55,6 +56,10 @@ class ConfigKey:
     secret: bool = False
     inert: bool = False
     accepts: str = ""
+
+    def means(self, doc: str) -> "ConfigKey":
+        """Return it with what it does, in Markdown."""
+        return replace(self, doc=doc)
 
     @property
     def attribute(self) -> str:

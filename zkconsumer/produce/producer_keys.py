@@ -11,151 +11,83 @@ from zkconsumer.config_spec import ConfigKey
 
 KEYS: Final[tuple[ConfigKey, ...]] = (
     ConfigKey(
-        key="bootstrap.servers",
-        kind="text",
+        "bootstrap.servers",
+        "text",
         default="localhost:9092",
         legal_text="host1:port1,host2:port2, or a list of such",
         since="0.8.2",
-        doc="Brokers to start from; the others are found through them.",
         accepts="str | Sequence[str] | None",
+    ).means("Brokers to start from; the others are found through them."),
+    ConfigKey("client.id", "text", default="zkconsumer-producer", since="0.8.2").means(
+        "Names this client in requests: in the brokers' logs, metrics and quotas."
     ),
     ConfigKey(
-        key="client.id",
-        kind="text",
-        default="zkconsumer-producer",
-        since="0.8.2",
-        doc="Names this client in requests: in the brokers' logs, metrics and quotas.",
-    ),
-    ConfigKey(
-        key="acks",
-        kind="choice",
+        "acks",
+        "choice",
         default="all",
         choices=("all", "1"),
         synonyms={"-1": "all"},
         since="0.8.2",
-        doc="Whose logs hold a record before it counts as written: those of all in-sync replicas, "
-        "or the leader's alone. `0` is refused: no future could report a lost record.",
         accepts='Literal["all", "1", -1, 1] | None',
+    ).means(
+        "Whose logs hold a record before it counts as written: those of all in-sync replicas, "
+        "or the leader's alone. `0` is refused: no future could report a lost record."
+    ),
+    ConfigKey("enable.idempotence", "bool", default=True, since="0.11.0").means(
+        "Number the records, so that one that is sent again is not written twice. Needs "
+        "`acks=all`; where that is not given, or on brokers before 0.11, there is none."
     ),
     ConfigKey(
-        key="enable.idempotence",
-        kind="bool",
-        default=True,
-        since="0.11.0",
-        doc="Number the records, so that one that is sent again is not written twice. Needs "
-        "`acks=all`; where that is not given, or on brokers before 0.11, there is none.",
+        "retries", "int", default=2**31 - 1, low=0, since="0.8.2", accepts="float | None"
+    ).means("Further tries of a batch, within `delivery_timeout_ms`."),
+    ConfigKey("delivery.timeout.ms", "int", default=120_000, low=1, since="2.1.0").means(
+        "How old a record may be when it is tried again; then its future fails."
     ),
-    ConfigKey(
-        key="retries",
-        kind="int",
-        default=2**31 - 1,
-        low=0,
-        since="0.8.2",
-        doc="Further tries of a batch, within `delivery_timeout_ms`.",
-        accepts="float | None",
+    ConfigKey("batch.size", "int", default=16_384, low=0, since="0.8.2").means(
+        "The largest batch of a partition in bytes, before compression; a larger record is a "
+        "batch of its own."
     ),
-    ConfigKey(
-        key="delivery.timeout.ms",
-        kind="int",
-        default=120_000,
-        low=1,
-        since="2.1.0",
-        doc="How old a record may be when it is tried again; then its future fails.",
-    ),
-    ConfigKey(
-        key="batch.size",
-        kind="int",
-        default=16_384,
-        low=0,
-        since="0.8.2",
-        doc="The largest batch of a partition in bytes, before compression; a larger record is a "
-        "batch of its own.",
-    ),
-    ConfigKey(
-        key="linger.ms",
-        kind="int",
-        default=0,
-        low=0,
-        since="0.8.2",
-        doc="How long a record waits for others to fill its batch, while the buffer has capacity; "
+    ConfigKey("linger.ms", "int", default=0, low=0, since="0.8.2").means(
+        "How long a record waits for others to fill its batch, while the buffer has capacity; "
         "less than `delivery_timeout_ms`. Also with 0, records that come while others are in "
-        "flight go together.",
+        "flight go together."
     ),
     ConfigKey(
-        key="compression.type",
-        kind="choice",
+        "compression.type",
+        "choice",
         default="none",
         choices=("none", "gzip", "snappy", "lz4", "zstd"),
         since="0.8.2",
-        doc="Compresses batches. lz4 needs 0.8.2 and `zkconsumer[lz4]`; zstd needs 2.1 and "
-        "`zkconsumer[zstd]`.",
+    ).means(
+        "Compresses batches. lz4 needs 0.8.2 and `zkconsumer[lz4]`; zstd needs 2.1 and "
+        "`zkconsumer[zstd]`."
     ),
-    ConfigKey(
-        key="buffer.memory",
-        kind="int",
-        default=33_554_432,
-        low=1,
-        since="0.8.2",
-        doc="The maximum bytes of unacknowledged records; beyond it `send` waits.",
+    ConfigKey("buffer.memory", "int", default=33_554_432, low=1, since="0.8.2").means(
+        "The maximum bytes of unacknowledged records; beyond it `send` waits."
     ),
-    ConfigKey(
-        key="max.request.size",
-        kind="int",
-        default=1_048_576,
-        low=1,
-        since="0.8.2",
-        doc="The largest record, before compression, and the largest request, unless one batch "
-        "is larger. Brokers have limits of their own (`message.max.bytes`).",
+    ConfigKey("max.request.size", "int", default=1_048_576, low=1, since="0.8.2").means(
+        "The largest record, before compression, and the largest request, unless one batch "
+        "is larger. Brokers have limits of their own (`message.max.bytes`)."
     ),
-    ConfigKey(
-        key="max.block.ms",
-        kind="int",
-        default=60_000,
-        low=0,
-        since="0.9.0",
-        doc="How long `send` and `partitions_for` wait for the topic's metadata, and for "
-        "buffer memory.",
+    ConfigKey("max.block.ms", "int", default=60_000, low=0, since="0.9.0").means(
+        "How long `send` and `partitions_for` wait for the topic's metadata, and for buffer memory."
     ),
-    ConfigKey(
-        key="allow.auto.create.topics",
-        kind="bool",
-        default=True,
-        since="0.11.0",
-        doc="Whether brokers that are configured so create a topic that is missing; older ones "
-        "are not asked.",
+    ConfigKey("allow.auto.create.topics", "bool", default=True, since="0.11.0").means(
+        "Whether brokers that are configured so create a topic that is missing; older ones "
+        "are not asked."
     ),
-    ConfigKey(
-        key="metadata.max.age.ms",
-        kind="int",
-        default=300_000,
-        low=1,
-        since="0.8.2",
-        doc="How often to look for new partitions. A leader that moved is noticed at once.",
+    ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.8.2").means(
+        "How often to look for new partitions. A leader that moved is noticed at once."
     ),
-    ConfigKey(
-        key="retry.backoff.ms",
-        kind="int",
-        default=100,
-        low=0,
-        since="0.8.2",
-        doc="The pause before a batch is tried again.",
+    ConfigKey("retry.backoff.ms", "int", default=100, low=0, since="0.8.2").means(
+        "The pause before a batch is tried again."
     ),
-    ConfigKey(
-        key="request.timeout.ms",
-        kind="int",
-        default=30_000,
-        low=1,
-        since="0.9.0",
-        doc="How long a connection may take, and a broker to acknowledge.",
+    ConfigKey("request.timeout.ms", "int", default=30_000, low=1, since="0.9.0").means(
+        "How long a connection may take, and a broker to acknowledge."
     ),
-    ConfigKey(
-        key="bootstrap.timeout.ms",
-        kind="int",
-        default=30_000,
-        low=0,
-        since="kafka-python",
-        doc="A producer connects when it is made: how long it waits for a broker before it "
-        "raises `NoBrokersAvailable`. With 0 it connects when it is used.",
+    ConfigKey("bootstrap.timeout.ms", "int", default=30_000, low=0, since="kafka-python").means(
+        "A producer connects when it is made: how long it waits for a broker before it "
+        "raises `NoBrokersAvailable`. With 0 it connects when it is used."
     ),
     *SECURITY_KEYS,
 )

@@ -47,202 +47,160 @@ def _legal_strategies(text: str) -> bool:
 
 _WHERE = (
     ConfigKey(
-        key="bootstrap.servers",
-        kind="text",
-        accepts="str | Sequence[str] | None",
+        "bootstrap.servers",
+        "text",
         default="localhost:9092",
+        accepts="str | Sequence[str] | None",
         legal=_legal_servers,
         legal_text="host1:port1,host2:port2 (port 9092 where none is given; a protocol and :// in "
         "front are passed over), or a list of such",
         since="0.9.0",
-        doc="Brokers to start from; the others are found through them. Not used with "
-        "`zookeeper_connect`, where ZooKeeper knows the brokers.",
+    ).means(
+        "Brokers to start from; the others are found through them. Not used with "
+        "`zookeeper_connect`, where ZooKeeper knows the brokers."
     ),
     ConfigKey(
-        key="zookeeper.connect",
-        kind="text",
+        "zookeeper.connect",
+        "text",
         legal=lambda text: bool(text.strip()),
         legal_text="host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted",
         since="zkconsumer",
-        doc="Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of "
-        "0.8. All settings of [ZooKeeper consumers](configuration.md) can then be given, too.",
+    ).means(
+        "Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of "
+        "0.8. All settings of [ZooKeeper consumers](configuration.md) can then be given, too."
     ),
-    ConfigKey(
-        key="client.id",
-        kind="text",
-        default="zkconsumer",
-        since="0.9.0",
-        doc="Names this client in requests: it shows up in the broker's logs, metrics and quotas, "
-        "and in what `kafka-consumer-groups` prints.",
+    ConfigKey("client.id", "text", default="zkconsumer", since="0.9.0").means(
+        "Names this client in requests: it shows up in the broker's logs, metrics and quotas, "
+        "and in what `kafka-consumer-groups` prints."
     ),
-    ConfigKey(
-        key="client.rack",
-        kind="text",
-        default="",
-        since="2.4.0",
-        doc="The rack of this client, so that brokers may send it to a near replica (KIP-392).",
+    ConfigKey("client.rack", "text", default="", since="2.4.0").means(
+        "The rack of this client, so that brokers may send it to a near replica (KIP-392)."
     ),
 )
 
 _GROUP = (
     ConfigKey(
-        key="group.id",
-        kind="text",
+        "group.id",
+        "text",
         legal=_legal_string,
         legal_text="text of at most 32767 bytes in UTF-8",
         since="0.9.0",
-        doc="The group to share the topics with, and to keep offsets for. Without one there are "
+    ).means(
+        "The group to share the topics with, and to keep offsets for. Without one there are "
         "no commits, and partitions are chosen with `assign()`. The empty text is a group that "
-        "brokers may refuse.",
+        "brokers may refuse."
     ),
     ConfigKey(
-        key="group.instance.id",
-        kind="text",
+        "group.instance.id",
+        "text",
         legal=_legal_static_name,
         legal_text="1 to 249 letters, digits, dot, underscore and dash",
         since="2.3.0",
-        doc="Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` "
-        "gets its partitions back without a rebalance. No two live members may share it.",
+    ).means(
+        "Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` "
+        "gets its partitions back without a rebalance. No two live members may share it."
     ),
     ConfigKey(
-        key="session.timeout.ms",
-        kind="int",
-        derived_text="45000 (brokers before 0.10.1: 30000)",
+        "session.timeout.ms",
+        "int",
         default=45_000,
+        derived_text="45000 (brokers before 0.10.1: 30000)",
         low=1,
         since="0.9.0",
-        doc="After this time without a heartbeat the coordinator reassigns the partitions. It "
+    ).means(
+        "After this time without a heartbeat the coordinator reassigns the partitions. It "
         "must lie between the broker's `group.min.session.timeout.ms` and "
-        "`group.max.session.timeout.ms`.",
+        "`group.max.session.timeout.ms`."
+    ),
+    ConfigKey("heartbeat.interval.ms", "int", default=3_000, low=1, since="0.9.0").means(
+        "The interval of heartbeats to the coordinator: at most a third of "
+        "`session_timeout_ms`, so that two may get lost."
+    ),
+    ConfigKey("max.poll.interval.ms", "int", default=300_000, low=1, since="0.10.1").means(
+        "A member that does not poll for this long leaves its group: it counts as stuck. Its "
+        "next poll joins again, and reports it."
     ),
     ConfigKey(
-        key="heartbeat.interval.ms",
-        kind="int",
-        default=3_000,
-        low=1,
-        since="0.9.0",
-        doc="The interval of heartbeats to the coordinator: at most a third of "
-        "`session_timeout_ms`, so that two may get lost.",
-    ),
-    ConfigKey(
-        key="max.poll.interval.ms",
-        kind="int",
-        default=300_000,
-        low=1,
-        since="0.10.1",
-        doc="A member that does not poll for this long leaves its group: it counts as stuck. Its "
-        "next poll joins again, and reports it.",
-    ),
-    ConfigKey(
-        key="partition.assignment.strategy",
-        kind="text",
-        accepts="str | Sequence[str | type] | None",
+        "partition.assignment.strategy",
+        "text",
         default="range,cooperative-sticky",
+        accepts="str | Sequence[str | type] | None",
         legal=_legal_strategies,
         legal_text=f"different ones of {', '.join(ASSIGNORS)}; or kafka-python's assignor classes",
         since="0.9.0",
-        doc="How the leader shares out, the preferred way first; the group takes one that all its "
+    ).means(
+        "How the leader shares out, the preferred way first; the group takes one that all its "
         "members know. Only where every one given is cooperative does a rebalance leave alone "
-        "what does not move (KIP-429). kafka-python's own default is range and roundrobin.",
+        "what does not move (KIP-429). kafka-python's own default is range and roundrobin."
     ),
 )
 
 _OFFSETS = (
     ConfigKey(
-        key="auto.offset.reset",
-        kind="choice",
+        "auto.offset.reset",
+        "choice",
         default="latest",
         choices=("earliest", "latest", "none"),
         synonyms={"smallest": "earliest", "largest": "latest"},
         any_case=True,
         since="0.9.0",
-        doc="Where to read where no offset is committed, or the log does not have it any more; "
-        "with `none` poll raises instead.",
+    ).means(
+        "Where to read where no offset is committed, or the log does not have it any more; "
+        "with `none` poll raises instead."
     ),
     ConfigKey(
-        key="auto.offset.reset.new.partitions",
-        kind="choice",
+        "auto.offset.reset.new.partitions",
+        "choice",
         default="earliest",
         choices=("earliest", "latest"),
         any_case=True,
         since="zkconsumer",
-        doc="Where `latest` begins in a partition that was created after this consumer started, "
+    ).means(
+        "Where `latest` begins in a partition that was created after this consumer started, "
         "of a new topic or an old one: at its beginning, so that nothing is lost, as Spark's "
         "source does; or, as Java and kafka-python do, after what was written before it was "
-        "discovered.",
+        "discovered."
+    ),
+    ConfigKey("enable.auto.commit", "bool", default=True, since="0.9.0").means(
+        "Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed "
+        "out; and so do a rebalance that takes partitions away, and `close()`."
+    ),
+    ConfigKey("auto.commit.interval.ms", "int", default=5_000, low=0, since="0.9.0").means(
+        "The time between two of those commits."
     ),
     ConfigKey(
-        key="enable.auto.commit",
-        kind="bool",
-        default=True,
-        since="0.9.0",
-        doc="Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed "
-        "out; and so do a rebalance that takes partitions away, and `close()`.",
-    ),
-    ConfigKey(
-        key="auto.commit.interval.ms",
-        kind="int",
-        default=5_000,
-        low=0,
-        since="0.9.0",
-        doc="The time between two of those commits.",
-    ),
-    ConfigKey(
-        key="isolation.level",
-        kind="choice",
-        accepts='Literal["read_uncommitted", "read_committed"] | IntEnum | None',
+        "isolation.level",
+        "choice",
         default="read_uncommitted",
+        accepts='Literal["read_uncommitted", "read_committed"] | IntEnum | None',
         choices=("read_uncommitted", "read_committed"),
         any_case=True,
         since="0.11.0",
-        doc="With `read_committed` records of aborted transactions are left out, and those of "
-        "open ones wait.",
+    ).means(
+        "With `read_committed` records of aborted transactions are left out, and those of "
+        "open ones wait."
     ),
 )
 
 _POLL = (
-    ConfigKey(
-        key="max.poll.records",
-        kind="int",
-        default=500,
-        low=1,
-        since="0.10.0",
-        doc="The most records that one poll hands out; what was fetched with them waits for the "
-        "next.",
+    ConfigKey("max.poll.records", "int", default=500, low=1, since="0.10.0").means(
+        "The most records that one poll hands out; what was fetched with them waits for the next."
     ),
-    ConfigKey(
-        key="consumer.timeout.ms",
-        kind="int",
-        default=-1,
-        low=-1,
-        since="kafka-python",
-        doc="Iteration ends when no record came for this long; -1 (or `float('inf')`): never.",
+    ConfigKey("consumer.timeout.ms", "int", default=-1, low=-1, since="kafka-python").means(
+        "Iteration ends when no record came for this long; -1 (or `float('inf')`): never."
     ),
-    ConfigKey(
-        key="exclude.internal.topics",
-        kind="bool",
-        default=True,
-        since="0.9.0",
-        doc="Whether patterns leave out topics that belong to the cluster itself.",
+    ConfigKey("exclude.internal.topics", "bool", default=True, since="0.9.0").means(
+        "Whether patterns leave out topics that belong to the cluster itself."
     ),
-    ConfigKey(
-        key="allow.auto.create.topics",
-        kind="bool",
-        default=True,
-        since="2.3.0",
-        doc="Whether the metadata request for a subscribed or assigned topic may create it, if "
+    ConfigKey("allow.auto.create.topics", "bool", default=True, since="2.3.0").means(
+        "Whether the metadata request for a subscribed or assigned topic may create it, if "
         "the brokers have `auto.create.topics.enable`. So a misspelt name creates a topic, as in "
         "Java and kafka-python; with `False` it does not, even on brokers before 0.11, where those "
-        "can't prevent it.",
+        "can't prevent it."
     ),
-    ConfigKey(
-        key="default.api.timeout.ms",
-        kind="int",
-        default=60_000,
-        low=1,
-        since="2.0.0",
-        doc="How long calls may take that are given no `timeout_ms`: commit, committed, position, "
-        "close, and what asks for offsets and topics.",
+    ConfigKey("default.api.timeout.ms", "int", default=60_000, low=1, since="2.0.0").means(
+        "How long calls may take that are given no `timeout_ms`: commit, committed, position, "
+        "close, and what asks for offsets and topics."
     ),
 )
 
