@@ -3,6 +3,7 @@
 An offset is always the offset of the *next* record to read.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import total_ordering
@@ -32,6 +33,14 @@ class TopicPartition(NamedTuple):
 
     def __format__(self, spec: str) -> str:
         return format(f"{printable(self.topic)}-{self.partition}", spec)
+
+
+def numbers_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Group partition numbers by topic, both in the order of ``partitions``."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        numbers.setdefault(topic, []).append(number)
+    return numbers
 
 
 class TopicPartitionReplica(NamedTuple):

@@ -18,12 +18,8 @@ from zkconsumer.zk.nodes import Pattern, Registration
 class StaticSubscription:
     """Named topics; every topic has queues of its own, one per thread."""
 
+    wildcard = False
     topic_queues: Mapping[str, tuple[OwnedQueue, ...]]
-
-    @property
-    def wildcard(self) -> bool:
-        """See ``StreamSubscription``."""
-        return False
 
     @property
     def static_topics(self) -> tuple[str, ...]:
@@ -48,18 +44,10 @@ class StaticSubscription:
 class FilterSubscription:
     """Topics by a filter; the same queues serve every topic that matches."""
 
+    wildcard = True
+    static_topics = ()
     topic_filter: Whitelist | Blacklist
     stream_queues: tuple[OwnedQueue, ...]
-
-    @property
-    def wildcard(self) -> bool:
-        """See ``StreamSubscription``."""
-        return True
-
-    @property
-    def static_topics(self) -> tuple[str, ...]:
-        """See ``StreamSubscription``."""
-        return ()
 
     def registration(self, timestamp_ms: int) -> Registration:
         """See ``StreamSubscription``."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from zkconsumer.errors import ConfigError, DrainError
-from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.model import OffsetRange, TopicPartition, numbers_by_topic
 from zkconsumer.spark.offset_json import from_json, to_json
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
@@ -169,11 +169,8 @@ def range_options(
         starts: the first offset of each partition to read.
         ends: one past the last.
     """
-    assigned: dict[str, list[int]] = {}
-    for topic, partition in sorted(starts):
-        assigned.setdefault(topic, []).append(partition)
     return {
-        "assign": json.dumps(assigned),
+        "assign": json.dumps(numbers_by_topic(sorted(starts))),
         "startingOffsets": json.dumps(to_json(starts)),
         "endingOffsets": json.dumps(to_json(ends)),
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.error_codes import ErrorCode, explained
-from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition, numbers_by_topic
 from zkconsumer.wire.messages.offset_commit import (
     BROKERS_RETENTION,
     OffsetCommitPartition,
@@ -94,7 +94,7 @@ def commit_request(
                     _position(number, offsets[TopicPartition(topic, number)]) for number in numbers
                 ),
             )
-            for topic, numbers in _by_topic(offsets).items()
+            for topic, numbers in numbers_by_topic(offsets).items()
         ),
     )
 
@@ -129,7 +129,7 @@ def fetch_request(
     if partitions is not None:
         topics = tuple(
             OffsetFetchTopic(topic=topic, partitions=tuple(numbers))
-            for topic, numbers in _by_topic(partitions).items()
+            for topic, numbers in numbers_by_topic(dict.fromkeys(partitions)).items()
         )
     return OffsetFetchRequest(
         group_id=group_id, topics=topics, require_stable=stable and version >= STABLE_SINCE
@@ -202,10 +202,3 @@ def _position(number: int, offset: OffsetAndMetadata) -> OffsetCommitPartition:
         leader_epoch=offset.leader_epoch,
         metadata=offset.metadata,
     )
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for topic, number in dict.fromkeys(partitions):
-        topics.setdefault(topic, []).append(number)
-    return topics

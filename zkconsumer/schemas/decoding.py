@@ -1,4 +1,4 @@
-"""Values to one typed Arrow column, and rejects: each value is decoded alone.
+"""Decode values to one typed Arrow column, and rejects: each value is decoded alone.
 
 The column's type grows with the schemas that are met, in the order in which the catalog knows them,
 so that the same values and the same catalog give the same rows and rejects. A
@@ -18,13 +18,8 @@ from zkconsumer.schemas.column_types import TypeConflict, merged
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.payloads import PayloadDecoder, payload_decoder
 from zkconsumer.schemas.recent import Recent
-from zkconsumer.schemas.remembered import (
-    MOST_REMEMBERED,
-    REMEMBERED_CHARS,
-    REMEMBERED_MS,
-    RememberedSchemas,
-)
-from zkconsumer.schemas.source import UnusableSchema
+from zkconsumer.schemas.remembered import RememberedSchemas
+from zkconsumer.schemas.source import SchemaSource, UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 MAX_SCHEMAS: Final = 1_000
@@ -45,7 +40,7 @@ class _Candidate(NamedTuple):
 
 
 class SchemaUse(NamedTuple):
-    """A schema, and the message of it that values are.
+    """A schema, and its message type that values have.
 
     Attributes:
         schema: which schema.
@@ -63,20 +58,11 @@ class AdoptedSchema(NamedTuple):
     definition: SchemaDefinition
 
 
-class SchemaCatalog(Protocol):
-    """The schemas of a column, in the order in which it came to have them."""
+class SchemaCatalog(SchemaSource, Protocol):
+    """The schemas of a column, in their order; it finds them as adopted, others as they are now."""
 
     def adopted(self) -> Sequence[AdoptedSchema]:
         """Return all schemas known now; later ones are appended."""
-        ...
-
-    def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """Return a schema as it was adopted, or as it is now; None if there is none of this key.
-
-        Raises:
-            UnusableSchema: there is one, but it can't be used.
-            SchemaError: whether there is one is unknown, or it can't be fetched.
-        """
         ...
 
     def adopt(self, new: AdoptedSchema) -> None:
@@ -90,7 +76,7 @@ class SchemaCatalog(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class DecodedValues:
-    """What some values came to; all lists have the length of the values.
+    """The results of decoding; all lists have the length of the values.
 
     Attributes:
         column: of the decoded values, null for null and for rejects; None where no schema is known.
@@ -136,9 +122,7 @@ class ValueDecoding:
         self._known = 0
         self._decoders: dict[SchemaUse, PayloadDecoder | str] = {}
         clock = clock or SystemClock()
-        self._candidates: Recent[SchemaUse, _Candidate] = Recent(
-            clock, MOST_REMEMBERED, REMEMBERED_CHARS, REMEMBERED_MS
-        )
+        self._candidates: Recent[SchemaUse, _Candidate] = Recent(clock)
         self._schemas = RememberedSchemas(catalog, clock)
         self.type: pa.DataType | None = None
         if reader is not None:
@@ -146,7 +130,7 @@ class ValueDecoding:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Take in what the catalog knows by now."""
+        """Load the schemas that were added to the catalog since."""
         adopted = self._catalog.adopted()
         for use, definition in adopted[self._known :]:
             self._decoders[use] = self._decoder(use, definition)
@@ -276,7 +260,7 @@ class ValueDecoding:
 
 
 def named(key: SchemaKey) -> str:
-    """Return a schema, for people."""
+    """Return the name of a schema, for messages."""
     return f"the schema of {key}" if isinstance(key, str) else f"schema {key}"
 
 
@@ -292,7 +276,7 @@ def _decoded(decoder: PayloadDecoder, payload: bytes) -> object:
 
 
 def _check(decoder: PayloadDecoder, payload: bytes) -> None:
-    """See that a payload is of a schema, and can be in a column of its type.
+    """Check that a payload is of a schema, and fits a column of its type.
 
     Raises:
         BadValue: it is not.

@@ -1,4 +1,4 @@
-"""What was found lately: bounded in number, in size and in age."""
+"""A cache of recent values, bounded in number, size and age."""
 
 from collections.abc import Hashable
 from typing import Generic, NamedTuple, TypeVar
@@ -19,10 +19,16 @@ class Recent(Generic[K, V]):
     """Remembers values; the oldest go first. Thread: one at a time.
 
     Args:
-        most_size: of all together, in whatever unit ``put`` is told; one alone is kept anyway.
+        most_size: of all together, in the unit of ``put``; a single value is kept anyway.
     """
 
-    def __init__(self, clock: Clock, most: int, most_size: int, age_ms: int) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        most: int = 1_000,
+        most_size: int = 16 << 20,
+        age_ms: int = 300_000,
+    ) -> None:
         self._clock = clock
         self._most = most
         self._most_size = most_size

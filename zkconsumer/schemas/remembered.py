@@ -1,24 +1,10 @@
 """Remembers the results of a source of schemas, so that none is requested twice in a while."""
 
-from typing import Final, Protocol
-
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.recent import Recent
-from zkconsumer.schemas.source import UnusableSchema
+from zkconsumer.schemas.source import SchemaSource, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
-
-MOST_REMEMBERED: Final = 1_000
-REMEMBERED_CHARS: Final = 16 << 20
-REMEMBERED_MS: Final = 300_000
-
-
-class _Finder(Protocol):
-    """A source of schemas, or a catalog."""
-
-    def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """See ``SchemaSource``."""
-        ...
 
 
 class RememberedSchemas:
@@ -30,11 +16,11 @@ class RememberedSchemas:
         clock: measures the age of results; None for the system's.
     """
 
-    def __init__(self, source: _Finder, clock: Clock | None = None) -> None:
+    def __init__(self, source: SchemaSource, clock: Clock | None = None) -> None:
         self._source = source
         # Texts say why a schema can't be used.
         self._results: Recent[SchemaKey, tuple[SchemaDefinition | str | None]] = Recent(
-            clock or SystemClock(), MOST_REMEMBERED, REMEMBERED_CHARS, REMEMBERED_MS
+            clock or SystemClock()
         )
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:

@@ -63,21 +63,7 @@ class EventCounts:
     Args:
         random: returns numbers in [0, 1), for samples.
 
-    Attributes:
-        fetched: from all brokers together.
-        fetched_from: by broker id.
-        rebalances: rebalances that finished.
-        rebalance_ms: how long these took.
-        rebalances_within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
-        failed_tries: failed tries of rebalances.
-        given_up: rebalances of which all tries failed.
-        zookeeper_commits: offsets written to ZooKeeper.
-        kafka_commits: offsets sent to Kafka.
-        failed_commits: offsets not written, by storage.
-        lost: partitions that were lost.
-        poisoned: messages that could not be read.
-        orphans: partitions without an owner at the last audit.
-        paused: whether delivery is paused.
+    Attributes: as those of ``ConnectorNumbers``, but ``fetched_from``, which is by broker id.
     """
 
     def __init__(self, now_ms: int, random: Callable[[], float]) -> None:

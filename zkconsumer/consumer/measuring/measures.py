@@ -9,11 +9,14 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVarTuple, Unpack
 
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.measuring.windows import Windowed, WindowTerms
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey
+
+Ts = TypeVarTuple("Ts")
 
 
 class _Exchanges:
@@ -64,28 +67,26 @@ class Measures:
     def opened(self, broker: Broker) -> None:
         """See ``Traffic``."""
         del broker
-        self._notify(partial(self._count_opened, self._clock.now_ms()))
+        self._notify(self._count_opened)
 
     def closed(self, broker: Broker) -> None:
         """See ``Traffic``."""
         del broker
-        self._notify(partial(self._count_closed, self._clock.now_ms()))
+        self._notify(self._count_closed)
 
     def sent(self, broker: Broker, size_bytes: int) -> None:
         """See ``Traffic``."""
-        self._notify(partial(self._count_sent, broker.id, size_bytes, self._clock.now_ms()))
+        self._notify(self._count_sent, broker.id, size_bytes)
 
     def on_response(
         self, broker: Broker, api: ApiKey, size_bytes: int, took_ms: int, throttle_ms: int
     ) -> None:
         """See ``Traffic``."""
-        facts = (size_bytes, took_ms, throttle_ms)
-        self._notify(partial(self._count_response, broker.id, api, facts, self._clock.now_ms()))
+        self._notify(self._count_response, broker.id, api, (size_bytes, took_ms, throttle_ms))
 
     def fetched(self, size_bytes: int, records: int, took_ms: int) -> None:
         """Count one Fetch response, with all its partitions."""
-        now_ms = self._clock.now_ms()
-        self._notify(partial(self._count_fetch, size_bytes, records, took_ms, now_ms))
+        self._notify(self._count_fetch, size_bytes, records, took_ms)
 
     # --- readings. Thread: any ------------------------------------------------------------
 
@@ -148,8 +149,8 @@ class Measures:
 
     # --- helpers --------------------------------------------------------------------------
 
-    def _notify(self, event: Callable[[], None]) -> None:
-        self._inbox.append(event)
+    def _notify(self, count: Callable[[int, Unpack[Ts]], None], *facts: *Ts) -> None:
+        self._inbox.append(partial(count, self._clock.now_ms(), *facts))
         self._take_in()
 
     def _take_in(self) -> None:
@@ -169,12 +170,12 @@ class Measures:
         self._open -= 1
         self._closed.take(1, now_ms)
 
-    def _count_sent(self, number: int, size_bytes: int, now_ms: int) -> None:
+    def _count_sent(self, now_ms: int, number: int, size_bytes: int) -> None:
         for counts in (self._all, self._node(number)):
             counts.request_bytes.take(size_bytes, now_ms)
 
     def _count_response(
-        self, number: int, api: ApiKey, facts: tuple[int, int, int], now_ms: int
+        self, now_ms: int, number: int, api: ApiKey, facts: tuple[int, int, int]
     ) -> None:
         size_bytes, took_ms, throttle_ms = facts
         for counts in (self._all, self._node(number)):
@@ -183,7 +184,7 @@ class Measures:
             counts.throttle_ms.take(throttle_ms, now_ms)
         self._of_api.setdefault(api, Windowed(self._terms)).take(took_ms, now_ms)
 
-    def _count_fetch(self, size_bytes: int, records: int, took_ms: int, now_ms: int) -> None:
+    def _count_fetch(self, now_ms: int, size_bytes: int, records: int, took_ms: int) -> None:
         self._fetched_bytes.take(size_bytes, now_ms)
         self._fetched_records.take(records, now_ms)
         self._fetch_ms.take(took_ms, now_ms)

@@ -58,6 +58,8 @@ class KafkaLanding:
         count: what rows come to, held against the plan: a part for each of its ranges.
     """
 
+    format = FORMAT
+
     def __init__(
         self,
         storage: Storage,
@@ -76,11 +78,6 @@ class KafkaLanding:
         self._count = count
         self._clock = clock or SystemClock()
         self._pause = threading.Event()
-
-    @property
-    def format(self) -> str:
-        """See ``Landing``."""
-        return FORMAT
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
         """Make the topics that are missing, and note where their logs end before this batch."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from zkconsumer.membership.coordinator.core.states import GroupSettings
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import TopicPartition, numbers_by_topic
 from zkconsumer.wire.consumer_protocol import NO_GENERATION, TopicPartitions
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.reader import reader_of
@@ -51,9 +51,7 @@ class _CooperativeData:
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, tuple[int, ...]]:
     """Group partition numbers by topic, both ascending."""
-    grouped: dict[str, list[int]] = {}
-    for topic, partition in sorted(partitions):
-        grouped.setdefault(topic, []).append(partition)
+    grouped = numbers_by_topic(sorted(partitions))
     return {topic: tuple(numbers) for topic, numbers in grouped.items()}
 
 

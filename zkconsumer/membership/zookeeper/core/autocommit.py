@@ -6,13 +6,7 @@ a fixed rate.
 
 
 class CommitTimer:
-    """A fixed-rate timer; an interval that was missed is skipped.
-
-    Args:
-        enabled: ``auto.commit.enable``.
-        interval_ms: ``auto.commit.interval.ms``.
-        now_ms: the start.
-    """
+    """A fixed-rate timer; an interval that was missed is skipped."""
 
     def __init__(self, *, enabled: bool, interval_ms: int, now_ms: int) -> None:
         self._interval_ms = max(1, interval_ms)

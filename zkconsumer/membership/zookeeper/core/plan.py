@@ -8,7 +8,7 @@ see the final owners.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.model import ConsumerThreadId, TopicPartition, numbers_by_topic
 
 Ownership = Mapping[TopicPartition, ConsumerThreadId]
 
@@ -91,7 +91,5 @@ def plan_round(
 
 def own_share(owned: Ownership) -> str:
     """Format an ownership as one line for logs: ``topic [0 1 2], other [4]``."""
-    by_topic: dict[str, list[int]] = {}
-    for tp in sorted(owned):
-        by_topic.setdefault(tp.topic, []).append(tp.partition)
-    return ", ".join(f"{t} {ps}" for t, ps in by_topic.items()) or "nothing"
+    by_topic = numbers_by_topic(sorted(owned))
+    return ", ".join(f"{topic} {numbers}" for topic, numbers in by_topic.items()) or "nothing"

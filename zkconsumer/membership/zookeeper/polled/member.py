@@ -18,11 +18,10 @@ from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.commits import CallersCommits
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
-from zkconsumer.membership.zookeeper.polled.failures import FailureQueue
 from zkconsumer.membership.zookeeper.polled.handler_calls import HandlerCalls
 from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
 from zkconsumer.membership.zookeeper.polled.replies import ObservedReply, task
-from zkconsumer.membership.zookeeper.polled.subscription import PollSubscription
+from zkconsumer.membership.zookeeper.polled.subscription import FailureQueue, PollSubscription
 from zkconsumer.membership.zookeeper.threads.control import ControlThread
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,

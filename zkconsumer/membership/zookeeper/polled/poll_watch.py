@@ -10,9 +10,6 @@ from zkconsumer.clock import Clock
 class PollWatch:
     """The ``LifeWatch`` of polls. Thread: control, unless said otherwise.
 
-    Args:
-        limit_ms: ``max.poll.interval.ms``.
-
     Attributes:
         fell_silent: whether the member had to leave; set by the control thread, reset by the
             caller's.

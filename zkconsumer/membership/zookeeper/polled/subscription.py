@@ -1,7 +1,10 @@
-"""The registration of a member that polls: its topics, one thread each."""
+"""What a member that polls registers, and the queue of its one stream, which passes errors on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.stream_queue import OwnedQueue
 from zkconsumer.zk.nodes import Pattern, Registration
@@ -14,13 +17,9 @@ class PollSubscription:
     Scala members would read a pattern as Java's, and ours is Python's.
     """
 
+    wildcard = False
     topics: frozenset[str]
     queue: OwnedQueue
-
-    @property
-    def wildcard(self) -> bool:
-        """See ``StreamSubscription``."""
-        return False
 
     @property
     def static_topics(self) -> tuple[str, ...]:
@@ -40,3 +39,42 @@ class PollSubscription:
     def queues(self) -> tuple[OwnedQueue, ...]:
         """See ``StreamSubscription``."""
         return (self.queue,)
+
+
+class FailureQueue:
+    """An ``OwnedQueue`` without chunks: a poll engine has the records.
+
+    Args:
+        notify: called with what the stream would raise. Thread: control.
+    """
+
+    def __init__(self, notify: Callable[[ZkConsumerError], None]) -> None:
+        self._notify = notify
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """See ``OwnedQueue``."""
+        self._notify(error)
+
+    def close(self) -> None:
+        """See ``OwnedQueue``: a closing caller gets a reply instead."""
+
+    def discard_inactive(self) -> None:
+        """See ``OwnedQueue``."""
+
+    def chunk_count(self) -> int:
+        """See ``OwnedQueue``."""
+        return 0
+
+    def used_bytes(self) -> int:
+        """See ``OwnedQueue``."""
+        return 0
+
+    def free_bytes(self, on_capacity: Callable[[], None]) -> int:
+        """See ``ChunkSink``: always none."""
+        del on_capacity
+        return 0
+
+    def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
+        """See ``ChunkSink``: accepts nothing."""
+        del chunk, on_capacity
+        return False

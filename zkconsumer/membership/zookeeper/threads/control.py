@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerClosed, RebalanceFailed
@@ -18,7 +19,6 @@ from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.membership.zookeeper.threads.commit_service import CommitService
 from zkconsumer.membership.zookeeper.threads.journal import RebalanceJournal
-from zkconsumer.membership.zookeeper.threads.life_watch import LifeWatch
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     CommitAheadRequest,
@@ -42,6 +42,19 @@ _UNFINISHED = (
     "ZooKeeper did not answer when it was left, and nodes of that time are still to be deleted: "
     "try again when ZooKeeper is back"
 )
+
+
+class LifeWatch(Protocol):
+    """Decides when a member must leave because its caller stopped polling; see ``PollWatch``."""
+
+    @property
+    def due_ms(self) -> int | None:
+        """When to check next; None: never."""
+        ...
+
+    def take(self, now_ms: int, /) -> bool:
+        """Return whether the member must leave now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from zkconsumer.membership.zookeeper.core.plan import Ownership
-from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.model import ConsumerThreadId, TopicPartition, numbers_by_topic
 from zkconsumer.observe import ErrorSeen, Observation
 
 log = logging.getLogger(__name__)
@@ -70,9 +70,7 @@ class ListenerCalls:
         """Call the listener before a release; return False if it failed."""
         if self.listener is None or not owned:
             return True
-        by_topic: dict[str, set[int]] = {}
-        for topic, partition in owned:
-            by_topic.setdefault(topic, set()).add(partition)
+        by_topic = numbers_by_topic(owned)
         try:
             self.listener.before_releasing_partitions(
                 {topic: frozenset(numbers) for topic, numbers in by_topic.items()}
