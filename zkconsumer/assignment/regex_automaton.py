@@ -119,9 +119,6 @@ class Automaton:
 
     The steps done after some names do not depend on their order, and only grow with more names:
     all members that match the same names get the same results, or none.
-
-    Args:
-        steps: the limit of steps in all.
     """
 
     def __init__(self, program: Program, steps: int = MOST_STEPS) -> None:

@@ -18,11 +18,7 @@ V = TypeVar("V")
 
 
 class StreamMaker:
-    """Creates the queues and streams of one connector.
-
-    Args:
-        commit_ahead: see ``KafkaStream``.
-    """
+    """Creates the queues and streams of one connector."""
 
     def __init__(
         self, config: ConsumerConfig, parts: ConnectorComponents, commit_ahead: CommitAhead

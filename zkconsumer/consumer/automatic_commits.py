@@ -32,9 +32,6 @@ class AutoCommitSettings:
 class AutomaticCommits:
     """The commits of ``enable_auto_commit``. Thread: the caller's.
 
-    Args:
-        settings: see ``AutoCommitSettings``.
-
     Attributes:
         membership: commits; set by ``PollSession.join``.
     """

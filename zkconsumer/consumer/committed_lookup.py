@@ -32,12 +32,7 @@ class CommittedResult:
 
 
 class CommittedLookup:
-    """Reads committed offsets in a thread of its own. Thread: the caller's.
-
-    Args:
-        request: reads committed offsets, and blocks.
-        timeout_ms: for one request.
-    """
+    """Reads committed offsets in a thread of its own. Thread: the caller's."""
 
     def __init__(
         self,

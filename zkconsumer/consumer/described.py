@@ -12,12 +12,6 @@ def described_consumer(
     """Return the representation of a consumer.
 
     Thread: any, also in a forked child and in a signal handler: no lock is taken.
-
-    Args:
-        kind: the name of its class.
-        config: its settings.
-        caller: knows whether it is open.
-        subscription: what it reads.
     """
     group = "no group" if config.group_id is None else f"group_id={shown(config.group_id)}"
     facts = (group, f"client_id={shown(config.client_id)}", _reads(subscription), _state(caller))

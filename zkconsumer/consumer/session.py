@@ -44,9 +44,6 @@ class MetadataSource(Protocol):
 class PollSession:
     """The state of a consumer between polls; also the ``OwnershipHandler`` of its membership.
 
-    Args:
-        exclude_internal_topics: see ``Subscription``.
-
     Attributes:
         membership: its membership, set by ``join`` since it needs this session.
         starts: gives new partitions their positions; set by ``join``, too.

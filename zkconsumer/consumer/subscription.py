@@ -29,9 +29,6 @@ class Mode(Enum):
 class Subscription:
     """The caller's subscription or assignment.
 
-    Args:
-        exclude_internal: whether patterns leave out internal topics.
-
     Attributes:
         mode: how partitions are chosen.
         topics: the topics subscribed, or matching the pattern so far.

@@ -19,9 +19,6 @@ from zkconsumer.streams.lease import Lease
 class PureWalk:
     """The state of an iteration: for its own thread, and for others to stop it.
 
-    Args:
-        clock: the clock of the lease.
-
     Attributes:
         steps: the records to iterate over; None: ``_look_around`` is due before the next one. Any
             thread may store that.

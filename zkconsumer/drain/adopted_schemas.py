@@ -1,8 +1,8 @@
-"""The schemas that a drain's column is made for, kept at its path in the order of their coming.
+"""The schemas of a drain's decoded column, stored at its path in the order of their adoption.
 
-Each is fetched once, and written down when a value was decoded with it, before any row that needs
-it. So a drain that goes on decodes as before, whatever its registry says by then; and two drains on
-one path agree on the order.
+Each is fetched once, and stored when a value was decoded with it, before any row that needs it. So
+a resumed drain decodes as before, whatever its registry returns by then; and two drains on one path
+agree on the order.
 """
 
 from collections.abc import Sequence

@@ -34,7 +34,7 @@ class Checksum:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what ``str`` gave.
+        """Parse the result of ``str``.
 
         Raises:
             ValueError: it is not 16 lower-case hexadecimal digits.

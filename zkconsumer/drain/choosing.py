@@ -33,7 +33,7 @@ _FORMATS = frozenset({"parquet", "json", "delta", "iceberg"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRequest:
-    """What a command line says about engines.
+    """The engine-related arguments of a command line.
 
     Attributes:
         engine: of ``--engine``.

@@ -61,11 +61,7 @@ class DrainClusterSource:
 
 
 class CommittingGroup:
-    """Commits a group's offsets. See ``DrainGroup``.
-
-    Args:
-        allow_live: commit even while members are live.
-    """
+    """Commits a group's offsets. See ``DrainGroup``."""
 
     def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
         self._progress = progress
@@ -83,9 +79,6 @@ class CommittingGroup:
 
 class DrainConnections:
     """Connections to a cluster for as long as a drain runs.
-
-    Args:
-        options: as ``source_options`` read them.
 
     Raises:
         RegistryError: ZooKeeper does not answer.

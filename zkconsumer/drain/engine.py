@@ -106,9 +106,5 @@ class DrainEngine(Protocol):
         ...
 
     def telling(self, what: str) -> AbstractContextManager[None]:
-        """Turn the engine's exceptions into a ``DrainError``.
-
-        Args:
-            what: the operation, for the message.
-        """
+        """Turn the engine's exceptions into a ``DrainError``."""
         ...

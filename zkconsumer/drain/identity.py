@@ -45,17 +45,17 @@ class DrainIdentity:
         Raises:
             DrainError: the file is damaged.
         """
-        it = Fields.parse(file, data)
+        stored = Fields.parse(file, data)
         return cls(
-            id=it.text("id"),
-            created_ms=it.integer("created_ms"),
-            cluster=it.text("cluster"),
-            subscription=it.text("subscription"),
-            starting=it.text("starting"),
-            group=it.optional_text("group"),
-            format=it.text("format"),
-            target=it.optional_text("target"),
-            decode=it.added_text("decode"),
+            id=stored.text("id"),
+            created_ms=stored.integer("created_ms"),
+            cluster=stored.text("cluster"),
+            subscription=stored.text("subscription"),
+            starting=stored.text("starting"),
+            group=stored.optional_text("group"),
+            format=stored.text("format"),
+            target=stored.optional_text("target"),
+            decode=stored.added_text("decode"),
         )
 
 

@@ -168,7 +168,7 @@ class BatchJournal:
             raise self._another(manifest.number)
 
     def refuse_landed(self, number: int, error: DrainError) -> None:
-        """Say of a failed attempt that another process landed its batch, where one did.
+        """Report of a failed attempt that another process landed its batch, if one did.
 
         Args:
             number: of the batch.

@@ -1,7 +1,7 @@
-"""Lands a Delta table: files as ever, then one entry of the table's log that names them.
+"""Lands a Delta table: files as usual, then one entry in the table's log that adds them.
 
 Readers of the table see a batch wholly or not at all. The entry says which drain and batch it is
-(an application transaction), so a batch that was noted before is not noted again.
+(an application transaction), so a batch that is in the log is not added again.
 
 Source: the Delta transaction protocol (``txn`` actions); the log is written by ``deltalake``.
 """
@@ -61,7 +61,7 @@ class DeltaLanding(FilesLanding):
         self._options: Mapping[str, str] = settings.target_options
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """Move the files, then name them in the table's log, once."""
+        """Move the files, then add them to the table's log, once."""
         super().publish(plan, manifest)
         drain = BatchJournal(self._storage).drain_id()
         from deltalake.exceptions import DeltaError  # noqa: PLC0415 - optional

@@ -24,12 +24,6 @@ def run_drain(
     It may be killed at any point: called again with the same settings, it resumes, on either
     engine.
 
-    Args:
-        engine: reads and writes the messages.
-        settings: source, target and options.
-        watch: is notified of progress.
-        stop: ends it before the next batch.
-
     Raises:
         ConfigError: settings are wrong, another drain is at the path, or the group has live
             members.

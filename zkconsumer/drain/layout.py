@@ -13,7 +13,7 @@ STAGING = "_zkconsumer/staging"
 TRANSLATION = "_zkconsumer/translation"
 SCHEMAS = "_zkconsumer/schemas"
 DEAD_LETTERS = "_dead_letters"
-"""What could not be decoded: beside what was landed, and not among it for readers."""
+"""Messages that could not be decoded, in a folder that readers of the landing skip."""
 
 _FILE = re.compile(r"([0-9]{10,})\.json")
 _FOLDER = re.compile(r"[0-9]{10,}")

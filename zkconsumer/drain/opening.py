@@ -32,11 +32,6 @@ def opened_engine(
 ) -> Iterator[DrainEngine]:
     """Open an engine; the context's end closes it.
 
-    Args:
-        app_name: the command, for Spark.
-        request: which engine.
-        spark: how, where it is Spark.
-
     Raises:
         ConfigError: the engine can't do what is asked for, or is not installed.
         ZkConsumerError: Spark can't be started.

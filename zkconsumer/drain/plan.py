@@ -110,10 +110,10 @@ class Situation:
     created: Creations = field(default_factory=dict)
 
     def shrunk(self) -> dict[TopicPartition, LogEnds]:
-        """Partitions whose logs end before the offset up to which they were landed.
+        """Return the partitions whose logs end before the offset up to which they were landed.
 
-        For a moment that is so when a leader has just taken over; where it lasts, the topic was
-        made anew or its log cut, and its offsets no longer mean what they meant.
+        This happens for a moment after a change of leaders; if it lasts, the topic was created
+        again or its log was truncated, and its offsets mean other messages.
         """
         return {
             tp: ends
@@ -130,7 +130,7 @@ def make_plan(
 ) -> BatchPlan | None:
     """Plan the next batch; None if there is nothing to land and no new partition.
 
-    There is always a first one: from then on, partitions that come are new ones.
+    There always is a first plan: from then on, partitions that appear are new ones.
 
     A partition that is new is remembered, even if it holds nothing yet: its start must not move.
 

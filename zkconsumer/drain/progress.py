@@ -70,9 +70,6 @@ class JsonProgress:
     """Prints a JSON object a line: after each look at the cluster, and after every batch.
 
     Its reader may go away: that does not end the drain.
-
-    Args:
-        out: where to, unbuffered.
     """
 
     def __init__(self, out: RawIOBase, meter: DrainMeter) -> None:
@@ -114,7 +111,7 @@ class JsonProgress:
 
 
 def json_lines() -> JsonProgress:
-    """Return what prints JSON to standard output, past its buffer: a line is whole or not there."""
+    """Return a printer of JSON to standard output, unbuffered: a line is whole or missing."""
     sys.stdout.flush()
     return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False), DrainMeter())
 
@@ -157,11 +154,7 @@ class BarWatch:
 
 @contextmanager
 def shown(out: TextIO | None = None) -> Iterator[Watch]:
-    """Return a terminal's progress display; a silent one if ``out`` is no terminal.
-
-    Args:
-        out: standard error if not given.
-    """
+    """Return a terminal's progress display; a silent one if ``out`` is no terminal."""
     out = out or sys.stderr
     if not out.isatty():
         yield NoWatch()

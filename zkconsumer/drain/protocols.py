@@ -11,7 +11,7 @@ from zkconsumer.spark.creations import Creations
 
 
 class ClusterLogs(NamedTuple):
-    """The cluster as it is: its logs' ends, and where partitions begin that are new.
+    """The current log ends of the cluster, and the start positions of new partitions.
 
     Attributes:
         ends: where the logs begin and end.

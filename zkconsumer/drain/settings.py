@@ -123,14 +123,14 @@ class DrainSettings:
         )
 
     def table_name(self) -> TableName:
-        """Which table an Iceberg drain lands."""
+        """Return the table that an Iceberg drain lands."""
         is_own = self.catalog is None and (self.format != "iceberg" or not self.target_options)
         return TableName(
             None if is_own else self.catalog or DEFAULT_CATALOG, self.table or DEFAULT_TABLE
         )
 
     def source(self) -> dict[str, str]:
-        """Options of the source: what is drained, and by which group."""
+        """Return the options of the source, with the topics and the group."""
         what, value = self._subscription()
         group = {} if self.group is None else {"group.id": self.group}
         return {
@@ -143,7 +143,7 @@ class DrainSettings:
         }
 
     def reading(self) -> dict[str, str]:
-        """Options of the source that say nothing of what is read, and by whom."""
+        """Return the options of the source, without topics and group."""
         address = {
             "zookeeper.connect": self.zookeeper,
             "kafka.bootstrap.servers": self.bootstrap_servers,

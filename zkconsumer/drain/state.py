@@ -21,7 +21,7 @@ from zkconsumer.drain.plan import BatchPlan
 
 
 class DrainStep(Enum):
-    """What is to be done; each is done wholly before the next."""
+    """The steps of a batch; each is completed before the next one begins."""
 
     BEGIN = "begin"
     PLAN = "plan"
@@ -33,7 +33,7 @@ class DrainStep(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What a drain's storage holds.
+    """The content of a drain's storage.
 
     Attributes:
         begun: whether it says what drain this is.
@@ -50,7 +50,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainState:
-    """What is to be done, and with which batch.
+    """The next step, and its batch.
 
     Attributes:
         step: to be done next.

@@ -32,7 +32,7 @@ class Storage(Protocol):
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a whole file where there is none; False, and nothing changed, where there is one.
+        """Write a whole file if there is none; else return False and change nothing.
 
         Nobody ever sees a part of it.
         """
@@ -47,7 +47,7 @@ class Storage(Protocol):
         ...
 
     def move(self, source: str, target: str) -> None:
-        """Move a file where none is. What was moved before, wholly or in part, is finished.
+        """Move a file to an unused path. A move that was interrupted before is completed.
 
         Raises:
             DrainError: it is neither here nor there, or another file is there; or see above.
@@ -55,7 +55,7 @@ class Storage(Protocol):
         ...
 
     def delete(self, folder: str) -> None:
-        """Delete a folder with everything in it; nothing happens where there is none."""
+        """Delete a folder with everything in it, if it exists."""
         ...
 
 

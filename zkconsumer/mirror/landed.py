@@ -139,10 +139,6 @@ def _encoded(line: dict[str, object]) -> bytes:
 def from_line(line: bytes, location: str) -> Line:
     """Parse a line of the offsets file.
 
-    Args:
-        line: with or without its end.
-        location: file and line, for the error.
-
     Raises:
         MirrorError: it is malformed.
     """

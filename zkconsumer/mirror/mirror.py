@@ -114,10 +114,6 @@ class Mirror:
     ) -> MirrorProgress:
         """Run the mirror until it ends.
 
-        Args:
-            on_progress: called with the progress at intervals.
-            every_ms: the interval.
-
         Returns:
             The final progress.
 

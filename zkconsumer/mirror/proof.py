@@ -30,9 +30,6 @@ def digest_of(key: bytes | None, value: bytes | None) -> bytes:
 class Lines:
     """The lines of one source partition.
 
-    Args:
-        lines: in any order; at least one.
-
     Attributes:
         start: the first offset that should be in a line.
         until: the offset after the last one that is.
@@ -165,10 +162,6 @@ def unlisted(
     """Return how many offsets of each target partition no line names, from its first line on.
 
     They are copies whose acknowledgement was lost, other producers' messages, or no messages.
-
-    Args:
-        landed: all lines.
-        ends: the target's log ends.
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(landed):

@@ -66,10 +66,6 @@ class MirrorStream(ConsumerRebalanceListener):
     """One stream of a mirror.
 
     Thread: its own, except ``stop`` and ``break_off``; the writer calls ``_written`` only.
-
-    Args:
-        ledger: shared by all streams.
-        supervisor: notified when everything is done.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name

@@ -160,9 +160,6 @@ class CoordinatorAttempt:
     def request_hedged(self, request: Callable[[NegotiatedConnection], Request[R]]) -> R:
         """Send a read-only request; if the broker is silent, again over another connection.
 
-        Args:
-            request: builds it for a connection's version.
-
         Raises:
             ZkConsumerError: as ``request``.
         """

@@ -123,11 +123,7 @@ class RowPart:
 
 
 class OutgoingRecords:
-    """The queued records of one partition, in order.
-
-    Args:
-        rows: the initial ones.
-    """
+    """The queued records of one partition, in order."""
 
     __slots__ = ("_count", "_parts")
 

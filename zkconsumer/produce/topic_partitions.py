@@ -40,14 +40,7 @@ class _Topic:
 
 
 class PartitionLookup:
-    """The partitions of topics. Thread: any; a partitioner may be called by several at a time.
-
-    Args:
-        clock: for ages and deadlines.
-        stop: ends waits.
-        max_age_ms: how long a description is believed.
-        creating: whether brokers may create missing topics.
-    """
+    """The partitions of topics. Thread: any; a partitioner may be called by several at a time."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class PayloadCheck:
             self._check = _Compiler(names, is_counted=True).check_of(schema)
 
     def check(self, data: bytes) -> None:
-        """See that a payload is a whole value of the schema, and no more.
+        """Check that a payload is exactly one value of the schema.
 
         Raises:
             BadValue: it is none.
@@ -106,7 +106,7 @@ class SchemaWidths:
 
 
 class _Compiler:
-    """Makes the checks of one schema.
+    """Compiles the checks of one schema.
 
     Args:
         names: the named schemas.
@@ -276,7 +276,7 @@ def _record(fields: list[_Check]) -> _Check:
 
 
 def _blocks(item: _Check, cells: int) -> _Check:
-    """Return the blocks of an array or a map; each item takes at least a byte."""
+    """Return the check of the blocks of an array or a map; an item takes at least a byte."""
 
     def check(payload: _Payload, at: int) -> int:
         while True:

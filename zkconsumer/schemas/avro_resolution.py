@@ -1,4 +1,4 @@
-"""What fastavro leaves undone of resolving values to a reader's schema. Pure.
+"""Complete fastavro's resolution of values to a reader's schema. Pure.
 
 Source: Avro 1.12 specification, schema resolution, default values, logical types.
 """
@@ -16,7 +16,7 @@ _RECORDS: Final = ("record", "error")
 
 
 class DefaultValues:
-    """Makes values, as fastavro gives them, of the defaults that fields of a schema have in JSON.
+    """Converts the JSON defaults of a schema's fields to values, as fastavro returns them.
 
     Args:
         names: the named schemas, as they were parsed.
@@ -28,7 +28,7 @@ class DefaultValues:
         self._done: set[int] = set()
 
     def put_into(self, schema: Any) -> None:
-        """Put them in place of those that a parsed schema has, on all levels.
+        """Replace the defaults of a parsed schema, on all levels.
 
         Raises:
             SchemaError: one is no value of its field, or they come to too many.
@@ -120,7 +120,7 @@ def _scalar(schema: Any, kind: str, given: Any) -> Any:
 
 
 class LogicalTypes:
-    """Sees that no number is read in another unit than it was written in.
+    """Checks that no number is read in another unit than it was written in.
 
     Args:
         writer: the named schemas of what values were written with.

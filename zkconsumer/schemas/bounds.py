@@ -28,7 +28,7 @@ class CellBudget:
         self._left = _CELLS + _CELLS_PER_BYTE * size
 
     def take(self, cells: int) -> None:
-        """Take some.
+        """Take cells from the budget.
 
         Raises:
             BadValue: fewer are left.

@@ -1,4 +1,4 @@
-"""A schema as a registry or a folder gives it, and as a drain keeps it. Pure."""
+"""A schema, as returned by a registry or a folder, and as stored by a drain. Pure."""
 
 import base64
 import binascii
@@ -35,7 +35,7 @@ class SchemaDefinition:
 
     @property
     def chars(self) -> int:
-        """How long it is, with all that it refers to."""
+        """The length of its text, and of all texts that it refers to."""
         return len(self.text) + sum(len(name) + len(text) for name, text in self.references)
 
     def to_value(self) -> dict[str, object]:
@@ -49,7 +49,7 @@ class SchemaDefinition:
 
     @classmethod
     def from_value(cls, value: Mapping[str, object]) -> Self:
-        """Read what ``to_value`` gave.
+        """Parse the result of ``to_value``.
 
         Raises:
             ValueError: it is something else.

@@ -71,6 +71,6 @@ class FixedCatalog:
         return self._source.find(key) if known is None else known
 
     def adopt(self, new: AdoptedSchema) -> None:
-        """Note a schema that is not of the column."""
+        """Record a schema that is not of the column."""
         if len(self._adopted) + len(self.met) < MAX_SCHEMAS:
             self.met.setdefault(new.use, new)

@@ -1,4 +1,4 @@
-"""What decodes the payloads of one schema: the seam between ``decoding`` and the formats. Pure."""
+"""Interface between ``decoding`` and the decoders of each format. Pure."""
 
 from importlib.util import find_spec
 from typing import Protocol
@@ -30,7 +30,7 @@ _NEEDED = {"avro": ("fastavro",), "protobuf": ("google", "google.protobuf"), "js
 
 
 def need_library(kind: str) -> None:
-    """See that what decodes this kind is installed.
+    """Check that the library for this kind is installed.
 
     Raises:
         ConfigError: it is not; says how to install it.
@@ -48,7 +48,7 @@ def payload_decoder(
     message: tuple[int, ...],
     reader: SchemaDefinition | None = None,
 ) -> PayloadDecoder:
-    """Make the decoder of a schema.
+    """Return the decoder of a schema.
 
     Args:
         definition: the schema.

@@ -205,11 +205,11 @@ class _Walk:
 
     def _map(self, field: Any, depth: int) -> tuple[pa.DataType, Reader]:
         entry = field.message_type.fields_by_name
-        key, read_key = _SCALARS[entry["key"].type]
-        item, read_item = self._single(entry["value"], depth)
+        key_type, read_key = _SCALARS[entry["key"].type]
+        item_type, read_item = self._single(entry["value"], depth)
         name = field.name
-        return pa.map_(key, item), lambda message: [
-            (read_key(one), read_item(value)) for one, value in getattr(message, name).items()
+        return pa.map_(key_type, item_type), lambda message: [
+            (read_key(key), read_item(item)) for key, item in getattr(message, name).items()
         ]
 
 

@@ -1,4 +1,4 @@
-"""Asks a schema registry for schemas: bounded in time, in size and in how many it asks for.
+"""Requests schemas from a registry, bounded in time, size and number.
 
 Source: Confluent's Schema Registry API: ``/schemas/ids``, ``/schemas/guids``, ``/subjects``.
 """
@@ -82,7 +82,7 @@ class RegistryClient:
     def _collect(
         self, found: Mapping[str, Any], references: dict[str, str], above: tuple[str, ...]
     ) -> None:
-        """Add what a schema refers to, what that refers to first."""
+        """Add the schemas that a schema refers to, depth first."""
         listed = found.get("references") or []
         if not isinstance(listed, list):
             raise self._strange("its references are not a list")

@@ -1,4 +1,4 @@
-"""Where schemas come from: the seam between a catalog and registries or folders. Pure."""
+"""Interface between a catalog and the registry or folder of its schemas. Pure."""
 
 from typing import Protocol
 
@@ -8,14 +8,14 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 
 class UnusableSchema(SchemaError):
-    """Raised for a schema that is there, but that nothing can be decoded with, now or later."""
+    """Raised for a schema that exists, but can't be used to decode, now or later."""
 
 
 class SchemaSource(Protocol):
     """Finds schemas. Thread: one at a time."""
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """Return a schema; None if there surely is none of this key.
+        """Return a schema; None if it is certain that there is none of this key.
 
         Raises:
             UnusableSchema: there is one, but it can't be used.

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 SchemaKey = int | UUID | str
-"""What names a schema: its id, its GUID, or the subject whose latest version it is."""
+"""The key of a schema: its id, its GUID, or the subject whose latest version it is."""
 
 VALUE_HEADER: Final = "__value_schema_id"
 _ID_BYTES: Final = 5
@@ -28,7 +28,7 @@ class BadValue(Exception):
 
 
 class FramedValue(NamedTuple):
-    """A value taken apart.
+    """The parts of a value.
 
     Attributes:
         schema: which schema it is of.
@@ -42,7 +42,7 @@ class FramedValue(NamedTuple):
 
 
 def framed(value: bytes, header: bytes | None, *, has_indexes: bool) -> FramedValue:
-    """Take a value apart.
+    """Split a value into schema id and payload.
 
     Args:
         value: whole.

@@ -117,9 +117,10 @@ def read_objects(given: Mapping[str, object]) -> GivenObjects:
         ConfigError: one of them can't be what it should.
     """
     for key in ("key.deserializer", "value.deserializer"):
-        one = given.get(key)
-        if one is not None and not callable(one) and not callable(_method_of(one)):
-            raise _refused(key, one)
+        deserializer = given.get(key)
+        is_function = callable(deserializer) or callable(_method_of(deserializer))
+        if deserializer is not None and not is_function:
+            raise _refused(key, deserializer)
     callback = given.get("default.offset.commit.callback")
     if callback is not None and not callable(callback):
         raise _refused("default.offset.commit.callback", callback)
@@ -138,25 +139,25 @@ def read_objects(given: Mapping[str, object]) -> GivenObjects:
     )
 
 
-def _refused(key: str, one: object) -> IllegalArgumentError:
+def _refused(key: str, value: object) -> IllegalArgumentError:
     name = key.replace(".", "_")
     return IllegalArgumentError(
-        f"{name} is {shown(one)}: give {OBJECTS[key].allowed.replace('`', '')}"
+        f"{name} is {shown(value)}: give {OBJECTS[key].allowed.replace('`', '')}"
     )
 
 
-def _method_of(one: object) -> Callable[..., Any] | None:
-    found: Callable[..., Any] | None = getattr(one, "deserialize", None)
+def _method_of(deserializer: object) -> Callable[..., Any] | None:
+    found: Callable[..., Any] | None = getattr(deserializer, "deserialize", None)
     return found
 
 
-def _function_of(one: Any, topic: str) -> Deserializer | None:
+def _function_of(deserializer: Any, topic: str) -> Deserializer | None:
     """Return a function that a record calls; see ``records.consumer_record.deserialized``."""
-    if one is None:
+    if deserializer is None:
         return None
-    method = _method_of(one)
+    method = _method_of(deserializer)
     if method is None:
-        function: Deserializer = one
+        function: Deserializer = deserializer
         return function
     if _takes_headers(method):
         return _WithHeaders(method, topic)

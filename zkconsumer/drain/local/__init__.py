@@ -1,4 +1,4 @@
-"""The engine of one process: no Spark, no Java. Tasks of ``on_spark`` go by parts of it."""
+"""The engine of one process: no Spark, no Java. ``on_spark`` uses parts of it in its tasks."""
 
 from importlib.util import find_spec
 

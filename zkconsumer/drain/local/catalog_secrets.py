@@ -26,12 +26,7 @@ def configured(catalog: str | None) -> dict[str, str]:
 
 
 def without_secrets(message: str, properties: Mapping[str, str]) -> str:
-    """Remove values of properties, their parts and users of URIs from a message.
-
-    Args:
-        message: of an error.
-        properties: of the catalog.
-    """
+    """Remove values of properties, their parts and users of URIs from a message."""
     message = _USER.sub(f"{_CUT}@", message)
     values = (str(value) for name, value in properties.items() if name not in _PLAIN)
     found = {form for value in values for part in _parts(value) for form in _forms(part)}

@@ -115,7 +115,7 @@ def _view(buffer: pa.Buffer | None) -> memoryview | None:
 
 
 def _timestamps(columns: RecordColumns) -> pa.Array:
-    """Null where the log has none."""
+    """Return the timestamps, null where the log has none."""
     if columns.timestamp_count == len(columns):
         return columns.timestamps
     if not columns.timestamp_count:

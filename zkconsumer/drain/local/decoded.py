@@ -1,4 +1,4 @@
-"""Rows with the columns that a drain decodes, and those that can't be decoded: its dead letters."""
+"""Split rows into decoded ones and dead letters, those that can't be decoded."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ _SLICE_BYTES: Final = 1 << 20
 
 
 class SplitRows(NamedTuple):
-    """Some rows, parted.
+    """Rows, split by whether they could be decoded.
 
     Attributes:
         landed: with the columns of ``SCHEMA`` and the decoded ones.
@@ -115,7 +115,7 @@ def row_decoder(
     catalog: Callable[[SchemaSource], SchemaCatalog],
     source: SchemaSource | None = None,
 ) -> RowDecoder:
-    """Create what decodes a drain's rows.
+    """Create the decoder of a drain's rows.
 
     Args:
         settings: of the drain.
@@ -180,7 +180,7 @@ def _id_columns(found: DecodedValues) -> list[pa.Array]:
 
 
 def _parted(values: list[bytes | None], starts: list[int]) -> tuple[pa.Array, pa.Array]:
-    """Payloads, and what came before them."""
+    """Return the payloads of values, and the prefixes before them."""
     payloads = [
         None if value is None else value[start:]
         for value, start in zip(values, starts, strict=True)

@@ -31,11 +31,7 @@ from zkconsumer.errors import ConfigError
 
 
 class LocalEngine:
-    """See ``Engine``.
-
-    Args:
-        memory_mb: about what the process may take.
-    """
+    """See ``Engine``."""
 
     name = "local"
 

@@ -13,11 +13,7 @@ _SHOWN_CHARS = 2_000
 
 @contextmanager
 def described_by_arrow(what: str) -> Iterator[None]:
-    """Turn pyarrow's exceptions into a ``DrainError``.
-
-    Args:
-        what: the operation, for the message.
-    """
+    """Turn pyarrow's exceptions into a ``DrainError``."""
     try:
         yield
     except ZkConsumerError:

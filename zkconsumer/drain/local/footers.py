@@ -51,10 +51,6 @@ class FileFooter:
 def read_footer(files: DataFiles, path: str) -> FileFooter:
     """Read a file's footer.
 
-    Args:
-        files: where it is.
-        path: of a Parquet file.
-
     Raises:
         OSError: it can't be read.
         pa.ArrowException: it is damaged.

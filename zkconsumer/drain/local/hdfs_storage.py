@@ -142,11 +142,7 @@ class HdfsStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Turn the client's exceptions into a ``DrainError``: its failure is no missing file.
-
-        Args:
-            path: the requested one, for the message.
-        """
+        """Turn the client's exceptions into a ``DrainError``: its failure is no missing file."""
         try:
             yield
         except (OSError, RuntimeError, ValueError) as error:

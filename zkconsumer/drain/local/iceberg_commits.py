@@ -19,13 +19,7 @@ DRAIN, BATCH, OFFSETS = "zkconsumer.drain", "zkconsumer.batch", "zkconsumer.offs
 
 
 def summary_of(drain: str, number: int, ranges: Iterable[OffsetRange]) -> dict[str, str]:
-    """Return what the summary of a batch's commit says of it.
-
-    Args:
-        drain: the drain's id.
-        number: of the batch.
-        ranges: the batch's offsets.
-    """
+    """Return what the summary of a batch's commit says of it."""
     return {DRAIN: drain, BATCH: str(number), OFFSETS: json.dumps(_offsets(ranges))}
 
 

@@ -155,10 +155,6 @@ class IcebergTable:
         """Return the columns of a data file, with the table's field ids.
 
         Creates the table if there is none, and adds the columns that it lacks.
-
-        Args:
-            drain: the drain's id.
-            rows: the columns of the file's rows.
         """
         columns = with_partition_columns(rows)
         with self._door():
@@ -166,21 +162,12 @@ class IcebergTable:
             return numbered(columns, table.schema())
 
     def files(self, drain: str) -> TableFiles:
-        """Return what opens the table's files, in tasks of Spark, too; create the table if needed.
-
-        Args:
-            drain: the drain's id.
-        """
+        """Return what opens the table's files, also in Spark's tasks; create it if needed."""
         with self._door():
             return TableFiles(self._tried(lambda: self._ready(drain)).io, self._location)
 
     def expect(self, drain: str, number: int) -> None:
-        """Refuse a batch, before any of it is read, if the table lacks earlier ones.
-
-        Args:
-            drain: the drain's id.
-            number: of the batch.
-        """
+        """Refuse a batch, before any of it is read, if the table lacks earlier ones."""
         if number > 1:
             with self._door():
                 table = self._tried(lambda: self._ready(drain, number))
@@ -212,11 +199,7 @@ class IcebergTable:
             self._tried(append)
 
     def state(self, drain: str) -> TableState:
-        """Read the current state; empty if there is no table.
-
-        Args:
-            drain: the drain's id.
-        """
+        """Read the current state; empty if there is no table."""
         with self._door():
             if self._name.catalog is None and self._storage.read(OWN_CATALOG) is None:
                 return TableState()
@@ -359,7 +342,7 @@ class IcebergTable:
     def _data_file(
         self, file: LandedFile, footer: FileFooter, ids: Mapping[str, int], spec: PartitionSpec
     ) -> DataFile:
-        columns = {ids[name]: one for name, one in footer.columns.items() if name in ids}
+        columns = {ids[name]: column for name, column in footer.columns.items() if name in ids}
         return DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=f"{self._location}/{file.path}",
@@ -367,14 +350,18 @@ class IcebergTable:
             partition=partition_of(spec, ids, file.values),
             record_count=footer.rows,
             file_size_in_bytes=file.size_bytes,
-            column_sizes={at: one.size_bytes for at, one in columns.items()},
-            value_counts={at: one.values for at, one in columns.items()},
+            column_sizes={at: column.size_bytes for at, column in columns.items()},
+            value_counts={at: column.values for at, column in columns.items()},
             null_value_counts={
-                at: one.nulls for at, one in columns.items() if one.nulls is not None
+                at: column.nulls for at, column in columns.items() if column.nulls is not None
             },
             nan_value_counts={},
-            lower_bounds={at: one.least for at, one in columns.items() if one.least is not None},
-            upper_bounds={at: one.most for at, one in columns.items() if one.most is not None},
+            lower_bounds={
+                at: column.least for at, column in columns.items() if column.least is not None
+            },
+            upper_bounds={
+                at: column.most for at, column in columns.items() if column.most is not None
+            },
             key_metadata=None,
             split_offsets=list(footer.groups),
             equality_ids=None,

@@ -273,11 +273,11 @@ def _differing(ours: Sequence[pa.Table], theirs: Sequence[pa.Table]) -> dict[Dif
     return found
 
 
-def _together(one: Differing | None, other: Differing) -> Differing:
-    if one is None:
+def _together(known: Differing | None, other: Differing) -> Differing:
+    if known is None:
         return other
     return Differing(
-        one.count + other.count,
-        min(one.first_offset, other.first_offset),
-        max(one.last_offset, other.last_offset),
+        known.count + other.count,
+        min(known.first_offset, other.first_offset),
+        max(known.last_offset, other.last_offset),
     )

@@ -5,9 +5,9 @@ from typing import Self
 
 _MB = 1 << 20
 _BASE_MB = 148
-"""What the interpreter and its libraries take before anything is read."""
+"""Memory of the interpreter and its libraries before anything is read."""
 TABLE_MB = 48
-"""What the library of Iceberg tables takes besides."""
+"""Additional memory of the Iceberg library."""
 _LEAST_SHARE = 8 * _MB
 _MOST_FILES = 32
 _ON_THEIR_WAY = 2

@@ -142,11 +142,7 @@ class ObjectStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Turn the store's exceptions into a ``DrainError``: its failure is no missing file.
-
-        Args:
-            path: the requested one, for the message.
-        """
+        """Turn the store's exceptions into a ``DrainError``: its failure is no missing file."""
         try:
             yield
         except self._failures as error:

@@ -132,12 +132,7 @@ class LocalRangeRows:
 
 
 def bundled(pieces: Sequence[OffsetRange], least: int = _LEAST_PIECE) -> list[list[OffsetRange]]:
-    """Merge a topic's small pieces, so that each does not become a file.
-
-    Args:
-        pieces: in any order.
-        least: minimum offsets of a job.
-    """
+    """Merge a topic's small pieces, so that each does not become a file."""
     bundles: list[list[OffsetRange]] = []
     counted = 0
     for piece in pieces:

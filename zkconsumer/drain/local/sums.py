@@ -27,7 +27,7 @@ class RowSums:
     bounds: dict[TopicPartition, list[_Bounds]] = field(default_factory=dict)
 
     def add(self, topic: str, rows: pa.RecordBatch) -> None:
-        """Add rows of a topic, in the order in which they lie.
+        """Add rows of a topic, in the order of the file.
 
         Args:
             topic: its name.

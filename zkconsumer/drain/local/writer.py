@@ -52,11 +52,7 @@ _PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 
 
 class LocalWriter:
-    """Writes files in this process. See ``RowWriter``.
-
-    Args:
-        ends: looks up both ends of logs.
-    """
+    """Writes files in this process. See ``RowWriter``."""
 
     def __init__(
         self,

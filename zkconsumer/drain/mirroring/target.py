@@ -1,4 +1,4 @@
-"""The cluster that is mirrored to, as the Kafka client of Spark's own connector knows it.
+"""The target cluster of a mirror, accessed by the Kafka client of Spark's own connector.
 
 It runs in the driver's JVM, so that it takes the settings (``kafka.*``) that reading and writing
 take.
@@ -66,7 +66,9 @@ class TargetCluster:
                 f"{message}. Add partitions there, or delete these topics there to have them made"
             )
         if missing:
-            self._request(f"make topics {', '.join(missing)}", lambda it: self._create(it, missing))
+            self._request(
+                f"make topics {', '.join(missing)}", lambda admin: self._create(admin, missing)
+            )
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the log end offset of each partition."""

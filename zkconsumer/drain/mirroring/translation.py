@@ -92,7 +92,7 @@ class Translation:
 
     @property
     def runs(self) -> Runs:
-        """All runs."""
+        """The runs of each topic-partition."""
         return self._runs
 
     def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
@@ -134,7 +134,7 @@ def to_file(batch: int, runs: Runs) -> bytes:
 
 
 class TableReader:
-    """Puts the tables of batches together, in their order."""
+    """Combines the tables of batches, in their order."""
 
     def __init__(self) -> None:
         self._runs: dict[TopicPartition, list[TranslatedRun]] = {}

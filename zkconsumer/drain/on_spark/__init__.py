@@ -1,4 +1,4 @@
-"""The engine that runs on Spark: nothing else of a drain loads it, but ``mirroring``."""
+"""The engine that runs on Spark: only this and ``mirroring`` import pyspark."""
 
 from zkconsumer.spark import need_spark
 

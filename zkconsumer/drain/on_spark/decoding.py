@@ -43,7 +43,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the tasks of a pass met.
+    """The results of a pass's tasks.
 
     Attributes:
         schemas: that are not adopted, and values were decoded with.
@@ -54,7 +54,7 @@ class Findings:
     rejects: dict[TopicPartition, Bounds] = field(default_factory=dict)
 
     def note(self, topic: str, dead: pa.RecordBatch) -> None:
-        """Note where these dead letters are.
+        """Record the offsets of these dead letters.
 
         Args:
             topic: theirs.
@@ -67,7 +67,7 @@ class Findings:
             self.add(Findings(rejects={TopicPartition(topic, partition): bounds}))
 
     def add(self, other: "Findings") -> None:
-        """Take in another task's."""
+        """Merge the findings of another task."""
         for use, schema in other.schemas.items():
             self.schemas.setdefault(use, schema)
         for tp, more in other.rejects.items():
@@ -126,7 +126,7 @@ class BatchDecoding:
         return DecodingPass(self._found, tasks)
 
     def adopt(self, done: "DecodingPass") -> bool:
-        """Adopt what the tasks of a pass met.
+        """Adopt the schemas that the tasks of a pass found.
 
         Returns:
             Whether schemas were added that it did not decode by.
@@ -139,15 +139,12 @@ class BatchDecoding:
 
 
 class DecodingPass:
-    """Decodes a batch by the schemas that are adopted now; until the next pass begins.
+    """Decodes a batch by the schemas adopted at its start; valid until the next pass begins.
 
     Attributes:
         tasks: decodes in tasks.
         columns: of landed rows.
         findings: of all frames that were written.
-
-    Args:
-        found: adds up what tasks find; empty.
     """
 
     def __init__(self, found: Accumulator[Findings], tasks: "TaskDecoding") -> None:
@@ -244,7 +241,7 @@ _registries: Final[dict[tuple[RegistrySettings, str], RememberedSchemas]] = {}
 
 
 def _registry(settings: DecodeSettings) -> SchemaSource | None:
-    """The registry of the settings, asked for each schema once by this process; None for none."""
+    """Return the registry of the settings, which this process asks once per schema, or None."""
     if settings.format is None or settings.registry is None:
         return None
     key = RegistrySettings.of(settings.registry, settings.registry_options), settings.format
@@ -259,7 +256,7 @@ class _FindingsParam(AccumulatorParam[Findings]):
     """Adds findings up, for Spark."""
 
     def zero(self, value: Findings) -> Findings:
-        """Return none."""
+        """Return no findings."""
         del value
         return Findings()
 

@@ -12,16 +12,12 @@ from zkconsumer.errors import DrainError
 _OURS = re.compile(r"^(?:[\w.]+: )*zkconsumer\.[\w.]+: (.+)$", re.MULTILINE)
 _SHOWN_CHARS = 2_000
 _GATEWAY = "An error occurred while calling "
-"""What the gateway to the JVM says before it says what happened."""
+"""The beginning of the JVM gateway's messages, before the reason."""
 
 
 @contextmanager
 def described_by_spark(what: str) -> Iterator[None]:
-    """Turn Spark's exceptions into a ``DrainError``.
-
-    Args:
-        what: was tried, for the message.
-    """
+    """Turn Spark's exceptions into a ``DrainError``."""
     try:
         yield
     except PySparkException as error:

@@ -1,4 +1,4 @@
-"""Landed rows as Spark reads them, and holds them against the cluster.
+"""Read landed rows by Spark, and compare them with the cluster.
 
 Both sides are summed up in blocks of offsets, each side where it lies; only blocks whose sums
 differ are then compared message by message.
@@ -134,7 +134,7 @@ def _from_cluster(
 
 
 def within(messages: DataFrame, ranges: Mapping[TopicPartition, Run]) -> DataFrame:
-    """Only the messages with these offsets; the order of columns may change."""
+    """Return the messages with these offsets; the order of columns may change."""
     rows = [(*tp, *run) for tp, run in ranges.items()]
     schema = "topic string, partition int, from_offset bigint, until_offset bigint"
     bounds = messages.sparkSession.createDataFrame(rows, schema)
@@ -151,7 +151,7 @@ def _differing_blocks(ours: DataFrame, theirs: DataFrame) -> _Blocks:
 def _differences(
     ours: DataFrame, theirs: DataFrame, blocks: Iterable[tuple[object, ...]]
 ) -> dict[TopicPartition, dict[Difference, Differing]]:
-    """Which messages of these blocks differ, and how."""
+    """Return which messages of these blocks differ, and how."""
     schema = "topic string, partition int, block bigint"
     chosen = ours.sparkSession.createDataFrame(list(blocks), schema)
     sides = [

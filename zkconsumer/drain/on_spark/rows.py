@@ -221,7 +221,7 @@ def _runs_of(messages: DataFrame, wanted: Mapping[TopicPartition, OffsetRange]) 
 
 
 def date_of(created_ms: int) -> str:
-    """Spark SQL: the day of a message, in UTC; that of its plan where it has no timestamp.
+    """Return Spark SQL for the day of a message, in UTC; that of its plan without a timestamp.
 
     Also if its timestamp is after the year 9999, as when a producer took microseconds for
     milliseconds: one folder that readers can't take for a date would make texts of all of them.

@@ -1,12 +1,12 @@
-"""Is every offset there exactly once? What is missing, what is there twice, and what is excused.
+"""Find gaps, duplicates and strays among offsets that must be there exactly once. Pure.
 
-Pure: runs of offsets in, findings out. A run is a stretch ``[from_offset, until_offset)`` whose
-offsets lie somewhere once; a file holds one or several, two files may hold the same. The sweep
-walks along the offsets and counts how many runs lie over each stretch: none is a gap, two or more
-are duplicates, and what lies outside the wanted range is a stray.
+A run is a range ``[from_offset, until_offset)`` whose offsets are somewhere once; a file has one or
+several, two files may have the same. The sweep walks along the offsets and counts the runs over
+each range: none is a gap, two or more are duplicates, and what is outside the wanted range is a
+stray.
 
-A gap can be excused, and then it is told apart: the log no longer had the offsets when they were
-to be read (expired), or had them cleaned away between neighbours that it still had (compacted).
+A gap can be excused, and is then reported as such: the log no longer had the offsets when they were
+to be read (expired), or compaction had removed them between neighbours that it kept (compacted).
 
 Memory is bounded whatever the damage: findings are counted in full, and only the first
 ``SHOWN`` stretches of each kind are kept.
@@ -24,7 +24,7 @@ SHOWN = 1_000
 
 
 class Run(NamedTuple):
-    """The offsets from ``from_offset`` up to, and not with, ``until_offset``."""
+    """The offsets from ``from_offset`` up to ``until_offset``, exclusive."""
 
     from_offset: int
     until_offset: int
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
 
 class Kind(StrEnum):
-    """What a stretch of offsets that isn't there exactly once is."""
+    """Why a range of offsets is not there exactly once."""
 
     GAP = "gap"
     """Wanted, not there, and nothing excuses it."""
@@ -50,7 +50,7 @@ class Kind(StrEnum):
     EXPIRED = "expired"
     """Deleted by the retention of the log before it could be read."""
     COMPACTED = "compacted"
-    """Cleaned out of the log, which still had what lies around it."""
+    """Removed by compaction; the log still had its neighbours."""
 
 
 EXCUSED = frozenset({Kind.EXPIRED, Kind.COMPACTED})
@@ -84,7 +84,7 @@ class CoverageRanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What became of the wanted offsets of one topic-partition.
+    """The coverage of the wanted offsets of one topic-partition.
 
     Attributes:
         wanted: the range.
@@ -107,7 +107,7 @@ class Coverage:
 
 
 def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
-    """Yield ordered offsets as runs: a new one wherever the next isn't one more."""
+    """Yield ordered offsets as runs of consecutive ones."""
     start = end = None
     for offset in offsets:
         if offset == end and start is not None:
@@ -160,7 +160,7 @@ def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
 def cover(
     wanted: Run, found: Iterable[Run], *, excuses: Mapping[Kind, Sequence[Run]] | None = None
 ) -> Coverage:
-    """Hold what was found against what was wanted.
+    """Compare the offsets found with those wanted.
 
     Args:
         wanted: the offsets that must be there exactly once each.
@@ -223,7 +223,7 @@ class _Excuses:
 
 
 class _Tally:
-    """Findings in the making; stretches that touch are one."""
+    """Accumulates findings; adjacent ranges are merged."""
 
     def __init__(self, excuses: _Excuses) -> None:
         self._excuses = excuses

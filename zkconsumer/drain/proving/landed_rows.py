@@ -22,7 +22,7 @@ _OF_TABLE = re.compile(r"(?:data/)?topic=[^/]+/date=[^/]+/[^/]+")
 
 @dataclass(frozen=True, slots=True)
 class LandedFiles:
-    """What there is to read.
+    """The files to read, and the problems found.
 
     Attributes:
         readable: paths of data files, below the drain's.
@@ -66,15 +66,10 @@ def compare_files(
 
 
 def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -> LandedFiles:
-    """Hold the files that a table of Delta's or Iceberg's names against those that are there.
+    """Compare the files that a Delta or Iceberg table names with those that exist.
 
     Whoever tends the table may have written its rows anew, into other files than the drain's. So
     only rows show what is landed; but a file that is named must be there.
-
-    Args:
-        noted: paths that the table names.
-        stored: everything below the drain's path.
-        kind: ``Delta`` or ``Iceberg``.
     """
     there = {file.path for file in stored}
     named = list(noted)
@@ -119,7 +114,7 @@ def visible_files(storage: Storage) -> list[StoredFile]:
 
 
 def foreign_files(which: list[str]) -> list[str]:
-    """Return the sentence for files of a table that are nowhere where a drain writes."""
+    """Return the sentence for files of a table outside the folders of a drain."""
     return _described("files are in the table that no drain landed", which)
 
 

@@ -11,7 +11,7 @@ from zkconsumer.model import TopicPartition
 
 
 class ProofOutcome(Enum):
-    """What a verification says, worst last; the value is the command's exit status."""
+    """The outcome of a verification, worst last; the value is the command's exit status."""
 
     PROVEN = 0
     """Every offset that the log had is there exactly once, with the contents that were landed."""
@@ -43,7 +43,7 @@ class Differing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCheck:
-    """One topic-partition, held against the cluster as it is now.
+    """One topic-partition, compared with the current cluster.
 
     Attributes:
         compared: the landed range as far as the cluster still has it.
@@ -60,7 +60,7 @@ class ClusterCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionCoverage:
-    """What was found of one topic-partition.
+    """The verification of one topic-partition.
 
     Attributes:
         topic_partition: which.
@@ -116,7 +116,7 @@ class PartitionCoverage:
         return [f"{self.topic_partition}: {text}" for text in message]
 
     def doubts(self) -> list[str]:
-        """Return what could not be looked at, though it was asked for."""
+        """Return what was requested and could not be verified."""
         if self.cluster is None or self.cluster.obstacle is None:
             return []
         return [f"{self.topic_partition}: not compared with the cluster: {self.cluster.obstacle}"]
@@ -124,7 +124,7 @@ class PartitionCoverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainProof:
-    """What was found of a whole drain.
+    """The verification of a whole drain.
 
     Attributes:
         path: where it is.
@@ -155,13 +155,13 @@ class DrainProof:
 
     @property
     def doubts(self) -> list[str]:
-        """Everything that could not be looked at."""
+        """Everything that could not be verified."""
         of_partitions = [text for proof in self.partitions for text in proof.doubts()]
         return [*self.obstacles, *of_partitions]
 
     @property
     def outcome(self) -> ProofOutcome:
-        """What follows."""
+        """The outcome that follows from these."""
         if self.problems:
             return ProofOutcome.NOT_PROVEN
         return ProofOutcome.UNKNOWN if self.doubts else ProofOutcome.PROVEN

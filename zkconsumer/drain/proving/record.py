@@ -40,7 +40,7 @@ class PartitionRecord:
 
     @property
     def wanted(self) -> Run:
-        """What must be there."""
+        """The offsets that must be there."""
         return Run(self.start, self.end)
 
     @property
@@ -49,7 +49,7 @@ class PartitionRecord:
         return sum(run.length for runs in self.excuses.values() for run in runs) - self.unnoted
 
     def excuse(self, kind: Kind, run: Run) -> None:
-        """Note that the log did not have these."""
+        """Record that the log did not have these offsets."""
         self.excuses.setdefault(kind, []).append(run)
 
 
@@ -106,7 +106,7 @@ def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRec
 def _entry(
     partitions: dict[TopicPartition, PartitionRecord], plan: BatchPlan, tp: TopicPartition, at: int
 ) -> PartitionRecord:
-    """Return the record of a partition that a batch goes on with at this offset."""
+    """Return the record of a partition that a batch continues at this offset."""
     entry = partitions.get(tp)
     if entry is None:
         entry = partitions[tp] = PartitionRecord(start=at, end=at)

@@ -57,7 +57,7 @@ def as_text(proof: DrainProof) -> str:
 
 
 def as_json(proof: DrainProof) -> str:
-    """Return the same as JSON, with every stretch that was kept."""
+    """Return the report as JSON, with every range that was kept."""
     value: Json = {
         "path": proof.path,
         "format": proof.format,
@@ -166,7 +166,11 @@ def _cluster(check: ClusterCheck | None) -> Json:
         "log_end": check.log_end,
         "obstacle": check.obstacle,
         "differing": {
-            f"{kind}": {"count": it.count, "first": it.first_offset, "last": it.last_offset}
-            for kind, it in check.differing.items()
+            f"{kind}": {
+                "count": found.count,
+                "first": found.first_offset,
+                "last": found.last_offset,
+            }
+            for kind, found in check.differing.items()
         },
     }

@@ -12,7 +12,7 @@ _SHOWN = 10
 
 
 class TableCommit(NamedTuple):
-    """What a snapshot says of the batch that it brought."""
+    """The batch of a snapshot, as its summary describes it."""
 
     number: int
     offsets: Offsets

@@ -43,7 +43,7 @@ _TABLES = ("delta", "iceberg")
 
 
 class Published(NamedTuple):
-    """Which batches a verification looks at.
+    """The batches that a verification covers.
 
     Attributes:
         last: the last one that should be there; 0 for none.
@@ -57,7 +57,7 @@ class Published(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A drain, and what a verification has at hand."""
+    """A drain and the inputs of its verification."""
 
     engine: DrainEngine
     storage: Storage
@@ -127,7 +127,7 @@ def _obstacles(published: Published) -> tuple[str, ...]:
 
 
 def published_batches(storage: Storage) -> Published:
-    """Which batches to look at, while a drain may be landing more.
+    """Return the batches to verify, while a drain may be landing more.
 
     A plan is written when the batch before it is published. So plans are listed before batches:
     all but the last one that was there then must be landed. And staged files are looked for after
@@ -196,7 +196,7 @@ def _files(seen: _Seen, record: VerificationRecord) -> LandedFiles:
 
 
 def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
-    """Return the files of dead letters, held against those that the batches noted."""
+    """Return the files of dead letters, compared with those that the batches recorded."""
     below = f"{layout.DEAD_LETTERS}/"
     noted = {path.removeprefix(below): file for path, file in record.dead_letters.items()}
     stored = seen.storage.files(layout.DEAD_LETTERS)
@@ -240,7 +240,7 @@ def _unplaced(rows: LandedRows) -> list[str]:
 
 
 def _landed_since(seen: _Seen) -> set[int]:
-    """Batches that are landed by now and not looked at; to be asked when files have been listed.
+    """Return the batches landed by now but not covered; to be called after files were listed.
 
     Files named for any other batch belong to none.
     """

@@ -51,12 +51,7 @@ class MemberThreads:
     join: JoinThread
 
     def start(self, scope: ThreadScope, on_error: Callable[[BaseException], None]) -> None:
-        """Start both threads.
-
-        Args:
-            scope: owns them.
-            on_error: called when one of them died.
-        """
+        """Start both threads."""
         scope.spawn("group", self.group.run, stop=self.group.stop, on_error=on_error)
         scope.spawn("join", self.join.run, stop=self.join.stop, on_error=on_error)
 

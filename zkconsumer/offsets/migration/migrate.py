@@ -92,12 +92,7 @@ class Migration:
 
 
 class Undoing:
-    """Undoes a change of a group's offsets: ``plan``, then ``carry_out``.
-
-    Args:
-        target: the store that was written to.
-        with_members: whether members may be alive.
-    """
+    """Undoes a change of a group's offsets: ``plan``, then ``carry_out``."""
 
     def __init__(
         self,

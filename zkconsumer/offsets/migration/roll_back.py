@@ -106,10 +106,6 @@ def decode_roll_back(text: str, name: str) -> RollBack:
 def decode_roll_backs(text: str, name: str) -> tuple[RollBack, ...]:
     """Read a roll-back file.
 
-    Args:
-        text: its content.
-        name: its name, for messages.
-
     Raises:
         ConfigError: it is no roll-back file, has a later version, or is damaged.
     """

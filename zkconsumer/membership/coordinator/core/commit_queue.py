@@ -40,11 +40,7 @@ class CommitBatch:
 
 
 class CommitQueue:
-    """The queued commits of one consumer.
-
-    Args:
-        backoff: the pauses between tries.
-    """
+    """The queued commits of one consumer."""
 
     def __init__(self, backoff: Backoff) -> None:
         self._backoff = backoff
