@@ -1,7 +1,6 @@
 """``zkconsumer assign plan``: the assignment that further members or streams would cause."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,10 +10,10 @@ from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
 from zkconsumer.cli.cluster_responses import find_group, print_failures
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.output import note
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
@@ -28,7 +27,7 @@ _DEFAULT_STRATEGY: Final = "range"
 _MOST_READERS: Final = 100_000
 _OF_ZOOKEEPER: Final = ("range", "roundrobin")
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Reckon out which partitions each reader would get, by the rule that the members of the group use.
 Nothing is changed, and nobody in the group notices.
 """
@@ -56,18 +55,11 @@ class _Known:
     partition_ids: Mapping[str, Sequence[int]]
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``assign`` command; ``run`` is set as the ``run`` default of its commands."""
-    assign = subparsers.add_parser(
-        "assign",
-        description=_DESCRIPTION,
-    )
-    commands = assign.add_subparsers(title="commands", required=True, metavar="COMMAND")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's only subcommand, ``plan``, with its arguments."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     parser = commands.add_parser(
-        "plan",
-        help="with so many members and streams",
-        description=_PLAN,
-        epilog=_EPILOG,
+        "plan", help="with so many members and streams", description=_PLAN, epilog=_EPILOG
     )
     add_group_argument(parser, "the consumer group", required=True)
     add_kind_argument(parser)
@@ -100,16 +92,11 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_cluster_arguments(parser)
     add_format_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Plan and print; return the exit status.
-
-    Raises:
-        ZkConsumerError: the cluster could not be read.
-    """
+    """Plan and print; return the exit status."""
     topics: Mapping[str, int | None] = dict(args.topic or ())
     known = _known(args, topics)
     strategy = args.strategy or _strategy(known.group)
@@ -122,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         )
     plan = plan_scaling(known.group, partition_ids, scale, strategy)
     if isinstance(plan, CannotAssign):
-        print(f"zkconsumer: group {args.group}: {plan.reason}", file=sys.stderr)
+        note(f"group {args.group}: {plan.reason}")
         return _BAD
     show = share_plan_json if args.format == "json" else share_plan_text
     print(show(args.group, plan), end="")
@@ -149,7 +136,7 @@ def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known
 def _group(args: argparse.Namespace, snapshot: ClusterSnapshot, *, is_planned: bool) -> GroupStatus:
     kinds = list(GroupKind) if args.kind is None else [args.kind]
     if is_planned and not any(GroupKey(kind, args.group) in snapshot.groups for kind in kinds):
-        print(f"zkconsumer: there is no group {args.group} yet", file=sys.stderr)
+        note(f"there is no group {args.group} yet")
         return _nobody(args)
     return find_group(snapshot, args.group, args.kind)
 

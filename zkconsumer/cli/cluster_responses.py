@@ -1,12 +1,11 @@
 """Reports about a snapshot: what is missing, which group is meant, the exit status."""
 
-import sys
 from collections.abc import Collection
 
 from zkconsumer.cli.cluster_access import CommandCluster
+from zkconsumer.cli.output import note
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
-from zkconsumer.printable import printable
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.live_brokers import why_no_brokers
 
@@ -29,17 +28,16 @@ def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) ->
     if brokers or access.zookeeper is None:
         return 0
     why = why_no_brokers(access.zookeeper, access.zookeeper_connect or "")
-    print(f"zkconsumer: {printable(str(why))}", file=sys.stderr)
+    note(why)
     return COULD_NOT
 
 
 def print_failures(snapshot: ClusterSnapshot) -> None:
     """Print what could not be read to standard error, so that the output is not taken for all."""
     if snapshot.no_brokers is not None:
-        print(f"zkconsumer: {printable(str(snapshot.no_brokers))}", file=sys.stderr)
+        note(snapshot.no_brokers)
     for failure in snapshot.failures:
-        reported = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
-        print(f"zkconsumer: {reported}", file=sys.stderr)
+        note(" ".join(f"{failure.part}: {failure.reason}".split()))
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:

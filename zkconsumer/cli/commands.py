@@ -1,13 +1,20 @@
 """The table of commands: names, summaries, modules.
 
-A command is a module with ``add_parser(subparsers)``, which sets ``run`` as a default of its
-parser: a function from the parsed arguments to the exit status. It is imported on use, so that
-``zkconsumer lag`` does not wait for what only ``zkconsumer drain`` needs.
+A command is a module, imported on use, so that ``zkconsumer lag`` does not wait for what only
+``zkconsumer drain`` needs. It holds:
+
+- ``DESCRIPTION``, and if wanted ``EPILOG``, for its help; of a subcommand also ``SUMMARY``, a line;
+- ``ALLOW_ABBREV = True`` if flags may be abbreviated, as those of the original could;
+- ``add_arguments(parser)``;
+- ``run(args)``, a function from the parsed arguments to the exit status. What it raises, ``main``
+  reports: ``ZkConsumerError`` or ``OSError`` if the cluster or a file could not be used (status
+  1), ``ConfigError`` if nothing was done (status 2, with ``refusing``).
 """
 
 import argparse
 from importlib import import_module
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+from types import ModuleType
+from typing import Final, NamedTuple, TypeAlias
 
 # A class in argparse without a public name, generic only in annotations.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -34,21 +41,22 @@ class Section(NamedTuple):
     commands: tuple[Command, ...]
 
 
-class CommandModule(Protocol):
-    """The interface of a command's module."""
-
-    def add_parser(self, subparsers: Subparsers, /) -> None:
-        """Add the command's parser; ``run`` is set as its default."""
-
-
 SECTIONS: Final = (
     Section(
         "Looking at a cluster (nothing is changed)",
         (
-            Command("groups", "list, describe and watch consumer groups; delete them, if asked"),
-            Command("lag", "how far groups are behind, in records and in seconds"),
+            Command(
+                "groups",
+                "list, describe and watch consumer groups; delete them, if asked",
+                "groups.command",
+            ),
+            Command("lag", "how far groups are behind, in records and in seconds", "lag.command"),
             Command("verify", "whether every partition of a group is owned as it should be"),
-            Command("doctor", "what is wrong with a cluster and its groups, and what helps"),
+            Command(
+                "doctor",
+                "what is wrong with a cluster and its groups, and what helps",
+                "doctor.command",
+            ),
             Command("topics", "list and describe topics; create, alter and delete them, if asked"),
             Command("get-offset", "the offsets of a topic, by time", "get_offset"),
             Command("assign", "who would get what with more members or streams"),
@@ -59,9 +67,15 @@ SECTIONS: Final = (
     Section(
         "Reading messages",
         (
-            Command("consume", "print the messages of topics, as a member of a consumer group"),
-            Command("replay", "print a range of offsets or times, beside all groups"),
-            Command("perf", "measure how fast topics can be read"),
+            Command(
+                "consume",
+                "print the messages of topics, as a member of a consumer group",
+                "consume.command",
+            ),
+            Command(
+                "replay", "print a range of offsets or times, beside all groups", "replay.command"
+            ),
+            Command("perf", "measure how fast topics can be read", "perf.command"),
         ),
     ),
     Section(
@@ -75,7 +89,11 @@ SECTIONS: Final = (
     Section(
         "Moving data out",
         (
-            Command("mirror", "copy topics to another cluster as they grow, losing nothing"),
+            Command(
+                "mirror",
+                "copy topics to another cluster as they grow, losing nothing",
+                "mirror.command",
+            ),
             Command(
                 "drain",
                 "land topics as files, as a Delta table or in another cluster, exactly once",
@@ -104,7 +122,19 @@ def find_command(name: str) -> Command | None:
     return next((command for command in every_command() if command.name == name), None)
 
 
-def add_command(command: Command, subparsers: Subparsers) -> None:
-    """Import a command, and add its parser."""
-    module = import_module(f"zkconsumer.cli.{command.module or command.name}")
-    cast("CommandModule", module).add_parser(subparsers)
+def load_command(command: Command) -> ModuleType:
+    """Import a command's module."""
+    return import_module(f"zkconsumer.cli.{command.module or command.name}")
+
+
+def add_command(subparsers: Subparsers, name: str, module: ModuleType) -> None:
+    """Add the parser of a command or subcommand, as its module describes it."""
+    parser = subparsers.add_parser(
+        name,
+        help=getattr(module, "SUMMARY", None),
+        description=module.DESCRIPTION,
+        epilog=getattr(module, "EPILOG", None),
+        allow_abbrev=getattr(module, "ALLOW_ABBREV", False),
+    )
+    parser.set_defaults(run=getattr(module, "run", None))
+    module.add_arguments(parser)

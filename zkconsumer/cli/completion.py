@@ -8,14 +8,13 @@ import argparse
 import os
 import shlex
 
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.parsing import build_parser, called
 from zkconsumer.errors import ConfigError
 
 _ASKED = "_ARGCOMPLETE"
 _MISSING = "completions need argcomplete: pip install 'zkconsumer[cli]'"
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Print what makes a shell complete the commands and flags of zkconsumer. Put one of these lines into
 the file that the shell reads when it starts:
 
@@ -25,22 +24,13 @@ the file that the shell reads when it starts:
 """
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``completion`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "completion",
-        description=_DESCRIPTION,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the shell's code.
-
-    Raises:
-        ConfigError: argcomplete is not installed.
-    """
+    """Print the shell's code."""
     try:
         from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -5,26 +5,20 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
 _CLEAR = "\x1b[H\x1b[2J"
 
+DESCRIPTION = (
+    "Starts a real ZooKeeper and two Kafka 0.8.2.2 brokers, writes log lines at a steady "
+    "rate, and lets the original Scala console consumer and two of ours share a group. "
+    "Kills a member, restarts a broker, and proves by a count that nothing was lost. "
+    "Takes under two minutes and leaves nothing running."
+)
+ALLOW_ABBREV = True
 
-def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command's parser."""
-    parser = subparsers.add_parser(
-        "demo",
-        description=(
-            "Starts a real ZooKeeper and two Kafka 0.8.2.2 brokers, writes log lines at a steady "
-            "rate, and lets the original Scala console consumer and two of ours share a group. "
-            "Kills a member, restarts a broker, and proves by a count that nothing was lost. "
-            "Takes under two minutes and leaves nothing running."
-        ),
-        allow_abbrev=True,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument(
         "--migrate",
         action="store_true",
@@ -34,7 +28,6 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
     parser.add_argument(
         "--rate", type=int, default=200, metavar="N", help="lines a second (default: 200)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,18 +3,19 @@
 import argparse
 
 from zkconsumer.cli import drain_verify
+from zkconsumer.cli.commands import add_command
 from zkconsumer.drain import command
 
+DESCRIPTION = (
+    "Lands topics exactly once, then commits the group's offsets. It may be killed at any point: "
+    "the same command goes on where it was. Ctrl-C and SIGTERM end it behind the batch in hand. "
+    "'drain verify PATH' proves what was landed."
+)
+run = command.run
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the ``drain`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "drain",
-        description="Lands topics exactly once, then commits the group's offsets. It may be "
-        "killed at any point: the same command goes on where it was. Ctrl-C and SIGTERM end it "
-        "behind the batch in hand. 'drain verify PATH' proves what was landed.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments, and its subcommand."""
     command.add_arguments(parser)
-    parser.set_defaults(run=command.run)
     commands = parser.add_subparsers(title="commands", metavar="verify")
-    drain_verify.add_parser(commands)
+    add_command(commands, "verify", drain_verify)

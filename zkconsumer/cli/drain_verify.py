@@ -1,37 +1,29 @@
 """``zkconsumer drain verify``: proves what a drain landed; the exit status is the result."""
 
 import argparse
-import logging
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.cli.output import report_error, show
 from zkconsumer.drain import layout
 from zkconsumer.drain.choosing import EngineRequest, local_path
 from zkconsumer.drain.command import add_catalog_property, add_engine, options_of_file, spark_flags
 from zkconsumer.errors import ConfigError, ZkConsumerError
-from zkconsumer.printable import printable
-
-log = logging.getLogger(__name__)
 
 _COULD_NOT_TELL = 2
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Look at every message that a drain landed, and prove that each offset is there exactly once and is
 what it was. With --zookeeper or --bootstrap-servers, compare with the cluster, too.
 
 Exit status: 0 proven, 1 not proven, 2 could not tell.
 """
 
+SUMMARY = "prove that every offset was landed exactly once"
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "verify",
-        help="prove that every offset was landed exactly once",
-        description=_DESCRIPTION,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
     # Options of 'drain' may precede 'verify': a default here would overwrite them, and the cluster
     # would not be read.
@@ -82,7 +74,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,22 +81,14 @@ def run(args: argparse.Namespace) -> int:
     try:
         status, report = _verify(args)
     except ZkConsumerError as error:
-        return _could_not_verify(error, str(error))
+        # The main program's status for errors would mean "not proven" here.
+        report_error(error)
+        return _COULD_NOT_TELL
     except Exception as error:  # noqa: BLE001 - a fault of ours says nothing of the drain
-        return _could_not_verify(error, f"unexpected {error!r}: please report it")
-    try:
-        print(report, end="", flush=True)
-    except BrokenPipeError:
-        # The reader of our output has gone; the main program's 0 would mean "proven" here.
-        discard_standard_output()
+        report_error(error, f"unexpected {error!r}: please report it")
+        return _COULD_NOT_TELL
+    show(report)
     return status
-
-
-def _could_not_verify(error: Exception, text: str) -> int:
-    """Print the reason; the main program's status for errors would mean "not proven" here."""
-    log.debug("the error came from here", exc_info=error)
-    print(f"zkconsumer: {printable(' '.join(text.split()))}", file=sys.stderr)
-    return _COULD_NOT_TELL
 
 
 def _verify(args: argparse.Namespace) -> tuple[int, str]:

@@ -16,18 +16,18 @@ from zkconsumer.cli.cluster_access import (
     zookeeper_security,
 )
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, milliseconds
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
 from zkconsumer.cli.numbers import partition_numbers, whole_number
+from zkconsumer.cli.output import note
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
-    TableColumn,
     add_format_arguments,
+    columns,
     json_text,
     shows_colour,
     table,
@@ -39,10 +39,11 @@ from zkconsumer.model import Broker
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers
 
+_COLUMNS: Final = columns("TOPIC", ">PARTITION", ">OFFSET", "NOTE")
 _FAILED: Final = 1
 _ENDS: Final = {"latest": LATEST, "-1": LATEST, "earliest": EARLIEST, "-2": EARLIEST}
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Ask the leaders of a topic where its partitions begin, end, or were at some time. Nothing is
 changed; a topic that does not exist is not created by the question.
 
@@ -54,7 +55,7 @@ when a segment of the log was last written to: what they tell is the end of such
 was whole by then, or nothing, and marked ~. So does --offsets, which asks for several, and --format
 scala, in any version that still knows that question.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 done; 1 not every partition told its offset; 2 wrong usage, or no such topic"""
 
 
@@ -69,13 +70,8 @@ class _OffsetQuery:
     by_segment: bool
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "get-offset",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument(
         "--broker-list",
         metavar="HOSTS",
@@ -110,16 +106,11 @@ def add_parser(subparsers: Subparsers) -> None:
         help="how long one broker may take to answer (default: that of --timeout-ms)",
     )
     add_format_arguments(parser, scala="kafka.tools.GetOffsetShell of 0.8.2.2")
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Query and print the offsets; return the exit status.
-
-    Raises:
-        ZkConsumerError: no broker responds.
-    """
+    """Query and print the offsets; return the exit status."""
     time = _ENDS.get(args.time)
     if time is None:
         time = parse_instant(args.time)
@@ -195,7 +186,7 @@ def _print(form: str, request: _OffsetQuery, found: Mapping[int, PartitionLogOff
         print(printed.errors, end="", file=sys.stderr)
         for number in requested:
             if number in failed and number not in lists:
-                print(f"zkconsumer: {_failure(request.topic, number, failed)}", file=sys.stderr)
+                note(_failure(request.topic, number, failed))
         return (
             _FAILED if any(number not in lists and number in found for number in requested) else 0
         )
@@ -216,12 +207,6 @@ def _failure(topic: str, number: int, found: Mapping[int, PartitionLogOffset]) -
 
 
 def _as_table(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
-    columns = (
-        TableColumn("TOPIC"),
-        TableColumn("PARTITION", right=True),
-        TableColumn("OFFSET", right=True),
-        TableColumn("NOTE"),
-    )
     rows: list[list[Cell]] = []
     for number, log_offset in found.items():
         mark = "~" if log_offset.by_segment and request.time >= 0 else ""
@@ -232,7 +217,7 @@ def _as_table(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) ->
         elif offsets is None:
             note = "no record is so young" if not mark else "nothing was whole by then"
         rows.append([request.topic, number, offsets, Painted(note, Colour.WARN)])
-    return table(columns, rows, coloured=shows_colour())
+    return table(_COLUMNS, rows, coloured=shows_colour())
 
 
 def _as_json(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:

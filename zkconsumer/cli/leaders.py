@@ -3,17 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Colour, Painted, TableColumn, counted, json_text, table
+from zkconsumer.cli.tables import Colour, Painted, columns, counted, json_text, table
 from zkconsumer.status.model import BrokerStatus, TopicStatus
 
-_COLUMNS = (
-    TableColumn("BROKER", right=True),
-    TableColumn("ADDRESS"),
-    TableColumn("LEADS", right=True),
-    TableColumn("PREFERRED", right=True),
-    TableColumn("REPLICAS", right=True),
-    TableColumn("NOT IN SYNC", right=True),
-    TableColumn("NOTE"),
+_COLUMNS = columns(
+    ">BROKER", "ADDRESS", ">LEADS", ">PREFERRED", ">REPLICAS", ">NOT IN SYNC", "NOTE"
 )
 
 

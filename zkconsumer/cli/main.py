@@ -14,7 +14,7 @@ from pathlib import Path
 from zkconsumer.cli.completion import complete_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
 from zkconsumer.cli.log_lines import SafeLogFormatter
-from zkconsumer.cli.output import discard_standard_output, mend_standard_streams
+from zkconsumer.cli.output import discard_standard_output, mend_standard_streams, report_error
 from zkconsumer.cli.parsing import (
     USAGE_STATUS,
     called,
@@ -25,9 +25,6 @@ from zkconsumer.cli.parsing import (
 )
 from zkconsumer.cli.timed_output import LogHandler
 from zkconsumer.errors import ConfigError, ZkConsumerError
-from zkconsumer.printable import printable
-
-log = logging.getLogger(__name__)
 
 _INTERRUPTED = 130
 
@@ -51,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except ZkConsumerError as error:
-        return _report(error, str(error))
+        return _report(error)
     except OSError as error:
         return _report(error, f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001 - the top of the process: reports internal errors
@@ -62,7 +59,7 @@ def _run(words: Sequence[str]) -> int:
     try:
         args = _parse(words)
     except ConfigError as error:
-        return _report(error, str(error), USAGE_STATUS)
+        return _report(error, status=USAGE_STATUS)
     _set_up_logging(debug=args.debug)
     if sys.stdout is None:
         raise ZkConsumerError("standard output is closed: send it to a file or a pipe")
@@ -103,10 +100,8 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     return args
 
 
-def _report(error: Exception, text: str, status: int = 1) -> int:
-    """Print an error in one line; only the debug log has its traceback."""
-    log.debug("the error came from here", exc_info=error)
-    print(f"zkconsumer: {printable(' '.join(text.split()))}", file=sys.stderr)
+def _report(error: Exception, text: str | None = None, status: int = 1) -> int:
+    report_error(error, text)
     return status
 
 

@@ -7,25 +7,18 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from zkconsumer.cli.commands import Subparsers
-
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Show the manual page of all commands. To have it where 'man zkconsumer' finds it:
 
   ln -s "$(zkconsumer man --path)" /usr/local/share/man/man1/
 """
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``man`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "man",
-        description=_DESCRIPTION,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument(
         "--path", action="store_true", help="print where the page is, instead of showing it"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """Unbuffered writes to standard output, so that it is known what was written."""
 
+import logging
 import os
 import select
 import sys
@@ -7,6 +8,9 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from zkconsumer.cli.pipes import PipeWindow
+from zkconsumer.printable import printable
+
+log = logging.getLogger(__name__)
 
 
 class OutputClosed(Exception):
@@ -76,6 +80,17 @@ def show(text: str) -> None:
         print(text, end="", flush=True)
     except BrokenPipeError:
         discard_standard_output()
+
+
+def note(text: object) -> None:
+    """Print a line about the command's work to standard error, escaped for a terminal."""
+    print(f"zkconsumer: {printable(str(text))}", file=sys.stderr)
+
+
+def report_error(error: Exception, text: str | None = None) -> None:
+    """Print an error in one line (``text``: in other words); the debug log has its traceback."""
+    log.debug("the error came from here", exc_info=error)
+    note(" ".join((text or str(error)).split()))
 
 
 def discard_standard_output() -> None:

@@ -10,6 +10,7 @@ from zkconsumer.cli.commands import (
     add_command,
     every_command,
     find_command,
+    load_command,
 )
 from zkconsumer.cli.help_text import FittedHelpFormatter
 from zkconsumer.cli.version import ShowVersion
@@ -101,7 +102,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     for command in every_command():
         if only is None or command.name == only:
-            add_command(command, subparsers)
+            add_command(subparsers, command.name, load_command(command))
         else:
             subparsers.add_parser(command.name, add_help=False)
     return parser

@@ -10,10 +10,10 @@ from typing import BinaryIO, Final
 
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.formats.produced_lines import ProducedLine, json_line, text_line
 from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.output import note
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.config_security import SECURITY_NAMES
@@ -21,7 +21,7 @@ from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.produce.kafka_producer import KafkaProducer, RecordMetadata
 from zkconsumer.properties_file import load_properties
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Write messages to a topic of any Kafka from 0.8 to 4.x: each line of standard input, or of files, is
 one. On a terminal type them, and end with Ctrl-D.
 
@@ -32,7 +32,7 @@ one. On a terminal type them, and end with Ctrl-D.
 With --json a line is an object with "value", and "key", "headers", "partition", "timestamp" if
 wanted: what 'zkconsumer consume --output json' prints can be written again.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 every line is written; 1 one was not, and how many are is said; 2 wrong usage;
 130 interrupted: what was read before is written"""
 
@@ -41,13 +41,8 @@ _INTERRUPTED_S: Final = 10
 _INTERRUPTED: Final = 130
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "produce",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="files to read; - is the input")
     parser.add_argument("--topic", required=True, metavar="NAME", help="the topic to write to")
     add_cluster_arguments(parser)
@@ -83,17 +78,11 @@ def add_parser(subparsers: Subparsers) -> None:
         default="none",
         help="default: none",
     )
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Write what is read; return the exit status.
-
-    Raises:
-        ZkConsumerError: no broker responds, or the topic is not there.
-        OSError: a file can't be read.
-    """
+    """Write what is read; return the exit status."""
     if not args.topic.strip():
         raise ConfigError("--topic is empty")
     written = _Written()
@@ -107,11 +96,11 @@ def run(args: argparse.Namespace) -> int:
                 producer.close()
             except BaseException:
                 producer.close(_INTERRUPTED_S)
-                print(f"zkconsumer: {written} before that", file=sys.stderr)
+                note(f"{written} before that")
                 raise
     except StopRequested:
         return _INTERRUPTED
-    print(f"zkconsumer: {written}", file=sys.stderr)
+    note(written)
     if written.error is not None:
         raise written.error
     return status
@@ -189,7 +178,7 @@ def _opened(name: str, files: ExitStack) -> BinaryIO:
     if sys.stdin is None:
         raise ZkConsumerError("standard input is closed: give a file")
     if sys.stdin.isatty():
-        print("zkconsumer: each line is a message; Ctrl-D ends", file=sys.stderr)
+        note("each line is a message; Ctrl-D ends")
     return sys.stdin.buffer
 
 

@@ -1,15 +1,11 @@
 """Ends a command with status 2 on a ``ConfigError``: nothing was done."""
 
 import argparse
-import logging
-import sys
 from collections.abc import Callable
 from functools import wraps
 
+from zkconsumer.cli.output import report_error
 from zkconsumer.errors import ConfigError
-from zkconsumer.printable import printable
-
-log = logging.getLogger(__name__)
 
 REFUSED = 2
 
@@ -27,8 +23,7 @@ def refusing(run: Run) -> Run:
         try:
             return run(args)
         except ConfigError as error:
-            log.debug("the error came from here", exc_info=error)
-            print(f"zkconsumer: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+            report_error(error)
             return REFUSED
 
     return describe

@@ -17,6 +17,11 @@ from zkconsumer.sandbox.secured import SECURITIES, ZOOKEEPER_SECURITIES
 from zkconsumer.sandbox.settings import SandboxOptions
 from zkconsumer.scope import WakeEvent
 
+DESCRIPTION = (
+    "A real ZooKeeper and real Kafka brokers on this machine, to try things out. Their jars are "
+    "fetched at the first start and checked against known sums."
+)
+
 message_count = whole_number("is not a number of messages", least=0)
 """Parses a number of messages."""
 
@@ -47,14 +52,9 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the ``sandbox`` command; ``run`` is set as its ``run`` default."""
-    sandbox = subparsers.add_parser(
-        "sandbox",
-        description="A real ZooKeeper and real Kafka brokers on this machine, to try things out. "
-        "Their jars are fetched at the first start and checked against known sums.",
-    )
-    commands = sandbox.add_subparsers(title="commands", required=True, metavar="COMMAND")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's only subcommand, ``up``, with its arguments."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     up = commands.add_parser(
         "up",
         help="start a cluster and keep it until Ctrl-C",
@@ -77,7 +77,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="write to topics and read them in groups that keep up, are slow, stuck or left, so "
         "that serve, lag and doctor have something to show",
     )
-    up.set_defaults(run=run)
 
 
 def _add_cluster_options(up: argparse.ArgumentParser) -> None:
@@ -130,11 +129,7 @@ def _add_security_options(up: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the cluster and wait for a signal, which is a success.
-
-    Raises:
-        SandboxError: it could not be started.
-    """
+    """Start the cluster and wait for a signal, which is a success."""
     try:
         with stop_signals():
             _up(args)

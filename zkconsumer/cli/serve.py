@@ -28,8 +28,6 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.notify.settings import NotifySettings
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from zkconsumer.inbound.table import ConnectionLimits
     from zkconsumer.web.history.recorder import Recorder
     from zkconsumer.web.security import Hosts, Tokens
@@ -42,7 +40,7 @@ _INTERRUPTED: Final = 130
 _NAME_CHARS: Final = 150
 _TIMES_MOST: Final = 2_000
 """How many record timestamps to read at a time: some megabytes."""
-_DESCRIPTION: Final = """\
+DESCRIPTION: Final = """\
 Serves a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
 how far groups are behind, when they rebalanced and why, and what is wrong with them. Also what
 Prometheus scrapes (/metrics), JSON (/api/...) and a health check (/healthz).
@@ -59,21 +57,15 @@ A cluster that goes away is waited for; what is shown meanwhile says how old it 
 It listens on this machine alone unless told otherwise. Who can reach it can see the cluster, so
 another address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
 """
-_EPILOG: Final = """\
+EPILOG: Final = """\
 exit codes: 0 it was asked to end (SIGTERM); 1 it could not listen or work; 2 wrong usage;
 130 Ctrl-C
 """
 
 
-def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command's parser."""
-    parser = subparsers.add_parser(
-        "serve",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_serve_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 @refusing

@@ -44,6 +44,11 @@ class TableColumn(NamedTuple):
     right: bool = False
 
 
+def columns(*titles: str) -> tuple[TableColumn, ...]:
+    """Return columns with these titles; those of numbers are marked by a leading ``>``."""
+    return tuple(TableColumn(title.lstrip(">"), right=title[0] == ">") for title in titles)
+
+
 Cell: TypeAlias = str | int | Painted | None
 """The content of a cell; None: unknown, shown as ``-``."""
 

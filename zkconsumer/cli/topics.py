@@ -1,7 +1,6 @@
 """``zkconsumer topics``: topics, their leaders, and under-replicated partitions."""
 
 import argparse
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,17 +10,16 @@ from zkconsumer.cli.actions import add_action, add_action_flags
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import brokers_status
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
 from zkconsumer.cli.leaders import leaders_json, leaders_table
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
-    TableColumn,
     add_format_arguments,
+    columns,
     instant,
     json_text,
     shows_colour,
@@ -29,14 +27,13 @@ from zkconsumer.cli.tables import (
 )
 from zkconsumer.cli.topic_changes import CHANGES, add_change_arguments, change_topic
 from zkconsumer.errors import ConfigError
-from zkconsumer.printable import printable
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 
 _COULD_NOT: Final = 1
 _BAD: Final = 3
 _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated", *CHANGES)
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Show the topics of a cluster: their names, their partitions with leader and replicas, or how the
 leaders are spread over the brokers. It asks ZooKeeper alone, so it works while brokers are down.
 Without --zookeeper it asks a broker, which tells all but settings of topics and what is being
@@ -58,7 +55,7 @@ partitions from 1.0, settings from 2.3); for older ones it is done in --zookeepe
 The flags of kafka-topics.sh are known, too: --list, --describe, --create, --alter, --delete,
 --topic, --under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such topic, or refused;
 3 under-replicated partitions or ones without a leader were asked for and there are some (not with
 --format scala)"""
@@ -67,21 +64,8 @@ _WELL: Final = {
     DescriptionFilter.UNDER_REPLICATED: "no partition is under-replicated",
     DescriptionFilter.UNAVAILABLE: "every partition has its leader",
 }
-_ROWS = (
-    TableColumn("TOPIC"),
-    TableColumn("PARTITION", right=True),
-    TableColumn("LEADER", right=True),
-    TableColumn("REPLICAS"),
-    TableColumn("IN SYNC"),
-    TableColumn("NOTE"),
-)
-_LIST = (
-    TableColumn("TOPIC"),
-    TableColumn("PARTITIONS", right=True),
-    TableColumn("REPLICAS", right=True),
-    TableColumn("SETTINGS"),
-    TableColumn("NOTE"),
-)
+_ROWS = columns("TOPIC", ">PARTITION", ">LEADER", "REPLICAS", "IN SYNC", "NOTE")
+_LIST = columns("TOPIC", ">PARTITIONS", ">REPLICAS", "SETTINGS", "NOTE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +80,8 @@ class _Cluster:
         return frozenset(broker.broker.id for broker in self.brokers)
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "topics",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_action(parser, _ACTIONS, what="what to show, or to do")
     add_cluster_arguments(parser)
     add_action_flags(parser, ("list", "describe", *CHANGES))
@@ -135,16 +114,11 @@ def add_parser(subparsers: Subparsers) -> None:
         )
     add_format_arguments(parser, scala="kafka.admin.TopicCommand of 0.8.2.2")
     add_change_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Print what is requested; return the exit status.
-
-    Raises:
-        ZkConsumerError: the cluster could not be read.
-    """
+    """Print what is requested; return the exit status."""
     action, only = _action(args)
     if action in CHANGES:
         return change_topic(action, args)
@@ -276,8 +250,7 @@ def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured
         return 0
     unread = [topic for topic, _ in shown if topic.problem is not None]
     for topic in unread:
-        text = printable(f"topic {topic.name}: {topic.problem}")
-        print(f"zkconsumer: {text}", file=sys.stderr)
+        note(f"topic {topic.name}: {topic.problem}")
     return _BAD if found else _COULD_NOT if unread else 0
 
 

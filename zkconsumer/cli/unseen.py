@@ -1,8 +1,6 @@
 """Reports groups that could not be seen: a check of all must not pass for some."""
 
-import sys
-
-from zkconsumer.printable import printable
+from zkconsumer.cli.output import note
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 from zkconsumer.status.reading.kept import GROUPS_PART
 
@@ -20,8 +18,7 @@ def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
         if not group.whole and kind in {None, key.kind}
     ]
     for group in unread:
-        reported = printable(f"{group.key}: {'; '.join(group.problems)}")
-        print(f"zkconsumer: {reported}", file=sys.stderr)
+        note(f"{group.key}: {'; '.join(group.problems)}")
     parts = [failure.part for failure in snapshot.failures]
     in_zookeeper = kind is not GroupKind.COORDINATOR and any(GROUPS_PART in part for part in parts)
     at_brokers = kind is not GroupKind.ZOOKEEPER and any("groups of" in part for part in parts)

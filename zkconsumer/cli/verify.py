@@ -8,7 +8,6 @@ from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
 from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, print_failures, settled
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import verified_text
 from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.output import show
@@ -17,8 +16,8 @@ from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
-    TableColumn,
     add_format_arguments,
+    columns,
     counted,
     instant,
     json_text,
@@ -34,7 +33,7 @@ from zkconsumer.status.verify import STRATEGIES, OwnershipFault, Verification, v
 
 _BAD: Final = 3
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Check that all that a group should read is read: every partition of every topic that a member
 subscribed to has an owner, which is a stream of a registered member, in that member's own session.
 Beyond that, hold what is against what the assignors range and roundrobin would have given: members
@@ -47,29 +46,17 @@ that don't agree on one of them fight for ever. Nothing is changed.
 The original, VerifyConsumerRebalance, calls every healthy group failed. With --format scala its
 two sentences are printed as they were meant, and the exit status is its 0.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 all is owned as it should be; 1 it could not be read; 2 wrong usage, or no such
 group; 3 something is not owned as it should be, or not shared out as --strategy would, or nobody is
 in the --group"""
 
-_FAULTS = (TableColumn("PARTITION"), TableColumn("FAULT"), TableColumn("OWNER"))
-_GROUPS = (
-    TableColumn("GROUP"),
-    TableColumn("KIND"),
-    TableColumn("PARTITIONS", right=True),
-    TableColumn("FAULTS", right=True),
-    TableColumn("SHARED OUT BY"),
-    TableColumn("VERDICT"),
-)
+_FAULTS = columns("PARTITION", "FAULT", "OWNER")
+_GROUPS = columns("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "SHARED OUT BY", "VERDICT")
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "verify",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_cluster_arguments(parser)
     add_groups_argument(parser, "only this group, and also where nobody is in it")
     add_kind_argument(parser)
@@ -79,16 +66,11 @@ def add_parser(subparsers: Subparsers) -> None:
         help="the assignor that members are set to: ask for just what it would give",
     )
     add_format_arguments(parser, scala="kafka.tools.VerifyConsumerRebalance was meant to print")
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Verify and print the faults; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be read.
-    """
+    """Verify and print the faults; return the exit status."""
     if args.format == "scala" and len(args.group) != 1:
         raise ConfigError("--format scala needs one --group")
     with open_cluster(args) as access:

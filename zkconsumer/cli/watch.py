@@ -11,7 +11,6 @@ from zkconsumer.cli.cluster_arguments import (
     add_cluster_arguments,
     milliseconds,
 )
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.notifying import notify_settings, notifying, origin_of
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.timed_output import limit_log_writes, write_within
@@ -31,7 +30,7 @@ from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Watch a cluster and tell when a group gets into trouble, and when it is out of it: on the terminal,
 and to whom [notify] of the configuration file names: Slack, PagerDuty, Alertmanager, any address of
 HTTP, e-mail, a command. What counts as trouble is what doctor and the page say.
@@ -44,19 +43,14 @@ A trouble is told once when it has lasted, and once when it is over; a group tha
 is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads; nobody
 but the named targets hears of anything.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 it was asked to end (SIGTERM), or each target took the test; 1 it could not work, or
 a target did not take the test; 2 wrong usage, or settings that can't be used; 130 Ctrl-C"""
 _NAP_MS = 500
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "watch",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_cluster_arguments(parser)
     add_abandoned_argument(parser)
     parser.add_argument(
@@ -69,16 +63,11 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--test", action="store_true", help="send a test message to each target, and end"
     )
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Watch until a signal; return the exit status.
-
-    Raises:
-        ZkConsumerError: the watch died.
-    """
+    """Watch until a signal; return the exit status."""
     limit_log_writes()
     settings = notify_settings()
     args.address = address_of(args, broker_settings(args))

@@ -1,11 +1,10 @@
 """Clusters reached through their brokers only: KRaft, or an inaccessible ZooKeeper."""
 
 import argparse
-import sys
 
+from zkconsumer.cli.output import note
 from zkconsumer.errors import ConfigError
 from zkconsumer.net.client_settings import ClientSettings
-from zkconsumer.printable import printable
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 
 NEEDS_ZOOKEEPER = (
@@ -56,5 +55,4 @@ def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
     """
     if snapshot.zookeeper == "unknown" and kind is not GroupKind.COORDINATOR:
         alone = snapshot.brokers_alone
-        reported = "" if alone is None else alone.unknown
-        print(f"zkconsumer: {printable(reported)}", file=sys.stderr)
+        note("" if alone is None else alone.unknown)

@@ -123,7 +123,7 @@ def test_a_command_that_cannot_be_loaded_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Such as one of half an installation."""
-    monkeypatch.setitem(sys.modules, "zkconsumer.cli.consume", None)
+    monkeypatch.setitem(sys.modules, "zkconsumer.cli.consume.command", None)
     assert main(["consume", "--topic", "t"]) == 1
     reported = capfd.readouterr().err
     assert reported.count("\n") == 1

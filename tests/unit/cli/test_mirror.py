@@ -30,8 +30,8 @@ TARGET = ["--target-bootstrap-servers", "new:9092"]
 def settings(*words: str) -> MirrorSettings:
     """What these words come to."""
     parser = argparse.ArgumentParser()
-    mirror.add_parser(parser.add_subparsers())
-    return mirror.settings_of(parser.parse_args(["mirror", *words]))
+    mirror.add_arguments(parser)
+    return mirror.settings_of(parser.parse_args(list(words)))
 
 
 def test_the_flags_of_the_original(tmp_path: Path) -> None:

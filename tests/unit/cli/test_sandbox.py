@@ -4,15 +4,15 @@ import argparse
 
 import pytest
 
-from zkconsumer.cli.sandbox import TopicOption, add_parser, message_count, parse_topic, run
+from zkconsumer.cli.sandbox import TopicOption, add_arguments, message_count, parse_topic, run
 from zkconsumer.errors import SandboxError
 
 
 def parse(*arguments: str) -> argparse.Namespace:
     """The parsed command line ``sandbox up ...``."""
     parser = argparse.ArgumentParser()
-    add_parser(parser.add_subparsers())
-    return parser.parse_args(["sandbox", "up", *arguments])
+    add_arguments(parser)
+    return parser.parse_args(["up", *arguments])
 
 
 def test_without_options_one_broker_of_the_default_version_is_meant() -> None:

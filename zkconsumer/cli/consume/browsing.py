@@ -13,9 +13,9 @@ from zkconsumer.cli.browsing import browse
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
 from zkconsumer.cli.instants import parse_instant
-from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
+from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
 from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import TableColumn, instant, shows_colour, table
+from zkconsumer.cli.tables import columns, instant, shows_colour, table
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 
@@ -47,12 +47,12 @@ def look(args: argparse.Namespace) -> int:
         discard_standard_output()
     finally:
         output.close()
-    for note in result.notes:
-        print(f"zkconsumer: {printable(note)}", file=sys.stderr)
+    for text in result.notes:
+        note(text)
     found = f"{len(result.messages)} messages of {result.scanned} that were looked at"
     print(found, file=sys.stderr)
     if result.notes:
-        print("zkconsumer: not all was read that was asked for", file=sys.stderr)
+        note("not all was read that was asked for")
         return 1
     return 0
 
@@ -128,8 +128,7 @@ def table_of(messages: Sequence[SeenMessage], width: int, *, coloured: bool) -> 
         (*cells, _cut(printable(message.value.text), left))
         for cells, message in zip(fixed, messages, strict=True)
     ]
-    columns = [TableColumn(head, right=head in {"PARTITION", "OFFSET"}) for head in heads]
-    return table([*columns, TableColumn("VALUE")], rows, coloured=coloured)
+    return table(columns("TIME", ">PARTITION", ">OFFSET", "KEY", "VALUE"), rows, coloured=coloured)
 
 
 def _cut(text: str, most: int) -> str:

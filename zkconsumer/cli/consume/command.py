@@ -42,15 +42,15 @@ log = logging.getLogger(__name__)
 
 _MADE_UP_GROUPS = 100_000
 
+DESCRIPTION = (
+    "Reads topics as a member of a consumer group and prints their messages. "
+    "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order."
+)
+ALLOW_ABBREV = True
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the ``consume`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "consume",
-        description="Reads topics as a member of a consumer group and prints their messages. "
-        "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order.",
-        allow_abbrev=True,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
     )
@@ -89,7 +89,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_look(parser)
     _add_output(parser)
     add_metrics_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_look(parser: argparse.ArgumentParser) -> None:

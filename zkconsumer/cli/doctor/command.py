@@ -14,12 +14,11 @@ from zkconsumer.cli.cluster_arguments import (
     milliseconds,
 )
 from zkconsumer.cli.cluster_responses import find_group
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
 from zkconsumer.cli.doctor.ready import add_readiness_options, show_readiness
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, finding_lines
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments, shows_colour
 from zkconsumer.clock import Clock
@@ -37,7 +36,7 @@ _LOOK_EVERY_MS = 5_000
 _COUNTDOWN_WIDTH = 30
 _STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Say what is wrong with a cluster and its groups in plain words: what was seen, and what helps.
 It finds registrations that are left over or that other members can't read, owners that are gone,
 partitions that nobody reads, members that don't agree, offsets that the log has deleted or that
@@ -53,19 +52,14 @@ It never writes without --fix, and then only to ZooKeeper: each repair is shown 
 done only to nodes that are still what was seen, and can be undone by the file that it leaves.
 Every finding is explained in docs/doctor.md.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 nothing wrong (notes at most), or all of it repaired, or undone; 1 it could not be
 looked at, or a repair failed, or not all could be undone; 2 wrong usage, or refused: nothing was
 done; 3 warnings or errors were found, and are not repaired; 130 interrupted"""
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "doctor",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_cluster_arguments(parser)
     parser.add_argument(
         "--group",
@@ -97,7 +91,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     repairs.add_argument("--undo", metavar="FILE", help="undo what the run did that left this file")
     add_format_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
@@ -123,12 +116,7 @@ def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Diagnose and print; return the exit status.
-
-    Raises:
-        ZkConsumerError: the cluster could not be read, or a repair failed.
-        OSError: the undo file can't be used.
-    """
+    """Diagnose and print; return the exit status."""
     if args.undo is not None:
         return _undo(args)
     if args.yes and not args.fix:
@@ -260,7 +248,7 @@ def _write_so_far(
     for finding in examine(about(first, keys), around):
         if finding.group not in unsure:
             title = next(finding_lines(finding, coloured=False))
-            print(f"zkconsumer: so far: {title}", file=sys.stderr)
+            note(f"so far: {title}")
 
 
 def _write_left(left_ms: int | None) -> None:
@@ -274,7 +262,4 @@ def _write_waiting(doubts: Sequence[Suspicion]) -> None:
     shown = "; ".join(f"{suspicion.key} {suspicion.why}" for suspicion in doubts[:3])
     more = f"; and {len(doubts) - 3} more" if len(doubts) > 3 else ""
     longest_s = max(suspicion.wait_ms for suspicion in doubts) / 1000
-    print(
-        f"zkconsumer: looking again within {longest_s:.0f} s (--quick looks once): {shown}{more}",
-        file=sys.stderr,
-    )
+    note(f"looking again within {longest_s:.0f} s (--quick looks once): {shown}{more}")

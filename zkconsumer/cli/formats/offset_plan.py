@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import TableColumn, table
+from zkconsumer.cli.tables import columns, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
@@ -17,11 +17,8 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.planning import OffsetPlan
 from zkconsumer.printable import printable
 
-_NUMBERS = ("LOG START", "LOG END", "OFFSET", "NEW OFFSET", "LAG", "NEW LAG")
-_COLUMNS = (
-    TableColumn("PARTITION"),
-    *(TableColumn(title, right=True) for title in _NUMBERS),
-    TableColumn("RESULT"),
+_COLUMNS = columns(
+    *("PARTITION", ">LOG START", ">LOG END", ">OFFSET", ">NEW OFFSET", ">LAG", ">NEW LAG", "RESULT")
 )
 _FATES = {
     Fate.SAME: "the same",

@@ -13,7 +13,6 @@ from zkconsumer.cli.cluster_arguments import (
     add_kind_argument,
 )
 from zkconsumer.cli.cluster_responses import find_group, print_failures, settled
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
 from zkconsumer.cli.groups.delete import delete_groups
 from zkconsumer.cli.groups.show import by_name, description, group_json, list_json, list_table
@@ -36,7 +35,7 @@ _ACTIONS: Final = ("list", "describe", "watch", "delete")
 _FULL_EVERY: Final = 15
 """The number of partial reads of one group between two full reads of the cluster."""
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Show consumer groups, those whose members meet in ZooKeeper and those at a coordinator: which there
 are (list), who is in one and who has what (describe), what happens in one right now, with every
 rebalance and its causes (watch). Or delete one that nobody is in (delete), after a question.
@@ -52,18 +51,13 @@ registrations, owners and offsets (with --topic, those of a topic); of a group a
 lets that forget it (Kafka 1.1 and later). --list, --describe and --delete of
 kafka-consumer-groups.sh 0.9 are known, too.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such group, or refused:
 nothing was deleted; 130 a watch was interrupted"""
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "groups",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_action(parser, _ACTIONS, what="what to do")
     add_cluster_arguments(parser)
     add_action_flags(parser, ("list", "describe", "delete"))
@@ -89,16 +83,11 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--yes", action="store_true", help="delete without asking")
     add_watch_arguments(parser.add_argument_group("watching"))
     add_format_arguments(parser, scala="kafka.admin.ConsumerGroupCommand of 0.9.0.1")
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Run the action; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be read or done.
-    """
+    """Run the action; return the exit status."""
     action = _action(args)
     with open_cluster(args) as access:
         match action:

@@ -1,7 +1,6 @@
 """``zkconsumer groups delete``: deletes groups without members, after confirmation."""
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -16,7 +15,7 @@ from zkconsumer.cli.formats.group_command import (
     topic_deletion_text,
 )
 from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.refusal import REFUSED
 from zkconsumer.cli.tables import counted, json_text
 from zkconsumer.cli.without_zookeeper import usual_kind
@@ -67,7 +66,7 @@ def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
             raise ConfigError(_refusal(snapshot, live[0]))
         steps = [step for step in steps if step not in live]
         for step in live:
-            print(f"zkconsumer: {step}: left alone: it has live members", file=sys.stderr)
+            note(f"{step}: left alone: it has live members")
     if not steps and args.format != "scala":
         raise ConfigError(f"no group has anything of topic {', '.join(args.topic)}")
     if not _agreed(args, snapshot, steps):

@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, counted, instant, table
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Painted,
+    columns,
+    counted,
+    instant,
+    table,
+)
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind
@@ -17,33 +25,9 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.verify import verify
 
-_LIST = (
-    TableColumn("GROUP"),
-    TableColumn("KIND"),
-    TableColumn("STATE"),
-    TableColumn("MEMBERS", right=True),
-    TableColumn("PARTITIONS", right=True),
-    TableColumn("LAG", right=True),
-    TableColumn("TOPICS"),
-)
-_MEMBERS = (
-    TableColumn("MEMBER"),
-    TableColumn("HOST"),
-    TableColumn("READS"),
-    TableColumn("PARTITIONS", right=True),
-    TableColumn("LAG", right=True),
-    TableColumn("NOTE"),
-)
-_PARTITIONS = (
-    TableColumn("TOPIC"),
-    TableColumn("PARTITION", right=True),
-    TableColumn("OFFSET", right=True),
-    TableColumn("IN"),
-    TableColumn("LOG END", right=True),
-    TableColumn("LAG", right=True),
-    TableColumn("OWNER"),
-    TableColumn("NOTE"),
-)
+_LIST = columns("GROUP", "KIND", "STATE", ">MEMBERS", ">PARTITIONS", ">LAG", "TOPICS")
+_MEMBERS = columns("MEMBER", "HOST", "READS", ">PARTITIONS", ">LAG", "NOTE")
+_PARTITIONS = columns("TOPIC", ">PARTITION", ">OFFSET", "IN", ">LOG END", ">LAG", "OWNER", "NOTE")
 _STATES = {
     GroupState.STABLE: Colour.GOOD,
     GroupState.REBALANCING: Colour.WARN,

@@ -4,32 +4,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.groups.show import lag_text, total_lag
-from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, counted, instant, table
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Painted,
+    columns,
+    counted,
+    instant,
+    table,
+)
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
 from zkconsumer.status.timeline import Rebalance, Timelines
 
-_ROWS = (
-    TableColumn("TOPIC"),
-    TableColumn("PARTITION", right=True),
-    TableColumn("OFFSET", right=True),
-    TableColumn("READ", right=True),
-    TableColumn("LOG END", right=True),
-    TableColumn("LAG", right=True),
-    TableColumn("OWNER"),
-    TableColumn("CHANGE"),
-)
-_GROUPS = (
-    TableColumn("GROUP"),
-    TableColumn("KIND"),
-    TableColumn("STATE"),
-    TableColumn("MEMBERS", right=True),
-    TableColumn("LAG", right=True),
-    TableColumn("READ", right=True),
-    TableColumn("CHANGE"),
-)
+_ROWS = columns("TOPIC", ">PARTITION", ">OFFSET", ">READ", ">LOG END", ">LAG", "OWNER", "CHANGE")
+_GROUPS = columns("GROUP", "KIND", "STATE", ">MEMBERS", ">LAG", ">READ", "CHANGE")
 _REBALANCES_SHOWN = 5
 
 

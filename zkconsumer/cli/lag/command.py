@@ -1,7 +1,6 @@
 """``zkconsumer lag``: how far groups are behind, in records and in seconds."""
 
 import argparse
-import sys
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -13,14 +12,13 @@ from zkconsumer.cli.cluster_arguments import (
     milliseconds,
 )
 from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, print_failures, settled
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, pause, snapshots
 from zkconsumer.cli.numbers import whole_number
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     add_format_arguments,
@@ -31,7 +29,6 @@ from zkconsumer.cli.tables import (
 from zkconsumer.cli.unseen import print_unseen
 from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
-from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
@@ -39,7 +36,7 @@ from zkconsumer.zk.paths import GroupPaths
 _WHOLE = whole_number("is not a whole number", least=0, digits=18)
 _BAD: Final = 3
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Show how far consumer groups are behind, for every partition that they own or have an offset of:
 groups whose members meet in ZooKeeper and groups at a coordinator, with offsets in ZooKeeper or in
 Kafka. SECONDS is the age of the next record to read, where the log has timestamps; where not, it
@@ -52,18 +49,13 @@ is guessed from how the log grows, and marked ~; what can't be told is -. Nothin
 
 All flags of ConsumerOffsetChecker are known. It needs a --group; here all groups are shown without.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 done; 1 it could not be read, or a limit was given and some lag is not known; 2 wrong
 usage, or no such group; 3 a limit is exceeded; 130 a --watch was interrupted"""
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "lag",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_cluster_arguments(parser)
     add_groups_argument(parser, "only this group")
     add_kind_argument(parser)
@@ -96,7 +88,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     _add_request_options(parser)
     add_format_arguments(parser, scala="kafka.tools.ConsumerOffsetChecker of 0.8.2.2")
-    parser.set_defaults(run=run)
 
 
 def _add_request_options(parser: argparse.ArgumentParser) -> None:
@@ -127,11 +118,7 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Print the lag; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be read.
-    """
+    """Print the lag; return the exit status."""
     if args.format == "scala":
         if len(args.group) != 1 or args.watch:
             raise ConfigError("--format scala needs one --group, and knows no --watch")
@@ -225,19 +212,15 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
         or (max_seconds is not None and row.time is not None and row.time.ms > 1000 * max_seconds)
     ]
     if exceeding:
-        print(
-            f"zkconsumer: {len(exceeding)} of {len(rows)} partitions are too far behind",
-            file=sys.stderr,
-        )
+        note(f"{len(exceeding)} of {len(rows)} partitions are too far behind")
         return _BAD
     untold = {failure.group_id for failure in snapshot.failures if failure.group_id is not None}
     unknown = {row.key: why for row in rows if (why := _unknown(row, untold, max_seconds))}
     if unknown:
         (group, tp), why = next(iter(unknown.items()))
-        print(
-            f"zkconsumer: how far {len(unknown)} of {len(rows)} partitions are behind is not known,"
-            f" such as {tp} of {printable(str(group))}: {printable(why)}",
-            file=sys.stderr,
+        note(
+            f"how far {len(unknown)} of {len(rows)} partitions are behind is not known,"
+            f" such as {tp} of {group}: {why}"
         )
         return COULD_NOT
     if not args.group and print_unseen(snapshot, args.kind):

@@ -3,7 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, counted, instant, table
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Painted,
+    columns,
+    counted,
+    instant,
+    table,
+)
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
@@ -15,15 +23,8 @@ from zkconsumer.status.model import (
     GroupStatus,
 )
 
-_COLUMNS = (
-    TableColumn("GROUP"),
-    TableColumn("TOPIC"),
-    TableColumn("PARTITION", right=True),
-    TableColumn("OFFSET", right=True),
-    TableColumn("LOG END", right=True),
-    TableColumn("LAG", right=True),
-    TableColumn("SECONDS", right=True),
-    TableColumn("OWNER"),
+_COLUMNS = columns(
+    "GROUP", "TOPIC", ">PARTITION", ">OFFSET", ">LOG END", ">LAG", ">SECONDS", "OWNER"
 )
 _ASTRAY = {
     Standing.BEFORE_START: "before the start of its log: what was there is deleted",

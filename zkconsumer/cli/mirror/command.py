@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli.commands import add_command
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
 from zkconsumer.cli.mirror import translate, verify
@@ -36,7 +37,7 @@ from zkconsumer.properties_file import load_properties
 
 _COUNT = whole_number(digits=10)
 _DROPPED_STATUS = 3
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Copies topics to another cluster of any version, as a member of a consumer group, as long as it
 runs. An offset is committed when the target has acknowledged (by all replicas) everything in front
 of it; before partitions go to another member, what was acknowledged is committed. So nothing is
@@ -46,7 +47,7 @@ mirrors, with the original's mirror maker among them.
 It never passes anything over in silence: a message that the target refuses ends it, with the
 offset, and it goes on there when it is started again. Ctrl-C and SIGTERM end it in order."""
 
-_EPILOG = """\
+EPILOG = """\
 examples:
   zkconsumer mirror --zookeeper zk1:2181/kafka --group mirror --whitelist 'clicks|orders.*' \\
       --target-bootstrap-servers new1:9092 --create-topics
@@ -61,20 +62,14 @@ exit status: 0 ended in order; 1 it could not go on; 2 wrong usage; 3 messages w
 with --abort.on.send.failure false), or verify found a fault."""
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the ``mirror`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "mirror",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments, and its subcommands."""
     _add_source(parser)
     _add_target(parser)
     _add_work(parser)
-    parser.set_defaults(run=refusing(run))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    verify.add_parser(commands)
-    translate.add_parser(commands)
+    add_command(commands, "verify", verify)
+    add_command(commands, "translate", translate)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
@@ -284,6 +279,7 @@ def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ..
     return consumers, min(intervals, default=None)
 
 
+@refusing
 def run(args: argparse.Namespace) -> int:
     """Mirror until stopped, or until the limit is reached.
 

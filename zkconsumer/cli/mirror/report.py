@@ -3,20 +3,13 @@
 from dataclasses import asdict
 from typing import Final
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, columns, table
 from zkconsumer.mirror.mirror import MirrorProgress
 from zkconsumer.mirror.partition_totals import PartitionAccount
 
-_COLUMNS: Final = (
-    TableColumn("TOPIC"),
-    TableColumn("PARTITION", right=True),
-    TableColumn("READ", right=True),
-    TableColumn("ACKNOWLEDGED", right=True),
-    TableColumn("AGAIN", right=True),
-    TableColumn("DROPPED", right=True),
-    TableColumn("GAPS", right=True),
-    TableColumn("POSITION", right=True),
-    TableColumn("COMMITTED", right=True),
+_COLUMNS: Final = columns(
+    *("TOPIC", ">PARTITION", ">READ", ">ACKNOWLEDGED", ">AGAIN", ">DROPPED", ">GAPS"),
+    *(">POSITION", ">COMMITTED"),
 )
 _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
@@ -34,8 +27,7 @@ def summary_table(now: MirrorProgress, *, coloured: bool) -> str:
     ]
     if len(rows) > 1:
         rows.append([*([""] if several else []), "(all)", "", *_cells(now.total), "", ""])
-    columns = [TableColumn("SOURCE"), *_COLUMNS] if several else _COLUMNS
-    return table(columns, rows, coloured=coloured)
+    return table((*columns("SOURCE"), *_COLUMNS) if several else _COLUMNS, rows, coloured=coloured)
 
 
 def _cells(account: PartitionAccount) -> list[Cell]:

@@ -1,13 +1,12 @@
 """``zkconsumer mirror translate``: where groups go on in the target, by a mirror's offsets file."""
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import Final
 
 from zkconsumer.cli.formats.offset_files import csv_text, parse_offset_file
 from zkconsumer.cli.mirror.offsets_file import add_offsets_file_argument
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.cli.whole_file import whole_file
@@ -19,12 +18,12 @@ from zkconsumer.printable import shortlist
 
 _NOT_YET_STATUS: Final = 3
 _STDOUT: Final = "-"
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Reads what groups have committed in the source ('zkconsumer offsets export'), and writes where they
 go on in the target, for 'zkconsumer offsets import' there. Nothing is passed over: a group goes on
 at the first message that it had not read. It talks to no cluster."""
 
-_EPILOG = """\
+EPILOG = """\
 example, with the group's members stopped:
   zkconsumer offsets export --zookeeper zk1:2181/kafka --group billing --csv --output-file old.csv
   zkconsumer mirror translate --offsets-file orders.jsonl --input-file old.csv --group billing \\
@@ -36,15 +35,11 @@ exit status: 0 written; 1 a file can't be read or written, or no mirror has read
 to read next; 2 wrong usage; 3 the mirror has not
 copied yet what a group has read: nothing was written, try again in a moment."""
 
+SUMMARY = "where groups go on in the target, from the offsets file of a mirror"
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add ``mirror translate``; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "translate",
-        help="where groups go on in the target, from the offsets file of a mirror",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_offsets_file_argument(parser)
     parser.add_argument(
         "--input-file", required=True, metavar="FILE", help="what 'offsets export' wrote"
@@ -55,25 +50,17 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--output-file", required=True, metavar="FILE", help="what to write; - is standard output"
     )
-    parser.set_defaults(run=refusing(run))
 
 
+@refusing
 def run(args: argparse.Namespace) -> int:
-    """Translate; return 3 if the mirror is not there yet.
-
-    Raises:
-        ZkConsumerError: a file is malformed.
-        OSError: a file can't be read or written.
-    """
+    """Translate; return 3 if the mirror is not there yet."""
     groups = parse_offset_file(read_text(args.input_file), args.input_file, args.group).offsets
     lines = [line for path in args.offsets_file for line in read_offsets_file(path)]
     found = {group_id: translate(offsets, lines) for group_id, offsets in groups.items()}
     waiting = {tp for translation in found.values() for tp in translation.not_yet}
     if waiting:
-        print(
-            f"zkconsumer: not mirrored yet: {shortlist(map(format, waiting))}; nothing was written",
-            file=sys.stderr,
-        )
+        note(f"not mirrored yet: {shortlist(map(format, waiting))}; nothing was written")
         return _NOT_YET_STATUS
     for group_id, translation in found.items():
         _check_read(groups[group_id], translation, args.input_file)
@@ -87,11 +74,10 @@ def run(args: argparse.Namespace) -> int:
             file.write(text.encode())
     without = {tp for translation in found.values() for tp in translation.without}
     if without:
-        print(
-            f"zkconsumer: no offset for {shortlist(map(format, without))}, of which nothing was "
+        note(
+            f"no offset for {shortlist(map(format, without))}, of which nothing was "
             "mirrored yet: new members begin there as their auto.offset.reset says; earliest "
-            "passes nothing over",
-            file=sys.stderr,
+            "passes nothing over"
         )
     return 0
 

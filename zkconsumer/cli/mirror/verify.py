@@ -14,8 +14,8 @@ from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
-    TableColumn,
     add_format_arguments,
+    columns,
     json_text,
     shows_colour,
     table,
@@ -27,13 +27,13 @@ from zkconsumer.mirror.verify import MirrorProof, verify
 from zkconsumer.properties_file import load_properties
 
 _FAULTS_STATUS: Final = 3
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Reads every message of the source that a mirror has committed, looks each up where the mirror's
 offsets file says it is in the target, and compares key and value there. Counts what is missing,
 what is there more than once, and what could not be looked at any more. Nothing is written, and
 nothing is committed."""
 
-_EPILOG = """\
+EPILOG = """\
 example:
   zkconsumer mirror verify --offsets-file orders.jsonl --zookeeper zk1:2181/kafka --group move \\
       --target-bootstrap-servers new1:9092
@@ -41,15 +41,11 @@ example:
 exit status: 0 every message is there; 1 it could not be found out; 2 wrong usage; 3 a message is
 missing, different, or gone from a log."""
 
+SUMMARY = "prove that everything arrived, from the offsets file of a mirror"
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add ``mirror verify``; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "verify",
-        help="prove that everything arrived, from the offsets file of a mirror",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_offsets_file_argument(parser)
     add_group_argument(parser, "the mirror's group", required=True)
     source = parser.add_mutually_exclusive_group(required=True)
@@ -77,15 +73,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "ssl.*",
     )
     add_format_arguments(parser)
-    parser.set_defaults(run=refusing(run))
 
 
+@refusing
 def run(args: argparse.Namespace) -> int:
-    """Compare; return 3 if the mirror is not proven.
-
-    Raises:
-        ZkConsumerError: the comparison failed.
-    """
+    """Compare; return 3 if the mirror is not proven."""
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     source = {**consumer_settings(file).settings, "group.id": args.group}
     if args.zookeeper:
@@ -108,17 +100,9 @@ def _target(args: argparse.Namespace) -> Mapping[str, object]:
     return {**security, "bootstrap.servers": args.target_bootstrap_servers}
 
 
-_COLUMNS: Final = (
-    TableColumn("TOPIC"),
-    TableColumn("PARTITION", right=True),
-    TableColumn("FROM", right=True),
-    TableColumn("UNTIL", right=True),
-    TableColumn("MESSAGES", right=True),
-    TableColumn("MIRRORED", right=True),
-    TableColumn("COPIES", right=True),
-    TableColumn("MISSING", right=True),
-    TableColumn("DIFFERENT", right=True),
-    TableColumn("UNPROVEN", right=True),
+_COLUMNS: Final = columns(
+    *("TOPIC", ">PARTITION", ">FROM", ">UNTIL", ">MESSAGES", ">MIRRORED", ">COPIES"),
+    *(">MISSING", ">DIFFERENT", ">UNPROVEN"),
 )
 
 

@@ -1,17 +1,15 @@
 """``zkconsumer offsets export``: what groups have committed, as a file; ``ExportZkOffsets``."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import csv_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
 from zkconsumer.cli.offsets.drawing import STORAGES
 from zkconsumer.cli.offsets.jobs import print_unseen
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.whole_file import whole_file
@@ -23,7 +21,7 @@ from zkconsumer.zk.paths import is_segment
 _STDOUT = "-"
 _TOLD = 5
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Write what groups have committed to a file: by default that of the original's ExportZkOffsets,
 /consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line, which 'zkconsumer offsets import' and the
 original's ImportZkOffsets read. Nothing in the cluster is changed.
@@ -38,18 +36,14 @@ in both places the larger one counts, as it does for its members; --storage pick
 An offset that can't be read stops the export: no file is written then, and an older one of that
 name stays as it is.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 written; 1 something could not be read or written; 2 wrong usage, or no such group"""
 
+SUMMARY = "write offsets of groups to a file (ExportZkOffsets)"
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``export`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "export",
-        help="write offsets of groups to a file (ExportZkOffsets)",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument(
         "--output-file", metavar="FILE", required=True, help="what to write; - is standard output"
     )
@@ -69,17 +63,11 @@ def add_parser(subparsers: Subparsers) -> None:
         help="where to look: zookeeper, kafka, or both (default: %(default)s)",
     )
     add_cluster_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Export; gives the exit status.
-
-    Raises:
-        ZkConsumerError: something could not be read.
-        OSError: the file can't be written.
-    """
+    """Export; gives the exit status."""
     with open_offsets(args) as cluster:
         alone = args.storage == "zookeeper"
         found = _read(cluster, args.group or cluster.group_ids(without_kafka=alone), args.storage)
@@ -99,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         )
     _write(args.output_file, csv_text(offsets) if args.csv else _as_nodes(offsets))
     groups = "1 group" if len(offsets) == 1 else f"{len(offsets)} groups"
-    print(f"zkconsumer: {count} offsets of {groups}", file=sys.stderr)
+    note(f"{count} offsets of {groups}")
     return 0
 
 

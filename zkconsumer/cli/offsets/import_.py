@@ -1,16 +1,15 @@
 """``zkconsumer offsets import``: sets groups to what a file says, as ``ImportZkOffsets`` does."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Mapping
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
 from zkconsumer.cli.offsets.drawing import GroupOffsetTarget, Job, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
+from zkconsumer.cli.output import note
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
@@ -19,7 +18,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import Outside, ToOffsets
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Set groups to the offsets of a file: one of 'zkconsumer offsets export', of the original's
 ExportZkOffsets (/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line), or with
 GROUP,TOPIC,PARTITION,OFFSET a line.
@@ -35,19 +34,15 @@ The original stops reading at the first empty line, and of a line with two colon
 between them; this reads on, and refuses such a line. --format scala reads as the original does, and
 prints nothing, as that does; what it would write is held against the cluster all the same.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
 all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
 
+SUMMARY = "set groups to what a file says (ImportZkOffsets)"
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``import`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "import",
-        help="set groups to what a file says (ImportZkOffsets)",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument("--input-file", metavar="FILE", required=True, help="what to read")
     parser.add_argument(
         "--group",
@@ -58,17 +53,11 @@ def add_parser(subparsers: Subparsers) -> None:
     add_writing_arguments(parser)
     add_cluster_arguments(parser)
     add_format_arguments(parser, scala="ImportZkOffsets of 0.8.2.2")
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Import, and print the result; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be begun, or something could not be asked.
-        OSError: a file can't be read or written.
-    """
+    """Import, and print the result; return the exit status."""
     offsets = _offsets(args)
     outside = None if args.outside is None else Outside(args.outside)
     storage = args.storage or ("zookeeper" if args.format == "scala" else None)
@@ -116,10 +105,9 @@ def _report_empty_lines(name: str, text: str) -> None:
     lines = text.rstrip().splitlines() if text.startswith("/") else ()
     number = _first_empty(lines)
     if number is not None:
-        print(
-            f"zkconsumer: {name}:{number} is empty: the original stops there, this reads on "
-            "(--format scala stops, too)",
-            file=sys.stderr,
+        note(
+            f"{name}:{number} is empty: the original stops there, this reads on "
+            "(--format scala stops, too)"
         )
 
 

@@ -15,7 +15,7 @@ from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, pl
 from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.carrying import carry_out
@@ -23,7 +23,6 @@ from zkconsumer.offsets.migration.plan import MigrationOutcome, MigrationRefused
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.planning import Outside
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.printable import printable
 
 NOT_VERIFIED, REFUSED = 1, 2
 _TOLD = 5
@@ -138,7 +137,7 @@ def finish(
         try:
             reports, name = carry(cluster, jobs, args.roll_back_file)
         except MigrationRefused as error:
-            print(f"zkconsumer: {printable(str(error))}", file=sys.stderr)
+            note(error)
             return REFUSED
     status = status_of(reports, refused=refused)
     if args.format == "json":
@@ -157,7 +156,7 @@ def print_unseen(cluster: OffsetsCluster) -> None:
     """Print to standard error what is unknown without ZooKeeper."""
     unseen = cluster.unseen
     if unseen is not None:
-        print(f"zkconsumer: {unseen}", file=sys.stderr)
+        note(unseen)
 
 
 def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:

@@ -2,16 +2,14 @@
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
 from zkconsumer.cli.offsets.offset_stores import open_stores
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
-from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
@@ -21,7 +19,7 @@ from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
 
 _NOT_VERIFIED, _REFUSED = 1, 2
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Carry the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
 members go on where the last ones stopped. Stop the members first: while any is there, nothing is
 done. What the target held before is written to a file first, which undoes it (--roll-back FILE).
@@ -29,17 +27,13 @@ done. What the target held before is written to a file first, which undoes it (-
 Exit status: 0 done, 1 not done or not verified, 2 refused: nothing was written.
 """
 
+SUMMARY = "from ZooKeeper to Kafka, or back"
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``migrate`` command; ``run`` is set as its ``run`` default."""
-    migrate = subparsers.add_parser(
-        "migrate",
-        help="from ZooKeeper to Kafka, or back",
-        description=_DESCRIPTION,
-    )
-    _add_store_options(migrate)
-    _add_request_options(migrate)
-    migrate.set_defaults(run=run)
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    _add_store_options(parser)
+    _add_request_options(parser)
 
 
 def _add_store_options(parser: argparse.ArgumentParser) -> None:
@@ -94,20 +88,15 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Migrate, or undo a migration, and print the result; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be begun, or something could not be asked.
-        OSError: the roll-back file can't be written or read.
-    """
+    """Migrate, or undo a migration, and print the result; return the exit status."""
     try:
         return _undo(args) if args.roll_back else _migrate(args)
     except MigrationRefused as refused:
         if args.json:
             print(json.dumps({"status": "refused", "refusals": refused.reasons}, indent=1))
-        print(f"zkconsumer: {refused}", file=sys.stderr)
+        note(refused)
     except ConfigError as error:
-        print(f"zkconsumer: {error}", file=sys.stderr)
+        note(error)
     return _REFUSED
 
 
@@ -192,11 +181,7 @@ def _request_of(args: argparse.Namespace) -> MigrationRequest:
 
 
 def _print(args: argparse.Namespace, report: MigrationReport) -> int:
-    try:
-        print((as_json if args.json else as_text)(report), end="", flush=True)
-    except BrokenPipeError:
-        # The reader of our output has gone; the exit status is still right.
-        discard_standard_output()
+    show((as_json if args.json else as_text)(report))
     if report.outcome is None:
         return _REFUSED if report.plan.refusals else 0
     return 0 if report.outcome.verified else _NOT_VERIFIED

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import TableColumn, table
+from zkconsumer.cli.tables import columns, table
 from zkconsumer.offsets.migration.plan import (
     Fate,
     MigrationOutcome,
@@ -85,7 +85,7 @@ def as_text(report: MigrationReport) -> str:
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
     rows = [_row(move, outcome) for move in plan.moves]
-    lines = table(list(map(TableColumn, head)), rows, coloured=False).splitlines()
+    lines = table(columns(*head), rows, coloured=False).splitlines()
     lines += [
         f"{tp}: only {report.target} has an offset of it: left as it is"
         for tp in plan.only_in_target

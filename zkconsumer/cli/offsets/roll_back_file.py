@@ -1,12 +1,12 @@
 """The file that undoes what a command does to offsets: on the disk before anything is written."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from zkconsumer.cli.output import note
 from zkconsumer.cli.text_files import sync_folder, write_synced
 from zkconsumer.offsets.migration.plan import MigrationRefused
 from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
@@ -40,7 +40,7 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
             # An incomplete file is useless, and blocks the next try.
             path.unlink()
             raise
-    print(f"zkconsumer: --roll-back {name} undoes what follows", file=sys.stderr)
+    note(f"--roll-back {name} undoes what follows")
     try:
         yield name
     except MigrationRefused:

@@ -5,7 +5,6 @@ import sys
 from typing import Final
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_duration, parse_instant
@@ -31,7 +30,7 @@ from zkconsumer.offsets.planning import (
 _FIRST_MS: Final = 100_000_000_000
 """Seconds stay below this until the year 5138; it is 1973 in milliseconds."""
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Set what a group has committed, in ZooKeeper, in Kafka, or in both. Without --topic it is about
 every partition that the group has an offset of.
 
@@ -45,21 +44,17 @@ commits meanwhile is never overwritten. What was written is read back.
   zkconsumer offsets set --zookeeper zk1:2181 --roll-back offsets-billing-zookeeper-….json
   zkconsumer offsets set --bootstrap-server kafka1:9092 --group billing --to-earliest
 """
-_EPILOG = """\
+EPILOG = """\
 On a terminal it shows what it would write and asks for the group's name, unless --yes is given.
 
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
 all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
 
+SUMMARY = "to the earliest, the latest, a time, a file, or back again"
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``set`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "set",
-        help="to the earliest, the latest, a time, a file, or back again",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     add_group_argument(parser, "the consumer group")
     parser.add_argument(
         "--topic",
@@ -81,7 +76,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_cluster_arguments(parser)
     add_format_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_goals(parser: argparse.ArgumentParser) -> None:
@@ -129,12 +123,7 @@ def _offset(text: str) -> int:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Set offsets, or undo it, and print the result; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be begun, or something could not be asked.
-        OSError: a file can't be read or written.
-    """
+    """Set offsets, or undo it, and print the result; return the exit status."""
     if args.roll_back is not None:
         return undo.run(args)
     if not args.group:

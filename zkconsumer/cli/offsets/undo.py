@@ -1,21 +1,19 @@
 """Undoes what a command did to offsets, by the file that it wrote before."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import Job
 from zkconsumer.cli.offsets.jobs import REFUSED, status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
-from zkconsumer.cli.output import show
+from zkconsumer.cli.output import note, show
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import MigrationRequest, Undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
 from zkconsumer.offsets.planning import OffsetPlan
-from zkconsumer.printable import printable
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             reports = _undo(args, cluster, backs)
         except MigrationRefused as refused:
-            print(f"zkconsumer: {printable(str(refused))}", file=sys.stderr)
+            note(refused)
             return REFUSED
     show(plans_json(reports) if args.format == "json" else plans_text(reports))
     refusals = any(report.plan.plan.refusals for report in reports)

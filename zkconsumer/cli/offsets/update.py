@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Sequence
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport
 from zkconsumer.cli.formats.scala_lines import UPDATE_USAGE, updated_text
 from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, draw
@@ -17,27 +16,23 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.planning import Outside, ToEarliest, ToLatest
 from zkconsumer.properties_file import load_properties
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Set one group to the beginning or the end of one topic, as kafka.tools.UpdateOffsetsInZK does: with
 the same three words. 'zkconsumer offsets set' does the same, and more; all that it says of living
 members, of the roll-back file and of what is read back, goes for this, too.
 
   zkconsumer offsets update earliest consumer.properties orders --format scala
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
 all of it is as it shall be (and wrong usage with --format scala, as the original); 2 wrong usage,
 or refused: nothing was written"""
 
+SUMMARY = "one topic to earliest or latest (UpdateOffsetsInZK)"
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``update`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "update",
-        help="one topic to earliest or latest (UpdateOffsetsInZK)",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     # Validated later: the original has its own messages for invalid values.
     parser.add_argument("goal", metavar="earliest|latest", help="which end of the log")
     parser.add_argument(
@@ -49,17 +44,11 @@ def add_parser(subparsers: Subparsers) -> None:
     add_writing_arguments(parser)
     add_cluster_arguments(parser)
     add_format_arguments(parser, scala="UpdateOffsetsInZK of 0.8.2.2")
-    parser.set_defaults(run=run)
 
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Set the offsets, and print the result; return the exit status.
-
-    Raises:
-        ZkConsumerError: it could not be begun, or something could not be asked.
-        OSError: a file can't be read or written.
-    """
+    """Set the offsets, and print the result; return the exit status."""
     goals: dict[str, Goal] = {"earliest": ToEarliest(), "latest": ToLatest()}
     if args.goal not in goals:
         if args.format == "scala":

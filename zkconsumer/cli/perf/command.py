@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
 
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
 from zkconsumer.cli.formats.performance import PerfStyle
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.output import note
 from zkconsumer.cli.perf.measure import End, Interval, Measurement
 from zkconsumer.cli.perf.measuring import PerfLimits, measure
 from zkconsumer.cli.perf.report import (
@@ -32,7 +32,6 @@ from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
 from zkconsumer.errors import ConfigError
-from zkconsumer.printable import printable
 from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
@@ -44,7 +43,7 @@ _SCALA_STREAMS: Final = 10
 _OPENING_MS: Final = 15_000
 """How long brokers may take to report the topic's partitions."""
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Reads a topic as fast as it can and says how fast that was. With --zookeeper it is a member of a
 group of its own, which is deleted at the end; with --bootstrap-server it reads all partitions and
 joins no group. It commits nothing, writes nothing, and leaves other groups alone. While it reads, a
@@ -60,19 +59,14 @@ The flags of kafka-consumer-perf-test.sh are known. The original deletes what Zo
 --group without asking, and takes 5 s off its time also where it did not wait so long; this does
 neither. With --format scala the columns are the original's, and so are the rows, but for the times.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 measured (also where there was nothing to read); 1 it could not be read, or not
 all of it; 2 wrong usage, there is such a group, or no such topic; 130 stopped by a signal, after
 printing what was read"""
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the command; ``run`` is set as the ``run`` default."""
-    parser = subparsers.add_parser(
-        "perf",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     where = parser.add_argument_group("the cluster").add_mutually_exclusive_group(required=True)
     where.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
@@ -88,7 +82,6 @@ def add_parser(subparsers: Subparsers) -> None:
     _add_reading(parser)
     _add_reporting(parser)
     add_format_arguments(parser, scala="kafka-consumer-perf-test.sh")
-    parser.set_defaults(run=run)
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -195,12 +188,7 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Measure, and print what was found.
-
-    Raises:
-        ConfigError: nothing was done: a setting is invalid, or there is such a group.
-        ZkConsumerError: the topic could not be read.
-    """
+    """Measure, and print what was found."""
     is_scala, detailed = args.format == "scala", args.show_detailed_stats
     style = PerfStyle(
         fetch_size=args.fetch_size,
@@ -233,7 +221,7 @@ def run(args: argparse.Namespace) -> int:
         return _INTERRUPTED
     _print(args, found, style)
     if found.unread is not None:
-        print(f"zkconsumer: not all was read: {printable(found.unread)}", file=sys.stderr)
+        note(f"not all was read: {found.unread}")
         return _NOT_ALL
     return _INTERRUPTED if found.end is End.INTERRUPTED else 0
 

@@ -10,16 +10,9 @@ from zkconsumer.cli.perf.measure import (
     per_second,
     percentile,
 )
-from zkconsumer.cli.tables import Cell, Colour, Painted, TableColumn, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, columns, instant, table
 
-_COLUMNS = (
-    TableColumn("STREAM"),
-    TableColumn("SECONDS", right=True),
-    TableColumn("MESSAGES", right=True),
-    TableColumn("MB", right=True),
-    TableColumn("MESSAGES/S", right=True),
-    TableColumn("MB/S", right=True),
-)
+_COLUMNS = columns("STREAM", ">SECONDS", ">MESSAGES", ">MB", ">MESSAGES/S", ">MB/S")
 _PERCENTILES = (1, 50, 99)
 _ENDS = {
     End.IDLE: "no message came any more",

@@ -1,5 +1,1 @@
 """``zkconsumer replay``: prints a range of a topic again, without affecting groups."""
-
-from zkconsumer.cli.replay.command import add_parser
-
-__all__ = ["add_parser"]

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
 from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.numbers import partition_numbers, whole_number
-from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
+from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
 from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
@@ -37,7 +36,7 @@ from zkconsumer.net.negotiated import BrokerDialer
 _STDOUT = "-"
 _INTERRUPTED = 130
 
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Print what lies in a topic's logs between two offsets or two times, partition after partition. It
 joins no group and commits nothing, so nobody notices.
 
@@ -57,7 +56,7 @@ there more is printed on both sides than was asked for.
 
 With --output-file the file gets its name when all of it is there.
 """
-_EPILOG = """\
+EPILOG = """\
 exit status: 0 all of it was printed; 1 it could not be read, or some of it is gone; 2 wrong usage;
 130 interrupted"""
 
@@ -70,13 +69,8 @@ class _Brokers:
     dialer: BrokerDialer
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``replay`` command; ``run`` is set as its ``run`` default."""
-    parser = subparsers.add_parser(
-        "replay",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     parser.add_argument("--topic", metavar="TOPIC", help="the topic")
     parser.add_argument(
         "--partitions",
@@ -87,7 +81,6 @@ def add_parser(subparsers: Subparsers) -> None:
     _add_ends(parser)
     _add_output(parser)
     add_cluster_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_ends(parser: argparse.ArgumentParser) -> None:
@@ -156,12 +149,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 @refusing
 def run(args: argparse.Namespace) -> int:
-    """Replay; return the exit status.
-
-    Raises:
-        ZkConsumerError: data could not be read, or is gone.
-        OSError: a file can't be read or written.
-    """
+    """Replay; return the exit status."""
     formatter = _formatter(args)
     starts = offsets_of_file(args, args.offsets_file)
     ends = offsets_of_file(args, args.to_offsets_file)
@@ -225,11 +213,11 @@ def _formatter(args: argparse.Namespace) -> Formatter:
 def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
     """Print what can't be replayed; return whether that refuses all."""
     for text in (*plan.wrong, *plan.notes, *plan.gone):
-        print(f"zkconsumer: {text}", file=sys.stderr)
+        note(text)
     if plan.wrong:
         return True
     if plan.gone and not allow_gaps:
-        print("zkconsumer: nothing was printed: --allow-gaps prints what is there", file=sys.stderr)
+        note("nothing was printed: --allow-gaps prints what is there")
         return True
     return False
 
@@ -251,7 +239,7 @@ def _notify(replay: Replay | None, status: int) -> int:
     """Print the summary; return the exit status."""
     if replay is not None:
         for line in replay.account():
-            print(f"zkconsumer: {line}", file=sys.stderr)
+            note(line)
     return status
 
 

@@ -1,11 +1,11 @@
 """The partitions and offset ranges that a call of ``replay`` requests."""
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.log_lookup import CommandLogLookup, Logs
+from zkconsumer.cli.output import note
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.time_lookup import OffsetsByTime
@@ -122,9 +122,8 @@ def bounds_of(
     if silent:
         raise ZkConsumerError(f"{silent[0]}: its leader does not say where that time is")
     if not found.is_exact:
-        print(
-            "zkconsumer: these brokers know only when whole segments were written: more is printed "
-            "than was asked for",
-            file=sys.stderr,
+        note(
+            "these brokers know only when whole segments were written: more is printed "
+            "than was asked for"
         )
     return {tp: logs[tp].end if offset < 0 else offset for tp, offset in found.offsets.items()}

@@ -278,7 +278,7 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
 
     world.kafka.fail_after = 1
     with monkeypatch.context() as patch:
-        for storage in ("offsets.migrate", "main"):
+        for storage in ("output", "main"):
             patch.setattr(f"zkconsumer.cli.{storage}.discard_standard_output", lambda: None)
         patch.setattr("sys.stdout", Closed())
         status = migrate()
