@@ -9,7 +9,7 @@ next to read; ``log_end`` is the offset of the next record (the high watermark a
 it).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
@@ -372,7 +372,12 @@ class ClusterSnapshot:
 
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
         """Return the partition numbers of every topic, ascending, as assignors need them."""
-        return {
-            topic.name: tuple(partition.topic_partition.partition for partition in topic.partitions)
-            for topic in self.topics
-        }
+        return ids_of_partitions(self.topics)
+
+
+def ids_of_partitions(topics: Iterable[TopicStatus]) -> dict[str, tuple[int, ...]]:
+    """Return the partition numbers of each topic, ascending."""
+    return {
+        topic.name: tuple(partition.topic_partition.partition for partition in topic.partitions)
+        for topic in topics
+    }

@@ -1,7 +1,7 @@
 """Diagnoses of brokers, topics and clocks, which affect all groups."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
@@ -22,17 +22,15 @@ def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Di
     ]
 
 
-def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _not_read(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     """Report the parts that were not read: no diagnosis about them must not pass for health."""
     lines = [
         f"{failure.part}: {failure.reason}, "
         f"for {max(0, snapshot.taken_ms - failure.since_ms) // 1000} s"
         for failure in snapshot.failures
     ]
-    if not lines:
-        return []
-    return [
-        Diagnosis(
+    if lines:
+        yield Diagnosis(
             code=Code.NOT_LOOKED_AT,
             severity=Severity.WARNING,
             what=(
@@ -42,76 +40,69 @@ def _not_read(snapshot: ClusterSnapshot) -> list[Diagnosis]:
             evidence=some(lines),
             repair="Look at the reasons, then run this again.",
         )
-    ]
 
 
-def _zookeeper(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _zookeeper(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     """Report what is unknown if there is a ZooKeeper that was not read."""
     alone = snapshot.brokers_alone
     if alone is None or alone.no_zookeeper or not snapshot.brokers:
-        return []
-    return [
-        Diagnosis(
-            code=Code.ZOOKEEPER_UNKNOWN,
-            severity=Severity.NOTE,
-            what=(
-                "The cluster has a ZooKeeper, and was looked at through its brokers alone. What "
-                "is kept there is unknown, not well: groups that meet there, their members, "
-                "owners and offsets, topics that are being deleted, clocks."
-            ),
-            evidence=(f"read through {alone.bootstrap_servers}",),
-            repair=(
-                "Give --zookeeper to look at that, too. Where it is closed to you, and no group "
-                "of consumers of the old kind is left, nothing is missed."
-            ),
-        )
-    ]
+        return
+    yield Diagnosis(
+        code=Code.ZOOKEEPER_UNKNOWN,
+        severity=Severity.NOTE,
+        what=(
+            "The cluster has a ZooKeeper, and was looked at through its brokers alone. What "
+            "is kept there is unknown, not well: groups that meet there, their members, "
+            "owners and offsets, topics that are being deleted, clocks."
+        ),
+        evidence=(f"read through {alone.bootstrap_servers}",),
+        repair=(
+            "Give --zookeeper to look at that, too. Where it is closed to you, and no group "
+            "of consumers of the old kind is left, nothing is missed."
+        ),
+    )
 
 
-def _brokers(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _brokers(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     if not snapshot.brokers:
         # If only brokers are asked, a missing broker is a part that could not be read.
         is_seen = not snapshot.failures and snapshot.brokers_alone is None
-        return [_no_brokers(snapshot)] if is_seen else []
-    findings = []
+        if is_seen:
+            yield _no_brokers(snapshot)
+        return
     unusable = [
         f"broker {broker.broker.id}: {broker.problem}"
         for broker in snapshot.brokers
         if broker.problem
     ]
     if unusable:
-        findings.append(
-            Diagnosis(
-                code=Code.BROKER_UNUSABLE,
-                severity=Severity.ERROR,
-                what=f"{counted(len(unusable), 'broker')} can't be used by consumers.",
-                evidence=some(unusable),
-                repair=(
-                    "Look at the broker's listeners (host.name, advertised.host.name and port up "
-                    "to 0.8.2), and whether its host is reached from here."
-                ),
-            )
+        yield Diagnosis(
+            code=Code.BROKER_UNUSABLE,
+            severity=Severity.ERROR,
+            what=f"{counted(len(unusable), 'broker')} can't be used by consumers.",
+            evidence=some(unusable),
+            repair=(
+                "Look at the broker's listeners (host.name, advertised.host.name and port up "
+                "to 0.8.2), and whether its host is reached from here."
+            ),
         )
     # None: the controller is unknown.
     if not snapshot.failures and all(broker.is_controller is False for broker in snapshot.brokers):
-        findings.append(
-            Diagnosis(
-                code=Code.NO_CONTROLLER,
-                severity=Severity.ERROR,
-                what=(
-                    "No broker is the controller: nobody names new leaders, and topics are "
-                    "neither made nor deleted."
-                ),
-                evidence=(
-                    "brokers: " + names([str(broker.broker.id) for broker in snapshot.brokers], 10),
-                ),
-                repair=(
-                    "It should take less than a session's time-out until one is. If it lasts, "
-                    "look at the controller logs of all brokers, and at /controller."
-                ),
-            )
+        yield Diagnosis(
+            code=Code.NO_CONTROLLER,
+            severity=Severity.ERROR,
+            what=(
+                "No broker is the controller: nobody names new leaders, and topics are "
+                "neither made nor deleted."
+            ),
+            evidence=(
+                "brokers: " + names([str(broker.broker.id) for broker in snapshot.brokers], 10),
+            ),
+            repair=(
+                "It should take less than a session's time-out until one is. If it lasts, "
+                "look at the controller logs of all brokers, and at /controller."
+            ),
         )
-    return findings
 
 
 def _no_brokers(snapshot: ClusterSnapshot) -> Diagnosis:
@@ -127,45 +118,39 @@ def _no_brokers(snapshot: ClusterSnapshot) -> Diagnosis:
     )
 
 
-def _topics(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _topics(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     unreadable = [f"{topic.name}: {topic.problem}" for topic in snapshot.topics if topic.problem]
     empty = [
         topic.name
         for topic in snapshot.topics
         if not topic.partitions and not topic.problem and not topic.deleting
     ]
-    findings = []
     if unreadable:
-        findings.append(
-            Diagnosis(
-                code=Code.TOPIC_UNREADABLE,
-                severity=Severity.ERROR,
-                what=(
-                    f"The nodes of {counted(len(unreadable), 'topic')} make no sense, so that "
-                    "nobody can read these topics."
-                    if snapshot.brokers_alone is None
-                    else f"Brokers say of {counted(len(unreadable), 'topic')} that nobody can read "
-                    "there."
-                ),
-                evidence=some(unreadable),
-                repair=(
-                    "Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did."
-                    if snapshot.brokers_alone is None
-                    else "Look at what they say, and in the log of the controller."
-                ),
-            )
+        yield Diagnosis(
+            code=Code.TOPIC_UNREADABLE,
+            severity=Severity.ERROR,
+            what=(
+                f"The nodes of {counted(len(unreadable), 'topic')} make no sense, so that "
+                "nobody can read these topics."
+                if snapshot.brokers_alone is None
+                else f"Brokers say of {counted(len(unreadable), 'topic')} that nobody can read "
+                "there."
+            ),
+            evidence=some(unreadable),
+            repair=(
+                "Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did."
+                if snapshot.brokers_alone is None
+                else "Look at what they say, and in the log of the controller."
+            ),
         )
     if empty:
-        findings.append(
-            Diagnosis(
-                code=Code.TOPIC_WITHOUT_PARTITIONS,
-                severity=Severity.WARNING,
-                what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
-                evidence=some([f"{topic}{_readers(snapshot, {topic})}" for topic in empty]),
-                repair="Delete it, or make it again with partitions.",
-            )
+        yield Diagnosis(
+            code=Code.TOPIC_WITHOUT_PARTITIONS,
+            severity=Severity.WARNING,
+            what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
+            evidence=some([f"{topic}{_readers(snapshot, {topic})}" for topic in empty]),
+            repair="Delete it, or make it again with partitions.",
         )
-    return findings
 
 
 def _s(items: list[str]) -> str:
@@ -190,33 +175,31 @@ def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
     return partition.leaderless or (bool(there) and partition.leader not in there)
 
 
-def _leaders(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _leaders(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     there = {broker.broker.id for broker in snapshot.brokers}
     lost = [partition for partition in _live(snapshot) if _is_lost(partition, there)]
     if not lost:
-        return []
+        return
     topics = {partition.topic_partition.topic for partition in lost}
-    return [
-        Diagnosis(
-            code=Code.LEADER_MISSING,
-            severity=Severity.ERROR,
-            what=(
-                f"{counted(len(lost), 'partition')} ha{_s([''] * len(lost))} no leader: nobody "
-                f"can read or write there{_readers(snapshot, topics)}."
-            ),
-            evidence=some(
-                [
-                    f"{partition.topic_partition}: {_replica_text(partition, there)}"
-                    for partition in lost
-                ]
-            ),
-            repair=(
-                "Start a broker that has a replica in sync. If it is lost for good, "
-                "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
-                "lost then."
-            ),
-        )
-    ]
+    yield Diagnosis(
+        code=Code.LEADER_MISSING,
+        severity=Severity.ERROR,
+        what=(
+            f"{counted(len(lost), 'partition')} ha{_s([''] * len(lost))} no leader: nobody "
+            f"can read or write there{_readers(snapshot, topics)}."
+        ),
+        evidence=some(
+            [
+                f"{partition.topic_partition}: {_replica_text(partition, there)}"
+                for partition in lost
+            ]
+        ),
+        repair=(
+            "Start a broker that has a replica in sync. If it is lost for good, "
+            "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
+            "lost then."
+        ),
+    )
 
 
 def _replica_text(partition: PartitionStatus, there: set[int]) -> str:
@@ -239,7 +222,7 @@ def _readers(snapshot: ClusterSnapshot, topics: set[str]) -> str:
     return f", which {'group' if len(groups) == 1 else 'groups'} {names(groups)} would read"
 
 
-def _replicas(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     there = {broker.broker.id for broker in snapshot.brokers}
     behind = [
         partition
@@ -247,7 +230,7 @@ def _replicas(snapshot: ClusterSnapshot) -> list[Diagnosis]:
         if partition.under_replicated and not _is_lost(partition, there)
     ]
     if not behind:
-        return []
+        return
     missing = Counter(
         replica
         for partition in behind
@@ -265,21 +248,19 @@ def _replicas(snapshot: ClusterSnapshot) -> list[Diagnosis]:
         f"in sync {_ids(partition.in_sync)}"
         for partition in behind
     ]
-    return [
-        Diagnosis(
-            code=Code.UNDER_REPLICATED,
-            severity=Severity.WARNING,
-            what=(
-                f"{counted(len(behind), 'partition')} lack{_s_verb(behind)} replicas; "
-                f"{alone} of them depend on one broker alone."
-            ),
-            evidence=some(lines),
-            repair=(
-                "Start the brokers that are gone. One that runs and is behind has too much to do, "
-                "a slow disk, or messages larger than replica.fetch.max.bytes."
-            ),
-        )
-    ]
+    yield Diagnosis(
+        code=Code.UNDER_REPLICATED,
+        severity=Severity.WARNING,
+        what=(
+            f"{counted(len(behind), 'partition')} lack{_s_verb(behind)} replicas; "
+            f"{alone} of them depend on one broker alone."
+        ),
+        evidence=some(lines),
+        repair=(
+            "Start the brokers that are gone. One that runs and is behind has too much to do, "
+            "a slow disk, or messages larger than replica.fetch.max.bytes."
+        ),
+    )
 
 
 def _s_verb(items: list[PartitionStatus]) -> str:
@@ -290,7 +271,7 @@ def _ids(brokers: tuple[int, ...]) -> str:
     return "[" + ", ".join(map(str, brokers)) + "]"
 
 
-def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
+def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> Iterator[Diagnosis]:
     lines = []
     ours = snapshot.clock_skew_ms
     if ours is not None and abs(ours.value) > around.skew_ms:
@@ -306,10 +287,8 @@ def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]
                 f"{broker.broker}: its clock was {abs(off_ms) // 1000} s {side} ZooKeeper's "
                 "when it registered"
             )
-    if not lines:
-        return []
-    return [
-        Diagnosis(
+    if lines:
+        yield Diagnosis(
             code=Code.CLOCK_SKEW,
             severity=Severity.WARNING,
             what=(
@@ -320,4 +299,3 @@ def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]
             evidence=some(lines),
             repair="Set the clocks (NTP) on the hosts that differ from the others.",
         )
-    ]

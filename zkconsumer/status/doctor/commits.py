@@ -1,5 +1,7 @@
 """Diagnoses of offsets that do not advance although there are records to read. Pure."""
 
+from collections.abc import Iterator
+
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted, some
 from zkconsumer.status.doctor.group_context import GroupContext
@@ -24,11 +26,9 @@ def examine_commits(look: GroupContext) -> list[Diagnosis]:
     return [*_paused(look, silent), *_stalled(look, stalled)]
 
 
-def _paused(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
-    if not pairs:
-        return []
-    return [
-        Diagnosis(
+def _paused(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
+    if pairs:
+        yield Diagnosis(
             code=Code.COMMITS_PAUSED,
             severity=Severity.ERROR,
             what=(
@@ -48,14 +48,11 @@ def _paused(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
             about=frozenset(now.topic_partition for _, now in pairs),
             culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
         )
-    ]
 
 
-def _stalled(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
-    if not pairs:
-        return []
-    return [
-        Diagnosis(
+def _stalled(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
+    if pairs:
+        yield Diagnosis(
             code=Code.READING_STALLED,
             severity=Severity.ERROR,
             what=(
@@ -73,7 +70,6 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> list[Diagnosis]:
             about=frozenset(now.topic_partition for _, now in pairs),
             culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
         )
-    ]
 
 
 def _stands(look: GroupContext, then: GroupPartition, now: GroupPartition) -> bool:

@@ -25,7 +25,7 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
         around: earlier snapshots and settings; without an earlier snapshot, standing offsets can't
             be told from moving ones.
     """
-    findings = examine_cluster(snapshot, around) + examine_names(snapshot)
+    findings = [*examine_cluster(snapshot, around), *examine_names(snapshot)]
     partition_ids = snapshot.partition_ids()
     for _, group in sorted(snapshot.groups.items()):
         findings += examine_group(GroupContext(group, snapshot, around, partition_ids))

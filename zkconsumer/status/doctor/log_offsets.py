@@ -1,5 +1,7 @@
 """Diagnoses of committed offsets out of the log's range: before its start, or beyond its end."""
 
+from collections.abc import Iterator
+
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
 from zkconsumer.status.doctor.group_context import GroupContext
@@ -49,39 +51,37 @@ def _seen_ms(look: GroupContext, partition: GroupPartition, committed: Committed
     return seen_ms
 
 
-def _below(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
+def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
     if not found:
-        return []
+        return
     # If the partition is being read, the log may have been truncated after the last commit.
     lost = sum((partition.log_start or 0) - at.offset for partition, at in found)
     is_read = all(partition.owner is not None for partition, _ in found)
-    return [
-        Diagnosis(
-            code=Code.OFFSET_BELOW_LOG,
-            severity=Severity.WARNING if is_read else Severity.ERROR,
-            what=(
-                f"{counted(len(found), 'partition')} committed at offsets that the log has "
-                f"deleted: up to {counted(lost, 'record')} went before the group committed them. "
-                "Who starts there goes where its auto.offset.reset says: with 'largest', the "
-                "default of Kafka 0.8, everything up to the end is passed over."
-            ),
-            evidence=some(
-                [
-                    f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                    f"begins at {partition.log_start}"
-                    for partition, at in found
-                ]
-            ),
-            repair=(
-                "Before the group starts, set these offsets to the beginning of the log, or its "
-                "members' auto.offset.reset to smallest. Then see why it was late: the topic's "
-                "retention, or a group that stood still."
-            ),
-            fix=_to_log_start(look, found),
-            group=look.group.key,
-            about=frozenset(partition.topic_partition for partition, _ in found),
-        )
-    ]
+    yield Diagnosis(
+        code=Code.OFFSET_BELOW_LOG,
+        severity=Severity.WARNING if is_read else Severity.ERROR,
+        what=(
+            f"{counted(len(found), 'partition')} committed at offsets that the log has "
+            f"deleted: up to {counted(lost, 'record')} went before the group committed them. "
+            "Who starts there goes where its auto.offset.reset says: with 'largest', the "
+            "default of Kafka 0.8, everything up to the end is passed over."
+        ),
+        evidence=some(
+            [
+                f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
+                f"begins at {partition.log_start}"
+                for partition, at in found
+            ]
+        ),
+        repair=(
+            "Before the group starts, set these offsets to the beginning of the log, or its "
+            "members' auto.offset.reset to smallest. Then see why it was late: the topic's "
+            "retention, or a group that stood still."
+        ),
+        fix=_to_log_start(look, found),
+        group=look.group.key,
+        about=frozenset(partition.topic_partition for partition, _ in found),
+    )
 
 
 def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
@@ -116,11 +116,9 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     )
 
 
-def _beyond(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
-    if not found:
-        return []
-    return [
-        Diagnosis(
+def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
+    if found:
+        yield Diagnosis(
             code=Code.OFFSET_BEYOND_END,
             severity=Severity.ERROR,
             what=(
@@ -142,4 +140,3 @@ def _beyond(look: GroupContext, found: list[Found]) -> list[Diagnosis]:
             ),
             group=look.group.key,
         )
-    ]

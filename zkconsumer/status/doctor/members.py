@@ -1,6 +1,7 @@
 """Diagnoses of registrations in ZooKeeper: dead, unreadable, foreign, idle, with wrong times."""
 
 import re
+from collections.abc import Iterator
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
@@ -36,12 +37,10 @@ def stale_members(look: GroupContext) -> list[MemberStatus]:
     return [member for member in look.group.members if _is_stale(look, member)]
 
 
-def _stale(look: GroupContext) -> list[Diagnosis]:
+def _stale(look: GroupContext) -> Iterator[Diagnosis]:
     gone = stale_members(look)
-    if not gone:
-        return []
-    return [
-        Diagnosis(
+    if gone:
+        yield Diagnosis(
             code=Code.MEMBER_STALE,
             severity=Severity.ERROR,
             what=(
@@ -61,7 +60,6 @@ def _stale(look: GroupContext) -> list[Diagnosis]:
             group=look.group.key,
             culprits=tuple(member.member_id for member in gone),
         )
-    ]
 
 
 def _is_stale(look: GroupContext, member: MemberStatus) -> bool:
@@ -73,42 +71,39 @@ def _is_stale(look: GroupContext, member: MemberStatus) -> bool:
     return look.dead(member.session_id) and not is_new
 
 
-def _unreadable(look: GroupContext) -> list[Diagnosis]:
-    findings = []
+def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
     found = [member for member in look.group.members if is_malformed(member)]
     if found and not any(_is_sound(look, member) for member in look.group.members):
-        return [_of_another_kind(look, found)]
+        yield _of_another_kind(look, found)
+        return
     for member in found:
         text, foreign = _text(member), _is_foreign(member)
         about = "a bare topic name, as pykafka registers it" if foreign else member.problem
-        findings.append(
-            Diagnosis(
-                code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
-                severity=Severity.ERROR,
-                what=(
-                    f"The registration of {member.member_id} can't be read. Scala members of the "
-                    "group fail every rebalance while it is there; others pass it over, and read "
-                    "what it reads, too."
-                ),
-                evidence=(
-                    f"{_where(look, member)} holds {text[:200]!r}",
-                    f"why: {about or 'it is no registration'}",
-                    f"it is of {session_name(member.session_id)}",
-                ),
-                repair=(
-                    "Stop that client, and give it a group of its own: it can't share one with "
-                    "consumers of Kafka 0.8."
-                ),
-                fix=_delete(
-                    look,
-                    [member],
-                    caution="Stop its process first: it may register again, and it reads on.",
-                ),
-                group=look.group.key,
-                culprits=(member.member_id,),
-            )
+        yield Diagnosis(
+            code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
+            severity=Severity.ERROR,
+            what=(
+                f"The registration of {member.member_id} can't be read. Scala members of the "
+                "group fail every rebalance while it is there; others pass it over, and read "
+                "what it reads, too."
+            ),
+            evidence=(
+                f"{_where(look, member)} holds {text[:200]!r}",
+                f"why: {about or 'it is no registration'}",
+                f"it is of {session_name(member.session_id)}",
+            ),
+            repair=(
+                "Stop that client, and give it a group of its own: it can't share one with "
+                "consumers of Kafka 0.8."
+            ),
+            fix=_delete(
+                look,
+                [member],
+                caution="Stop its process first: it may register again, and it reads on.",
+            ),
+            group=look.group.key,
+            culprits=(member.member_id,),
         )
-    return findings
 
 
 def _is_sound(look: GroupContext, member: MemberStatus) -> bool:
@@ -150,17 +145,15 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
     )
 
 
-def _not_understood(look: GroupContext) -> list[Diagnosis]:
+def _not_understood(look: GroupContext) -> Iterator[Diagnosis]:
     """Report valid registrations that we can't expand, such as a regex that only Java knows."""
     found = [
         member
         for member in look.group.members
         if not is_malformed(member) and not is_readable(member)
     ]
-    if not found:
-        return []
-    return [
-        Diagnosis(
+    if found:
+        yield Diagnosis(
             code=Code.MEMBER_NOT_UNDERSTOOD,
             severity=Severity.WARNING,
             what=(
@@ -172,15 +165,12 @@ def _not_understood(look: GroupContext) -> list[Diagnosis]:
             repair="Write its filter in a plainer way, or name the topics.",
             group=look.group.key,
         )
-    ]
 
 
-def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
+def _unreadable_by_scala(look: GroupContext) -> Iterator[Diagnosis]:
     found = [member for member in look.readable.values() if member.problem is not None]
-    if not found:
-        return []
-    return [
-        Diagnosis(
+    if found:
+        yield Diagnosis(
             code=Code.MEMBER_UNREADABLE_BY_SCALA,
             severity=Severity.ERROR if len(look.members) > 1 else Severity.WARNING,
             what=(
@@ -195,10 +185,9 @@ def _unreadable_by_scala(look: GroupContext) -> list[Diagnosis]:
             group=look.group.key,
             culprits=tuple(member.member_id for member in found),
         )
-    ]
 
 
-def _first_regex_only(look: GroupContext) -> list[Diagnosis]:
+def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
     """Report wildcard members with several entries, as of kafka-node: only the first counts."""
     evidence = []
     for member in look.readable.values():
@@ -207,10 +196,8 @@ def _first_regex_only(look: GroupContext) -> list[Diagnosis]:
             entries = parsed.fields.get("subscription") if isinstance(parsed, JsonObject) else None
             if isinstance(entries, dict) and len(entries) > 1:
                 evidence.append(f"{_where(look, member)} names {names(list(entries))}")
-    if not evidence:
-        return []
-    return [
-        Diagnosis(
+    if evidence:
+        yield Diagnosis(
             code=Code.MEMBER_FOREIGN,
             severity=Severity.WARNING,
             what=(
@@ -221,13 +208,12 @@ def _first_regex_only(look: GroupContext) -> list[Diagnosis]:
             repair="Give that client (kafka-node?) one topic a consumer, or a group of its own.",
             group=look.group.key,
         )
-    ]
 
 
-def _idle(look: GroupContext) -> list[Diagnosis]:
+def _idle(look: GroupContext) -> Iterator[Diagnosis]:
     """Report members that own nothing while their share is free: they gave up, or disagree."""
     if look.settling or not look.unowned:
-        return []
+        return
     unowned = set(look.unowned)
     evidence: list[str] = []
     idle: list[str] = []
@@ -241,10 +227,8 @@ def _idle(look: GroupContext) -> list[Diagnosis]:
             about.update(meant)
             idle.append(member_id)
             evidence.append(f"{member_id}: nobody has {names([f'{tp}' for tp in meant])}")
-    if not evidence:
-        return []
-    return [
-        Diagnosis(
+    if evidence:
+        yield Diagnosis(
             code=Code.MEMBER_IDLE,
             severity=Severity.ERROR,
             what=(
@@ -263,17 +247,14 @@ def _idle(look: GroupContext) -> list[Diagnosis]:
             about=frozenset(about),
             culprits=tuple(idle),
         )
-    ]
 
 
-def _far_off(look: GroupContext) -> list[Diagnosis]:
+def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
     evidence = [
         text for member in look.group.members if (text := _time_off(look, member)) is not None
     ]
-    if not evidence:
-        return []
-    return [
-        Diagnosis(
+    if evidence:
+        yield Diagnosis(
             code=Code.MEMBER_TIME_FAR_OFF,
             severity=Severity.WARNING,
             what="The clocks of some members' hosts are far from ZooKeeper's.",
@@ -284,7 +265,6 @@ def _far_off(look: GroupContext) -> list[Diagnosis]:
             ),
             group=look.group.key,
         )
-    ]
 
 
 def _time_off(look: GroupContext, member: MemberStatus) -> str | None:

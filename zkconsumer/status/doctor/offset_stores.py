@@ -1,5 +1,7 @@
 """Diagnoses of offset storage: some offsets in ZooKeeper, some in Kafka, some of deleted topics."""
 
+from collections.abc import Iterator
+
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
 from zkconsumer.status.doctor.group_context import GroupContext
@@ -18,7 +20,7 @@ def examine_offset_stores(look: GroupContext) -> list[Diagnosis]:
     return [*of_both, *_of_deleted_topics(look)]
 
 
-def _split(look: GroupContext) -> list[Diagnosis]:
+def _split(look: GroupContext) -> Iterator[Diagnosis]:
     """Report mixed settings of ``offsets.storage``: a new owner starts from a stale position."""
     by_places: dict[frozenset[str], list[str]] = {}
     topics = {topic.name for topic in look.snapshot.topics}
@@ -31,34 +33,32 @@ def _split(look: GroupContext) -> list[Diagnosis]:
     in_zookeeper = by_places.get(frozenset({"zookeeper"}), [])
     in_kafka = by_places.get(frozenset({"kafka"}), [])
     if not in_zookeeper or not in_kafka:
-        return []
-    return [
-        Diagnosis(
-            code=Code.OFFSETS_SPLIT,
-            severity=Severity.ERROR,
-            what=(
-                "The group keeps the offsets of some partitions in ZooKeeper only, and of others "
-                "in Kafka only. A member that looks in one place finds nothing for the rest, and "
-                "starts where its auto.offset.reset says."
-            ),
-            evidence=(
-                *some([f"in ZooKeeper only: {line}" for line in in_zookeeper[:5]]),
-                *some([f"in Kafka only: {line}" for line in in_kafka[:5]]),
-                f"in ZooKeeper only {len(in_zookeeper)}, in Kafka only {len(in_kafka)}, "
-                f"in both {len(by_places.get(frozenset({'zookeeper', 'kafka'}), []))}",
-            ),
-            repair=(
-                "Give all members the same offsets.storage. To move, set offsets.storage=kafka "
-                "with dual.commit.enabled=true everywhere, restart one after the other, and turn "
-                "dual.commit.enabled off when all are over. For a group that is stopped: "
-                "zkconsumer offsets migrate."
-            ),
-            group=look.group.key,
-        )
-    ]
+        return
+    yield Diagnosis(
+        code=Code.OFFSETS_SPLIT,
+        severity=Severity.ERROR,
+        what=(
+            "The group keeps the offsets of some partitions in ZooKeeper only, and of others "
+            "in Kafka only. A member that looks in one place finds nothing for the rest, and "
+            "starts where its auto.offset.reset says."
+        ),
+        evidence=(
+            *some([f"in ZooKeeper only: {line}" for line in in_zookeeper[:5]]),
+            *some([f"in Kafka only: {line}" for line in in_kafka[:5]]),
+            f"in ZooKeeper only {len(in_zookeeper)}, in Kafka only {len(in_kafka)}, "
+            f"in both {len(by_places.get(frozenset({'zookeeper', 'kafka'}), []))}",
+        ),
+        repair=(
+            "Give all members the same offsets.storage. To move, set offsets.storage=kafka "
+            "with dual.commit.enabled=true everywhere, restart one after the other, and turn "
+            "dual.commit.enabled off when all are over. For a group that is stopped: "
+            "zkconsumer offsets migrate."
+        ),
+        group=look.group.key,
+    )
 
 
-def _differ(look: GroupContext) -> list[Diagnosis]:
+def _differ(look: GroupContext) -> Iterator[Diagnosis]:
     """Report that one of two storages is no longer written."""
     evidence = []
     for partition in look.group.partitions:
@@ -74,10 +74,8 @@ def _differ(look: GroupContext) -> list[Diagnosis]:
                 f"{partition.topic_partition}: {in_zookeeper.offset} in ZooKeeper, "
                 f"{in_kafka.offset} in Kafka; {why}"
             )
-    if not evidence:
-        return []
-    return [
-        Diagnosis(
+    if evidence:
+        yield Diagnosis(
             code=Code.OFFSETS_DIFFER,
             severity=Severity.WARNING,
             what=(
@@ -92,7 +90,6 @@ def _differ(look: GroupContext) -> list[Diagnosis]:
             ),
             group=look.group.key,
         )
-    ]
 
 
 def _left_behind(
@@ -126,10 +123,10 @@ def _left_behind(
     return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not move for {seconds} s"
 
 
-def _of_deleted_topics(look: GroupContext) -> list[Diagnosis]:
+def _of_deleted_topics(look: GroupContext) -> Iterator[Diagnosis]:
     # If no topic is known at all, topics were most likely not read.
     if not look.snapshot.topics:
-        return []
+        return
     there = {topic.name for topic in look.snapshot.topics}
     left = [
         (partition, it)
@@ -138,28 +135,23 @@ def _of_deleted_topics(look: GroupContext) -> list[Diagnosis]:
         and (it := partition.committed_in("zookeeper")) is not None
     ]
     if not left:
-        return []
+        return
     topics = sorted({partition.topic_partition.topic for partition, _ in left})
-    return [
-        Diagnosis(
-            code=Code.OFFSETS_OF_DELETED_TOPICS,
-            severity=Severity.NOTE,
-            what=(
-                f"ZooKeeper keeps offsets of {counted(len(topics), 'topic')} that the cluster no "
-                "longer has. A topic made again under that name would be read from there, not "
-                "from its beginning."
-            ),
-            evidence=some(
-                [
-                    f"{partition.topic_partition}: {committed.offset}"
-                    for partition, committed in left
-                ]
-            ),
-            repair="Delete them, unless the topic is to come back as it was.",
-            fix=_delete(look, left, topics),
-            group=look.group.key,
-        )
-    ]
+    yield Diagnosis(
+        code=Code.OFFSETS_OF_DELETED_TOPICS,
+        severity=Severity.NOTE,
+        what=(
+            f"ZooKeeper keeps offsets of {counted(len(topics), 'topic')} that the cluster no "
+            "longer has. A topic made again under that name would be read from there, not "
+            "from its beginning."
+        ),
+        evidence=some(
+            [f"{partition.topic_partition}: {committed.offset}" for partition, committed in left]
+        ),
+        repair="Delete them, unless the topic is to come back as it was.",
+        fix=_delete(look, left, topics),
+        group=look.group.key,
+    )
 
 
 def _delete(

@@ -1,5 +1,7 @@
 """Diagnoses of owner nodes of ZooKeeper groups, and of unowned partitions (of both kinds)."""
 
+from collections.abc import Iterator
+
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
@@ -75,8 +77,8 @@ def examine_owners(look: GroupContext) -> list[Diagnosis]:
     for fault in look.faults if look.in_zookeeper else ():
         if fault.fault is not OwnershipFault.UNOWNED and not _is_excused(look, fault):
             by_code.setdefault(_CODES[fault.fault], []).append(fault)
-    findings = [_finding(look, code, found) for code, found in by_code.items()]
-    return findings + _missing(look)
+    findings = (_finding(look, code, found) for code, found in by_code.items())
+    return [*findings, *_missing(look)]
 
 
 def _is_excused(look: GroupContext, fault: MisownedPartition) -> bool:
@@ -152,30 +154,28 @@ def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
     )
 
 
-def _missing(look: GroupContext) -> list[Diagnosis]:
+def _missing(look: GroupContext) -> Iterator[Diagnosis]:
     unowned = look.unowned
     if not unowned or not look.readable:
-        return []
+        return
     if not look.in_zookeeper and look.group.state is not GroupState.STABLE:
-        return []
+        return
     severity, how_sure = _how_bad(look, unowned)
-    return [
-        Diagnosis(
-            code=Code.OWNER_MISSING,
-            severity=severity,
-            what=(
-                f"Nobody reads {counted(len(unowned), 'partition')} that members of the group "
-                f"subscribe to. {how_sure}"
-            ),
-            evidence=some([_described(look, tp) for tp in unowned]),
-            repair=(
-                "The other findings of this group say what keeps it from sharing out. If there "
-                "are none, restart a member: that makes all of them share out anew."
-            ),
-            group=look.group.key,
-            about=frozenset(unowned),
-        )
-    ]
+    yield Diagnosis(
+        code=Code.OWNER_MISSING,
+        severity=severity,
+        what=(
+            f"Nobody reads {counted(len(unowned), 'partition')} that members of the group "
+            f"subscribe to. {how_sure}"
+        ),
+        evidence=some([_described(look, tp) for tp in unowned]),
+        repair=(
+            "The other findings of this group say what keeps it from sharing out. If there "
+            "are none, restart a member: that makes all of them share out anew."
+        ),
+        group=look.group.key,
+        about=frozenset(unowned),
+    )
 
 
 def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:

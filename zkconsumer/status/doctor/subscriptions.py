@@ -1,6 +1,6 @@
 """Diagnoses of subscriptions and assignments: unequal, different assignors, too few partitions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from zkconsumer.assignment.round_robin import uneven_topics
 from zkconsumer.assignment.strategy import Strategy
@@ -29,27 +29,25 @@ def examine_subscriptions(look: GroupContext) -> list[Diagnosis]:
     return [*shared, *_assignors_reported(look), *_idle_members(look)]
 
 
-def _topics_missing(look: GroupContext) -> list[Diagnosis]:
+def _topics_missing(look: GroupContext) -> Iterator[Diagnosis]:
     missing = sorted(look.topics_read - look.partition_ids.keys())
     if not missing or _topics_unknown(look):
-        return []
+        return
     readers = {
         topic: [name for name, member in look.readable.items() if topic in member.streams]
         for topic in missing
     }
-    return [
-        Diagnosis(
-            code=Code.SUBSCRIBED_TOPIC_MISSING,
-            severity=Severity.WARNING,
-            what=f"Members subscribe to {counted(len(missing), 'topic')} that the cluster lacks.",
-            evidence=some([f"{topic}: {names(readers[topic], 2)}" for topic in missing]),
-            repair=(
-                "Correct the name, create the topic, or take it out of the subscription. Members "
-                "notice when it is created."
-            ),
-            group=look.group.key,
-        )
-    ]
+    yield Diagnosis(
+        code=Code.SUBSCRIBED_TOPIC_MISSING,
+        severity=Severity.WARNING,
+        what=f"Members subscribe to {counted(len(missing), 'topic')} that the cluster lacks.",
+        evidence=some([f"{topic}: {names(readers[topic], 2)}" for topic in missing]),
+        repair=(
+            "Correct the name, create the topic, or take it out of the subscription. Members "
+            "notice when it is created."
+        ),
+        group=look.group.key,
+    )
 
 
 def _topics_unknown(look: GroupContext) -> bool:
@@ -59,12 +57,12 @@ def _topics_unknown(look: GroupContext) -> bool:
 # --- ZooKeeper groups -----------------------------------------------------------------------
 
 
-def _unequal(look: GroupContext) -> list[Diagnosis]:
+def _unequal(look: GroupContext) -> Iterator[Diagnosis]:
     """Report unequal subscriptions: round-robin refuses such a group."""
     uneven = uneven_topics(look.view)
     strategy = look.around.strategies.get(look.group.group_id)
     if uneven is None or strategy == "range" or _follows(look, look.range_shares):
-        return []
+        return
     threads = look.view.threads_by_topic()
     one, other = uneven
     only = {
@@ -72,53 +70,52 @@ def _unequal(look: GroupContext) -> list[Diagnosis]:
         other: threads[other].without(threads[one]),
     }
     sure = strategy == "roundrobin"
-    return [
-        Diagnosis(
-            code=Code.SUBSCRIPTIONS_UNEQUAL,
-            severity=Severity.ERROR if sure else Severity.WARNING,
-            what=(
-                "The members don't all read the same topics with the same number of streams. "
-                + ("" if sure else "If their partition.assignment.strategy is roundrobin, ")
-                + ("Round-robin fails" if sure else "it fails")
-                + " for every member until they do; range does not mind."
-            ),
-            evidence=some(
-                [f"{topic}: read by {counted(threads[topic].count, 'stream')}" for topic in uneven]
-                + [
-                    f"only {topic} is read by {first_names(map(str, threads), count, 3)}"
-                    for topic, (count, threads) in only.items()
-                    if count
-                ]
-            ),
-            repair=(
-                f"Make the subscriptions equal ({one} and {other} to begin with), or set "
-                "partition.assignment.strategy=range on all members."
-            ),
-            group=look.group.key,
-        )
-    ]
+    yield Diagnosis(
+        code=Code.SUBSCRIPTIONS_UNEQUAL,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        what=(
+            "The members don't all read the same topics with the same number of streams. "
+            + ("" if sure else "If their partition.assignment.strategy is roundrobin, ")
+            + ("Round-robin fails" if sure else "it fails")
+            + " for every member until they do; range does not mind."
+        ),
+        evidence=some(
+            [f"{topic}: read by {counted(threads[topic].count, 'stream')}" for topic in uneven]
+            + [
+                f"only {topic} is read by {first_names(map(str, threads), count, 3)}"
+                for topic, (count, threads) in only.items()
+                if count
+            ]
+        ),
+        repair=(
+            f"Make the subscriptions equal ({one} and {other} to begin with), or set "
+            "partition.assignment.strategy=range on all members."
+        ),
+        group=look.group.key,
+    )
 
 
 def _follows(look: GroupContext, shares: Shares | None) -> bool:
     return shares is not None and look.owned == shares
 
 
-def _assignors(look: GroupContext) -> list[Diagnosis]:
+def _assignors(look: GroupContext) -> Iterator[Diagnosis]:
     """Infer the strategy of each member from what it owns, where that shows."""
     owners = {name: owned for name, owned in look.owned.items() if owned}
     if not look.all_readable or look.settling or len(look.members) < 2 or not owners:
-        return []
+        return
     if _follows(look, look.range_shares) or _follows(look, look.round_robin_shares):
-        return []
+        return
     fits = {name: _fitting(look, name) for name in owners}
     if set.intersection(*map(set, fits.values())):
-        return []
+        return
     lines = [f"{name} owns {_described(look, name, found)}" for name, found in fits.items()]
     if all(fits.values()):
-        return [_differ(look, Severity.ERROR, "Members share out by different strategies", lines)]
+        yield _differ(look, Severity.ERROR, "Members share out by different strategies", lines)
+        return
     if look.faults:
-        return []  # rebalancing, or stuck for another reason
-    return [_differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)]
+        return  # rebalancing, or stuck for another reason
+    yield _differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)
 
 
 def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
@@ -154,68 +151,62 @@ def _differ(look: GroupContext, severity: Severity, what: str, lines: list[str])
     )
 
 
-def _idle_threads(look: GroupContext) -> list[Diagnosis]:
+def _idle_threads(look: GroupContext) -> Iterator[Diagnosis]:
     """Report streams that get no partition, by the current or any assignment."""
     found = look.view.threads_by_topic().items()
     by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
     small = [topic for topic in by_topic if by_topic[topic].count > len(look.partition_ids[topic])]
     if not small or not look.all_readable:
-        return []  # by either strategy each stream gets a partition
+        return  # by either strategy each stream gets a partition
     threads = union(by_topic.values())
     if not look.faults:
         busy = {partition.owner for partition in look.group.partitions}
     elif threads.count > sum(len(look.partition_ids[topic]) for topic in by_topic):
         busy = {str(thread) for thread in (look.threads("range") or {}).values()}
     else:
-        return []
+        return
     idle = threads.count - sum(ConsumerThreadId.parse(owner) in threads for owner in busy if owner)
     if not idle:
-        return []
+        return
     first = (name for name in map(str, threads) if name not in busy)
-    return [
-        _too_few(
-            look,
-            f"{counted(idle, 'stream')} of {threads.count} get nothing to read",
-            [
-                f"{topic}: {counted(by_topic[topic].count, 'stream')}, "
-                f"{counted(len(look.partition_ids[topic]), 'partition')}"
-                for topic in sorted(small)
-            ]
-            + [f"idle: {first_names(first, idle)}"],
-        )
-    ]
+    yield _too_few(
+        look,
+        f"{counted(idle, 'stream')} of {threads.count} get nothing to read",
+        [
+            f"{topic}: {counted(by_topic[topic].count, 'stream')}, "
+            f"{counted(len(look.partition_ids[topic]), 'partition')}"
+            for topic in sorted(small)
+        ]
+        + [f"idle: {first_names(first, idle)}"],
+    )
 
 
 # --- groups of a coordinator ----------------------------------------------------------------
 
 
-def _assignors_reported(look: GroupContext) -> list[Diagnosis]:
+def _assignors_reported(look: GroupContext) -> Iterator[Diagnosis]:
     by_name: dict[str, list[str]] = {}
     for member in look.group.members:
         if member.assignor is not None:
             by_name.setdefault(member.assignor, []).append(member.member_id)
     if len(by_name) < 2:
-        return []
+        return
     lines = [f"{name}: {names(members, 3)}" for name, members in sorted(by_name.items())]
-    return [
-        _differ(look, Severity.WARNING, "Members name different assignors", lines),
-    ]
+    yield _differ(look, Severity.WARNING, "Members name different assignors", lines)
 
 
-def _idle_members(look: GroupContext) -> list[Diagnosis]:
+def _idle_members(look: GroupContext) -> Iterator[Diagnosis]:
     # Members without topics are of another kind, e.g. Kafka Connect's.
     idle = [name for name, owned in look.owned.items() if not owned and look.members[name].streams]
     if not idle or look.unowned or look.group.state is not GroupState.STABLE:
-        return []
+        return
     members = counted(len(look.members), "member")
     number = sum(len(look.partition_ids.get(topic, ())) for topic in look.topics_read)
-    return [
-        _too_few(
-            look,
-            f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",
-            [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
-        )
-    ]
+    yield _too_few(
+        look,
+        f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",
+        [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
+    )
 
 
 def _too_few(look: GroupContext, what: str, evidence: list[str]) -> Diagnosis:

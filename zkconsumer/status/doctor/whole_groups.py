@@ -1,6 +1,7 @@
 """Diagnoses of whole groups: of both kinds, without coordinator, never at rest, deserted."""
 
 import shlex
+from collections.abc import Iterator
 
 from zkconsumer.status.doctor.diagnosis import (
     Code,
@@ -21,14 +22,12 @@ def examine_whole(look: GroupContext) -> list[Diagnosis]:
     return [*_problems(look), *_coordinator(look), *_endless(look), *_deserted(look)]
 
 
-def examine_names(snapshot: ClusterSnapshot) -> list[Diagnosis]:
+def examine_names(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     """Report group ids that old and new consumers use at once."""
-    findings = []
     for key, old in sorted(snapshot.groups.items()):
         new = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, key.group_id))
         if key.kind is GroupKind.ZOOKEEPER and old.members and new is not None and new.members:
-            findings.append(_old_and_new(old, new))
-    return findings
+            yield _old_and_new(old, new)
 
 
 def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
@@ -56,36 +55,35 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
     )
 
 
-def _deserted(look: GroupContext) -> list[Diagnosis]:
+def _deserted(look: GroupContext) -> Iterator[Diagnosis]:
     """Report a group without members: stopped a while ago, or abandoned."""
     group = look.group
     if group.state is GroupState.ABANDONED:
-        return [_abandoned(look)]
+        yield _abandoned(look)
+        return
     if group.state is not GroupState.EMPTY or not group.whole:
-        return []
+        return
     waiting = _waiting(group)
     silent_ms = _silent_ms(look)
     if not waiting or silent_ms is None:
-        return []
+        return
     if group.last_commit_ms is None and silent_ms < look.around.silence_ms:
-        return []  # no commit time is known, and it has not been watched for long
-    return [
-        Diagnosis(
-            code=Code.GROUP_STOPPED,
-            severity=Severity.WARNING,
-            what=(
-                f"Nobody is in the group: nobody reads {counted(waiting, 'record')} that "
-                f"wait{'s' if waiting == 1 else ''} for it. {_last_commit(look)}"
-            ),
-            evidence=some(_waiting_lines(group)),
-            repair=(
-                "Start its consumers, or find out why they ended. If it is not meant to go on: "
-                "after a while without a commit (--abandoned-after-ms) it counts as abandoned, "
-                "and no more as one in trouble."
-            ),
-            group=group.key,
-        )
-    ]
+        return  # no commit time is known, and it has not been watched for long
+    yield Diagnosis(
+        code=Code.GROUP_STOPPED,
+        severity=Severity.WARNING,
+        what=(
+            f"Nobody is in the group: nobody reads {counted(waiting, 'record')} that "
+            f"wait{'s' if waiting == 1 else ''} for it. {_last_commit(look)}"
+        ),
+        evidence=some(_waiting_lines(group)),
+        repair=(
+            "Start its consumers, or find out why they ended. If it is not meant to go on: "
+            "after a while without a commit (--abandoned-after-ms) it counts as abandoned, "
+            "and no more as one in trouble."
+        ),
+        group=group.key,
+    )
 
 
 def _abandoned(look: GroupContext) -> Diagnosis:
@@ -145,20 +143,17 @@ def _last_commit(look: GroupContext) -> str:
     return f"It has not committed for {silent} at least."
 
 
-def _problems(look: GroupContext) -> list[Diagnosis]:
-    findings = []
+def _problems(look: GroupContext) -> Iterator[Diagnosis]:
     # A coordinator may only know of such a group that its members are no consumers.
     unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
     if look.group.problems:
-        findings.append(
-            Diagnosis(
-                code=Code.GROUP_PROBLEM,
-                severity=Severity.WARNING if unsure else Severity.NOTE,
-                what="Some of what the group has could not be read, or makes no sense.",
-                evidence=some(list(look.group.problems)),
-                repair="Look at the nodes, or at what the coordinator answered, that it names.",
-                group=look.group.key,
-            )
+        yield Diagnosis(
+            code=Code.GROUP_PROBLEM,
+            severity=Severity.WARNING if unsure else Severity.NOTE,
+            what="Some of what the group has could not be read, or makes no sense.",
+            evidence=some(list(look.group.problems)),
+            repair="Look at the nodes, or at what the coordinator answered, that it names.",
+            group=look.group.key,
         )
     partitions = [
         f"{partition.topic_partition}: {partition.problem}"
@@ -166,75 +161,68 @@ def _problems(look: GroupContext) -> list[Diagnosis]:
         if partition.problem
     ]
     if partitions:
-        findings.append(
-            Diagnosis(
-                code=Code.PARTITION_PROBLEM,
-                severity=Severity.WARNING,
-                what=(
-                    f"Something is wrong with {counted(len(partitions), 'partition')} of the "
-                    "group. An offset that is no number makes every rebalance of Scala consumers "
-                    "fail."
-                ),
-                evidence=some(partitions),
-                repair="Correct the node that it names, or find out why it was not answered.",
-                group=look.group.key,
-            )
-        )
-    return findings
-
-
-def _coordinator(look: GroupContext) -> list[Diagnosis]:
-    if look.in_zookeeper or look.group.coordinator is not None:
-        return []
-    return [
-        Diagnosis(
-            code=Code.COORDINATOR_MISSING,
-            severity=Severity.ERROR,
-            what="No broker says that it coordinates the group: nobody can join or commit.",
-            evidence=(f"the group's state: {look.group.reported_state or look.group.state}",),
-            repair=(
-                "See that the partitions of __consumer_offsets have leaders. On a small cluster "
-                "it can't be made while offsets.topic.replication.factor is larger than the "
-                "number of brokers."
+        yield Diagnosis(
+            code=Code.PARTITION_PROBLEM,
+            severity=Severity.WARNING,
+            what=(
+                f"Something is wrong with {counted(len(partitions), 'partition')} of the "
+                "group. An offset that is no number makes every rebalance of Scala consumers "
+                "fail."
             ),
+            evidence=some(partitions),
+            repair="Correct the node that it names, or find out why it was not answered.",
             group=look.group.key,
         )
-    ]
 
 
-def _endless(look: GroupContext) -> list[Diagnosis]:
+def _coordinator(look: GroupContext) -> Iterator[Diagnosis]:
+    if look.in_zookeeper or look.group.coordinator is not None:
+        return
+    yield Diagnosis(
+        code=Code.COORDINATOR_MISSING,
+        severity=Severity.ERROR,
+        what="No broker says that it coordinates the group: nobody can join or commit.",
+        evidence=(f"the group's state: {look.group.reported_state or look.group.state}",),
+        repair=(
+            "See that the partitions of __consumer_offsets have leaders. On a small cluster "
+            "it can't be made while offsets.topic.replication.factor is larger than the "
+            "number of brokers."
+        ),
+        group=look.group.key,
+    )
+
+
+def _endless(look: GroupContext) -> Iterator[Diagnosis]:
     """Report a coordinator's group that was rebalancing before, and still is."""
     around, group = look.around, look.group
     before = around.group_before(group.key)
     if look.in_zookeeper or before is None:
-        return []
+        return
     if around.elapsed_ms(look.snapshot) < around.settle_ms:
-        return []
+        return
     if {group.state, before.state} != {GroupState.REBALANCING}:
-        return []
+        return
     came = {member.member_id for member in group.members} - {
         member.member_id for member in before.members
     }
-    return [
-        Diagnosis(
-            code=Code.REBALANCE_ENDLESS,
-            severity=Severity.ERROR,
-            what=(
-                f"The group was sharing out its partitions "
-                f"{around.elapsed_ms(look.snapshot) // 1000} s before, and is now: mostly nobody "
-                "reads meanwhile."
-            ),
-            evidence=(
-                f"{counted(len(group.members), 'member')} now, {len(before.members)} then, "
-                f"{len(came)} of them new",
-                f"the coordinator says: {group.reported_state or group.state}",
-            ),
-            repair=(
-                "Members that come and go (new ids each time) mostly need longer between two "
-                "polls than max.poll.interval.ms, or than session.timeout.ms in 0.9 and 0.10.0: "
-                "take fewer records a poll, or raise it. If none is new, one does not answer: "
-                "look at its log."
-            ),
-            group=group.key,
-        )
-    ]
+    yield Diagnosis(
+        code=Code.REBALANCE_ENDLESS,
+        severity=Severity.ERROR,
+        what=(
+            f"The group was sharing out its partitions "
+            f"{around.elapsed_ms(look.snapshot) // 1000} s before, and is now: mostly nobody "
+            "reads meanwhile."
+        ),
+        evidence=(
+            f"{counted(len(group.members), 'member')} now, {len(before.members)} then, "
+            f"{len(came)} of them new",
+            f"the coordinator says: {group.reported_state or group.state}",
+        ),
+        repair=(
+            "Members that come and go (new ids each time) mostly need longer between two "
+            "polls than max.poll.interval.ms, or than session.timeout.ms in 0.9 and 0.10.0: "
+            "take fewer records a poll, or raise it. If none is new, one does not answer: "
+            "look at its log."
+        ),
+        group=group.key,
+    )

@@ -231,6 +231,7 @@ def _with_log(
         log_end=None if span is None else span.end,
         offsets_at_ms=None if span is None else span.at_ms,
         problem=partition.problem or problem,
+        lacks_replica=partition.lacks_replica,
     )
 
 

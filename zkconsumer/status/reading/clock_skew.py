@@ -6,7 +6,7 @@ Nothing has to be written for that.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from zkconsumer.model import TopicPartition
@@ -43,12 +43,11 @@ class ClockSkew:
                 for tp, (written_ms, _) in now.items()
                 if tp in known and known[tp][0] < written_ms
             ]
-        self._take(read_ms, _largest(lows), _smallest(highs))
+        self._take(read_ms, max(lows, default=None), min(highs, default=None))
 
     def seen(self) -> Seen[int] | None:
         """Return the smallest difference that fits all bounds; None if there are none."""
-        low = _largest(bound for _, bound, _ in self._bounds if bound is not None)
-        high = _smallest(bound for _, _, bound in self._bounds if bound is not None)
+        low, high = self._tightest()
         if low is None or (high is None and low <= 0):
             return None
         least = max(low, 0) if high is None else min(max(low, 0), high)
@@ -57,8 +56,7 @@ class ClockSkew:
     def _take(self, read_ms: int, low: int | None, high: int | None) -> None:
         while self._bounds and not 0 <= read_ms - self._bounds[0][0] <= WINDOW_MS:
             self._bounds.popleft()
-        others_low = _largest(bound for _, bound, _ in self._bounds if bound is not None)
-        others_high = _smallest(bound for _, _, bound in self._bounds if bound is not None)
+        others_low, others_high = self._tightest()
         contradicts = (low is not None and others_high is not None and low > others_high) or (
             high is not None and others_low is not None and high < others_low
         )
@@ -67,6 +65,13 @@ class ClockSkew:
             self._bounds.clear()
         if low is not None or high is not None:
             self._bounds.append((read_ms, low, high))
+
+    def _tightest(self) -> tuple[int | None, int | None]:
+        """Return the highest lower bound and the lowest upper bound."""
+        return (
+            max((low for _, low, _ in self._bounds if low is not None), default=None),
+            min((high for _, _, high in self._bounds if high is not None), default=None),
+        )
 
 
 def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
@@ -77,11 +82,3 @@ def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
         for entry in partition.committed
         if entry.storage == "zookeeper" and entry.committed_ms is not None
     }
-
-
-def _largest(numbers: Iterable[int]) -> int | None:
-    return max(numbers, default=None)
-
-
-def _smallest(numbers: Iterable[int]) -> int | None:
-    return min(numbers, default=None)

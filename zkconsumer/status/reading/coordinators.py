@@ -140,12 +140,12 @@ class CoordinatorReader:
                 failures |= dict.fromkeys(wanted[broker], response.reason)
                 moved |= wanted[broker].keys()
                 continue
-            for group_id, one in response.items():
-                if isinstance(one, int):
-                    failures[group_id] = f"{broker}: {explained(one)}"
+            for group_id, found in response.items():
+                if isinstance(found, int):
+                    failures[group_id] = f"{broker}: {explained(found)}"
                     moved.add(group_id)
                 else:
-                    offsets[group_id] = one
+                    offsets[group_id] = found
         return OffsetsRead(offsets=offsets, failures=failures, moved=frozenset(moved))
 
     def describe_request(
@@ -173,22 +173,16 @@ class CoordinatorReader:
     def _described(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
     ) -> Iterator[DescribedGroup]:
-        for first in range(0, len(names), _DESCRIBED_AT_ONCE):
-            part = tuple(names[first : first + _DESCRIBED_AT_ONCE])
-            response = connection.call(
-                DescribeGroupsRequest(groups=part), timeout_ms=max(1, deadline.left_ms)
-            )
-            yield from response.groups
+        for part in _parts(names):
+            request = DescribeGroupsRequest(groups=part)
+            yield from connection.call(request, timeout_ms=max(1, deadline.left_ms)).groups
 
     def _reconciled(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
     ) -> Iterator[ReconciledGroup]:
-        for first in range(0, len(names), _DESCRIBED_AT_ONCE):
-            part = tuple(names[first : first + _DESCRIBED_AT_ONCE])
-            response = connection.call(
-                ConsumerGroupDescribeRequest(group_ids=part), timeout_ms=max(1, deadline.left_ms)
-            )
-            yield from response.groups
+        for part in _parts(names):
+            request = ConsumerGroupDescribeRequest(group_ids=part)
+            yield from connection.call(request, timeout_ms=max(1, deadline.left_ms)).groups
 
     def _reconciled_again(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
@@ -269,6 +263,12 @@ class CoordinatorReader:
         if not asks_for_all and not read.found and len(codes) == 1 and codes <= _OF_THE_GROUP:
             return codes.pop()
         return read.code or read_committed(read, self._clock.wall_ms())
+
+
+def _parts(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the names in requests of bounded size."""
+    for first in range(0, len(names), _DESCRIBED_AT_ONCE):
+        yield tuple(names[first : first + _DESCRIBED_AT_ONCE])
 
 
 def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -> Broker | str:

@@ -17,6 +17,7 @@ from zkconsumer.status.model import (
     GroupStatus,
     PartFailure,
     TopicStatus,
+    ids_of_partitions,
 )
 from zkconsumer.status.reading.coordinator_responses import read_partitions
 from zkconsumer.status.reading.values import (
@@ -264,12 +265,7 @@ class Kept:
 
     def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
         """Return the partition numbers of every topic, as in ZooKeeper; None: never read."""
-        if self.topics is None:
-            return None
-        return {
-            topic.name: tuple(partition.topic_partition.partition for partition in topic.partitions)
-            for topic in self.topics
-        }
+        return None if self.topics is None else ids_of_partitions(self.topics)
 
     def leaders(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, Broker]:
         """Return the leader of each partition, if its address is known."""

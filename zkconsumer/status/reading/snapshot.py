@@ -7,7 +7,7 @@ last known, with its age and the reason.
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
@@ -37,13 +37,7 @@ from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.sessions import Sessions
-from zkconsumer.status.reading.values import (
-    ClusterRead,
-    CoordinatorsRead,
-    GroupsRead,
-    LogsRead,
-    OffsetsRead,
-)
+from zkconsumer.status.reading.values import ClusterRead, GroupsRead, OffsetsRead
 from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
@@ -310,21 +304,15 @@ class SnapshotReader:
         leaders = self._kept.leaders(addresses)
         logs = self._logs.read(leaders, self._deadline())
         unasked = self._kept.unasked(addresses)
-        read_logs = LogsRead(
-            spans=logs.spans, problems={**logs.problems, **unasked}, failures=logs.failures
-        )
         with self._lock:
-            self._kept.take_logs(read_logs, self._clock.wall_ms())
+            whole = replace(logs, problems={**logs.problems, **unasked})
+            self._kept.take_logs(whole, self._clock.wall_ms())
         # Brokers that just failed to respond are not waited for again.
         answering = {id_: broker for id_, broker in addresses.items() if id_ not in logs.failures}
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())
-        read = CoordinatorsRead(
-            groups=found.groups,
-            responding=found.responding,
-            failures={**logs.failures, **found.failures},
-        )
         with self._lock:
-            self._kept.take_coordinators(read, self._clock.wall_ms())
+            all_groups = replace(found, failures={**logs.failures, **found.failures})
+            self._kept.take_coordinators(all_groups, self._clock.wall_ms())
         return {
             broker_id: broker
             for broker_id, broker in answering.items()
@@ -360,14 +348,9 @@ class SnapshotReader:
         read = self._coordinators.read_offsets(lookups, deadline)
         self._note_quiet(read, now_ms)
         with self._lock:
-            kept.take_offsets(
-                OffsetsRead(
-                    offsets=read.offsets,
-                    failures={**failures, **read.failures},
-                    moved=read.moved | {name for groups in silent.values() for name in groups},
-                ),
-                now_ms,
-            )
+            moved = read.moved | {name for groups in silent.values() for name in groups}
+            failures |= read.failures
+            kept.take_offsets(replace(read, failures=failures, moved=moved), now_ms)
 
     def _due(self, now_ms: int) -> Collection[str]:
         """Return the groups whose offsets in Kafka are due to be read."""

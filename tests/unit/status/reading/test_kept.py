@@ -1,9 +1,25 @@
-"""What a look has seen is not replaced by what was read before it."""
+"""What is kept of a cluster: what a look saw is not replaced by what was read before it."""
 
 from tests.support.status_world import T0
-from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupStatus
-from zkconsumer.status.reading.kept import Kept
-from zkconsumer.status.reading.values import GroupReads, LogSpan, LogsRead, OffsetsRead
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.brokers_alone import BrokersAlone
+from zkconsumer.status.model import (
+    CommittedOffset,
+    GroupKey,
+    GroupKind,
+    GroupStatus,
+    PartitionStatus,
+    TopicStatus,
+)
+from zkconsumer.status.reading.assembly import assemble
+from zkconsumer.status.reading.kept import CLUSTER_PART_ALONE, Kept
+from zkconsumer.status.reading.values import (
+    ClusterRead,
+    GroupReads,
+    LogSpan,
+    LogsRead,
+    OffsetsRead,
+)
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 LOOKED_MS = 2_000
@@ -45,3 +61,19 @@ def test_logs_that_were_asked_for_before_a_look() -> None:
     for at_ms, end in ((LOOKED_MS - 1, 60), (LOOKED_MS, 55)):
         kept.take_logs(LogsRead(spans={T0: LogSpan(0, 55, at_ms)}, problems={}, failures={}), at_ms)
         assert kept.spans[T0].end == end
+
+
+def test_a_replica_that_brokers_leave_out_is_missed_in_the_snapshot() -> None:
+    """Brokers of 0.9 omit offline replicas, and say so by an error code alone."""
+    partition = PartitionStatus(
+        topic_partition=TopicPartition("t", 0),
+        leader=1,
+        replicas=(1,),
+        in_sync=(1,),
+        lacks_replica=True,
+    )
+    topic = TopicStatus(name="t", seen_ms=1, partitions=(partition,))
+    kept = Kept(CLUSTER_PART_ALONE)
+    kept.take_cluster(ClusterRead(brokers=(), topics=(topic,)), 1)
+    snapshot = assemble(kept, now_ms=1, through=BrokersAlone(bootstrap_servers="b:9092"))
+    assert snapshot.topics[0].partitions[0].under_replicated
