@@ -16,6 +16,8 @@ class TokenEndpoint(HTTPServer):
         responses: the next ones: code and body; or bytes, which are all that is said.
         grant: gives a token, where no answer is left.
         requested: the authorization and the form of each request.
+        paths: the target of each.
+        proxy_logins: the authorization at a proxy of each.
     """
 
     def __init__(self) -> None:
@@ -23,6 +25,8 @@ class TokenEndpoint(HTTPServer):
         self.responses: list[tuple[int, bytes] | bytes] = []
         self.grant: Callable[[], str] = lambda: ""
         self.requested: list[tuple[str, dict[str, list[str]]]] = []
+        self.paths: list[str] = []
+        self.proxy_logins: list[str | None] = []
         self._scope = ThreadScope("token-endpoint")
 
     @property
@@ -57,6 +61,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer the next one."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self.server.requested.append((self.headers["Authorization"], parse_qs(body)))
+        self.server.paths.append(self.path)
+        self.server.proxy_logins.append(self.headers["Proxy-Authorization"])
         response = self.server.next_answer()
         if isinstance(response, bytes):
             self.wfile.write(response)

@@ -1,5 +1,6 @@
 """OAuth 2 client credentials and the endpoint that exchanges them for tokens (KIP-768). Pure."""
 
+import base64
 import urllib.parse
 from dataclasses import dataclass, field
 from typing import Final
@@ -46,3 +47,8 @@ class ClientCredentials:
         """Whether the secret crosses a network unencrypted."""
         parts = urllib.parse.urlsplit(self.endpoint_url)
         return parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
+
+def basic_auth(pair: str) -> str:
+    """Return the ``Authorization`` header of ``user:password`` (RFC 7617)."""
+    return "Basic " + base64.b64encode(pair.encode()).decode()

@@ -9,12 +9,14 @@ import socket
 import ssl
 from collections.abc import Mapping
 from typing import Final, cast
-from urllib.parse import SplitResult
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed
-from zkconsumer.net.bounded_connect import connected
+from zkconsumer.net.client_credentials import basic_auth
 from zkconsumer.net.deadline_socket import DeadlineSocket
+from zkconsumer.net.tcp import open_socket
 from zkconsumer.printable import printable
 
 _CHUNK_BYTES: Final = 64 << 10
@@ -32,6 +34,7 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
     timeout_ms: int,
     max_bytes: int,
     ssl_context: ssl.SSLContext | None = None,
+    proxy: SplitResult | None = None,
     clock: Clock | None = None,
 ) -> tuple[int, bytes]:
     """Send a request and read its response.
@@ -43,10 +46,11 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
         timeout_ms: for the host's name, connecting and TLS, and again for everything after it.
         max_bytes: the most that a response's body may have.
         ssl_context: for ``https``; None: by the machine's authorities.
+        proxy: which connects for us; None: none does.
         clock: measures the time-out.
 
     Returns:
-        The status, and the whole body.
+        The status, and the whole body; of a refusal what came of it.
 
     Raises:
         ConnectFailed: there is no response, or not a whole one in time.
@@ -56,21 +60,31 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
     """
     clock = clock or SystemClock()
     try:
-        raw = _connected(url, timeout_ms, ssl_context, clock)
-        try:
-            connection = http.client.HTTPConnection(url.hostname or "", url.port)
-            bounded = DeadlineSocket(raw, clock, clock.now_ms() + timeout_ms)
-            connection.sock = cast("socket.socket", bounded)
+        raw = _connected(url, proxy, timeout_ms, ssl_context, clock)
+        with raw:
+            connection = _http_over(raw, url, clock, timeout_ms)
             target = f"{url.path or '/'}{'?' + url.query if url.query else ''}"
-            method = "GET" if body is None else "POST"
-            connection.request(method, target, body, dict(headers))
+            if proxy is not None and url.scheme == "http":
+                target, headers = f"http://{url.netloc}{target}", {**_login(proxy), **headers}
+            connection.request("GET" if body is None else "POST", target, body, dict(headers))
             response = connection.getresponse()
-            return response.status, _body(response, max_bytes)
-        finally:
-            raw.close()
+            try:
+                return response.status, _body(response, max_bytes)
+            except (OSError, http.client.HTTPException):
+                if response.status < 300:
+                    raise
+                return response.status, b""  # which says enough
     except (OSError, http.client.HTTPException) as error:
         reason = printable(str(error)[:_SHOWN_CHARS]) or type(error).__name__
         raise ConnectFailed(f"{url.scheme}://{url.netloc.rpartition('@')[2]}: {reason}") from error
+
+
+def proxy_of_environment(url: SplitResult) -> SplitResult | None:
+    """Return the proxy that variables such as ``https_proxy`` name for a URL; None: none."""
+    proxy = getproxies().get(url.scheme)
+    if not proxy or proxy_bypass(url.hostname or ""):
+        return None
+    return urlsplit(proxy if "//" in proxy else f"http://{proxy}")
 
 
 def without_words_of(secrets: str, text: str) -> str:
@@ -81,18 +95,47 @@ def without_words_of(secrets: str, text: str) -> str:
 
 
 def _connected(
-    url: SplitResult, timeout_ms: int, ssl_context: ssl.SSLContext | None, clock: Clock
+    url: SplitResult,
+    proxy: SplitResult | None,
+    timeout_ms: int,
+    ssl_context: ssl.SSLContext | None,
+    clock: Clock,
 ) -> socket.socket:
-    host, is_secure = url.hostname or "", url.scheme == "https"
-    raw = connected(host, url.port or (443 if is_secure else 80), timeout_ms, clock)
-    if not is_secure:
+    is_secure = url.scheme == "https"
+    context = (ssl_context or ssl.create_default_context()) if is_secure else None
+    host, port = url.hostname or "", url.port or (443 if is_secure else 80)
+    if proxy is None:
+        return open_socket(host, port, timeout_ms=timeout_ms, clock=clock, tls=context)
+    raw = open_socket(proxy.hostname or "", proxy.port or 80, timeout_ms=timeout_ms, clock=clock)
+    if context is None:
         return raw
     try:
-        context = ssl_context or ssl.create_default_context()
-        return context.wrap_socket(raw, server_hostname=host)
+        connection = _http_over(raw, url, clock, timeout_ms)
+        connection.request("CONNECT", f"{host}:{port}", headers=_login(proxy))
+        status = connection.getresponse().status
+        if status == 200:
+            return context.wrap_socket(raw, server_hostname=host)
     except BaseException:
         raw.close()
         raise
+    raw.close()
+    raise OSError(f"the proxy {proxy.hostname} answers {status}")
+
+
+def _http_over(
+    raw: socket.socket, url: SplitResult, clock: Clock, timeout_ms: int
+) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection(url.hostname or "", url.port)
+    bounded = DeadlineSocket(raw, clock, clock.now_ms() + timeout_ms)
+    connection.sock = cast("socket.socket", bounded)
+    return connection
+
+
+def _login(proxy: SplitResult) -> dict[str, str]:
+    if proxy.username is None:
+        return {}
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": basic_auth(pair)}
 
 
 def _body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:

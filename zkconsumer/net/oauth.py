@@ -3,20 +3,21 @@
 Source: Kafka 3.9 ``HttpAccessTokenRetriever``, RFC 6749 section 4.4.
 """
 
-import base64
-import http.client
 import json
 import logging
 import ssl
-import urllib.error
-import urllib.parse
-import urllib.request
 from typing import Final
+from urllib.parse import urlencode, urlsplit
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed
 from zkconsumer.forking import ForkedLock
-from zkconsumer.net.client_credentials import ClientCredentials
+from zkconsumer.net.client_credentials import ClientCredentials, basic_auth
+from zkconsumer.net.http_request import (
+    http_request,
+    proxy_of_environment,
+    without_words_of,
+)
 from zkconsumer.printable import printable
 
 log = logging.getLogger(__name__)
@@ -77,41 +78,38 @@ class FetchedTokens:
         form = {"grant_type": "client_credentials"}
         if credentials.scope is not None:
             form["scope"] = credentials.scope
-        pair = f"{credentials.client_id}:{credentials.client_secret}"
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            credentials.endpoint_url,
-            data=urllib.parse.urlencode(form).encode(),
-            headers={
-                "Authorization": "Basic " + base64.b64encode(pair.encode()).decode(),
-                "Accept": "application/json",
-            },
-        )
-        opener = urllib.request.build_opener(
-            urllib.request.HTTPSHandler(context=self._context), _NoRedirect()
-        )
+        where, url = credentials.endpoint_url, urlsplit(credentials.endpoint_url)
         try:
-            with opener.open(request, timeout=self._timeout_ms / 1000) as response:
-                data: bytes = response.read(_MOST_BYTES + 1)
-                if response.length and len(data) <= _MOST_BYTES:
-                    # ``read`` with a size does not report a truncated response.
-                    raise http.client.IncompleteRead(data, response.length)
-        except urllib.error.HTTPError as error:
-            message = printable(_beginning(error))
-            reason = f"{credentials.endpoint_url} answers {error.code}: {message}"
-            if error.code in _REFUSALS:
-                raise AuthenticationFailed(
-                    f"no token for {credentials.client_id}: {reason}"
-                ) from None
-            raise ConnectFailed(f"no token: {reason}") from None
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            reason = printable(str(error)) or type(error).__name__
-            raise ConnectFailed(f"no token: {credentials.endpoint_url}: {reason}") from error
-        return data
+            status, data = http_request(
+                url,
+                headers={
+                    "Authorization": basic_auth(
+                        f"{credentials.client_id}:{credentials.client_secret}"
+                    ),
+                    "Accept": "application/json",
+                    "Content-Type": "application/x-www-form-urlencoded",
+                    "Connection": "close",
+                },
+                body=urlencode(form).encode(),
+                timeout_ms=self._timeout_ms,
+                max_bytes=_MOST_BYTES,
+                ssl_context=self._context,
+                proxy=proxy_of_environment(url),
+            )
+        except ConnectFailed as error:
+            raise ConnectFailed(f"no token: {where}: {error}") from error
+        except ValueError as error:
+            raise AuthenticationFailed(f"{where}: {error}") from error
+        if 200 <= status < 300:
+            return data
+        said = without_words_of(credentials.client_secret, data.decode("utf-8", "replace"))
+        reason = f"{where} answers {status}: {printable(said[:_SHOWN_CHARS])}"
+        if status in _REFUSALS:
+            raise AuthenticationFailed(f"no token for {credentials.client_id}: {reason}")
+        raise ConnectFailed(f"no token: {reason}")
 
     def _read(self, data: bytes) -> tuple[str, float]:
         where = self._credentials.endpoint_url
-        if len(data) > _MOST_BYTES:
-            raise AuthenticationFailed(f"{where}: its answer is longer than {_MOST_BYTES} bytes")
         try:
             response = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -123,19 +121,3 @@ class FetchedTokens:
         if isinstance(lifetime_s, bool) or not isinstance(lifetime_s, int | float):
             lifetime_s = 0
         return token, min(max(0.0, float(lifetime_s)), 86_400.0)
-
-
-def _beginning(error: urllib.error.HTTPError) -> str:
-    """Return the start of an error response; empty if it is truncated."""
-    with error:
-        try:
-            return error.read(_SHOWN_CHARS).decode("utf-8", "replace")
-        except (OSError, http.client.HTTPException):
-            return ""
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: the secret is for the endpoint alone."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Follow no redirect: it is raised as an HTTP error."""

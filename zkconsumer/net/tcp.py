@@ -9,11 +9,16 @@ import errno
 import os
 import select
 import socket
+import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, TransportError
+from zkconsumer.net.resolving import Outcome, SocketAddress, addresses_of
 from zkconsumer.printable import printable
+from zkconsumer.scope import Mailbox
 
 
 class TcpTransport:
@@ -109,11 +114,16 @@ class TcpConnector:
 
     Args:
         receive_buffer_bytes: SO_RCVBUF; None, 0 or -1 keeps the system's default.
+        clock: measures time-outs.
     """
 
-    def __init__(self, receive_buffer_bytes: int | None = None) -> None:
+    def __init__(
+        self, receive_buffer_bytes: int | None = None, *, clock: Clock | None = None
+    ) -> None:
         self._receive_buffer_bytes = receive_buffer_bytes or 0
+        self._clock = clock or SystemClock()
         self._connecting: set[socket.socket] = set()
+        self._resolving: set[Mailbox[Outcome]] = set()
         self._stopped = False
 
     def stop(self) -> None:
@@ -122,36 +132,68 @@ class TcpConnector:
         A machine that is gone never responds: without this, callers would wait for the time-out.
         """
         self._stopped = True
+        for outcome in list(self._resolving):
+            outcome.put(_stopped())
         for unconnected in list(self._connecting):
             with contextlib.suppress(OSError):
                 unconnected.shutdown(socket.SHUT_RDWR)
 
     def twin(self) -> "TcpConnector":
         """Return another connector with the same settings, stopped separately."""
-        return TcpConnector(self._receive_buffer_bytes)
+        return TcpConnector(self._receive_buffer_bytes, clock=self._clock)
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
-        """See ``Connector``. Every address of the host is tried in turn."""
+        """See ``Connector``."""
         address = f"{printable(host)}:{port}"
-        failure: OSError | UnicodeError | OverflowError | None = None
         try:
-            for family, kind, protocol, _, target in socket.getaddrinfo(
-                host, port, type=socket.SOCK_STREAM
-            ):
-                try:
-                    connected = self._connect(
-                        socket.socket(family, kind, protocol), target, timeout_ms
-                    )
-                    return TcpTransport(connected, address)
-                except OSError as error:
-                    failure = error
-        except (OSError, UnicodeError, OverflowError) as error:
-            failure = error
-        raise ConnectFailed(f"{address}: can't connect: {failure}") from failure
+            return TcpTransport(self.open(host, port, timeout_ms=timeout_ms), address)
+        except (OSError, OverflowError) as error:  # of a port that is none
+            raise ConnectFailed(f"{address}: can't connect: {error}") from error
+
+    def open(self, host: str, port: int, *, timeout_ms: int) -> socket.socket:
+        """Return a socket that is connected to the first address of a host that lets us.
+
+        An address that does not respond, as those of IPv6 where no router knows it, leaves as much
+        time to each of those that follow.
+
+        Args:
+            host: its name or address.
+            port: of it.
+            timeout_ms: for the name and all addresses together; the socket has none.
+
+        Raises:
+            OSError: the name is not known, nobody listens, or not in time.
+
+        Thread: any.
+        """
+        end_ms = self._clock.now_ms() + timeout_ms
+        addresses = self._addresses(host, port, timeout_ms)
+        error: OSError = TimeoutError("timed out")
+        for index, (family, address) in enumerate(addresses):
+            left_ms = end_ms - self._clock.now_ms()
+            if left_ms <= 0 and index:
+                break
+            try:
+                return self._connect(family, address, left_ms // (len(addresses) - index))
+            except OSError as failure:
+                error = failure
+        raise error
+
+    def _addresses(self, host: str, port: int, timeout_ms: int) -> Sequence[SocketAddress]:
+        """Look the host up. ``stop`` sees this before it begins, or it sees ``stop``."""
+        outcome: Mailbox[Outcome] = Mailbox()
+        self._resolving.add(outcome)
+        try:
+            if self._stopped:
+                raise _stopped()
+            return addresses_of(host, port, timeout_ms, outcome)
+        finally:
+            self._resolving.discard(outcome)
 
     def _connect(
-        self, unconnected: socket.socket, target: "socket._RetAddress", timeout_ms: int
+        self, family: socket.AddressFamily, target: tuple[Any, ...], timeout_ms: int
     ) -> socket.socket:
+        unconnected = socket.socket(family, socket.SOCK_STREAM)
         try:
             unconnected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             unconnected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -171,7 +213,7 @@ class TcpConnector:
         return unconnected
 
     def _await_connected(
-        self, unconnected: socket.socket, target: "socket._RetAddress", timeout_ms: int
+        self, unconnected: socket.socket, target: tuple[Any, ...], timeout_ms: int
     ) -> None:
         """Connect. ``stop`` sees the socket before this begins, and this sees ``stop`` after it."""
         unconnected.settimeout(0)
@@ -183,6 +225,37 @@ class TcpConnector:
                 raise TimeoutError("timed out")
             code = unconnected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if self._stopped:
-            raise ConnectionAbortedError("closed by us")
+            raise _stopped()
         if code:
             raise OSError(code, os.strerror(code))
+
+
+def _stopped() -> OSError:
+    return ConnectionAbortedError("closed by us")
+
+
+def open_socket(
+    host: str, port: int, *, timeout_ms: int, clock: Clock, tls: ssl.SSLContext | None = None
+) -> socket.socket:
+    """Return a connected socket, whose time-out is what is left.
+
+    Args:
+        host: its name or address.
+        port: of it.
+        timeout_ms: for its name, connecting, and TLS.
+        clock: measures that.
+        tls: encrypts, and verifies the host; None: no TLS.
+
+    Raises:
+        OSError: no connection, or not in time.
+
+    Thread: any.
+    """
+    end_ms = clock.now_ms() + timeout_ms
+    connected = TcpConnector(clock=clock).open(host, port, timeout_ms=timeout_ms)
+    try:
+        connected.settimeout(max(1, end_ms - clock.now_ms()) / 1000)
+        return connected if tls is None else tls.wrap_socket(connected, server_hostname=host)
+    except BaseException:
+        connected.close()
+        raise

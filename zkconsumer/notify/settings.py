@@ -14,6 +14,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
+from zkconsumer.net.security import TlsSettings
+from zkconsumer.net.tls import FileSettings, context_of
 from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Route
 from zkconsumer.notify.outbox import Policy
@@ -264,12 +266,8 @@ def _http(keys: _Keys, template: Template, text: str | None = None, path: str = 
 
 def _ssl_context(keys: _Keys) -> ssl.SSLContext | None:
     path = keys.text("ca-file")
-    if path is None:
-        return None
-    try:
-        return ssl.create_default_context(cafile=path)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"{keys.name}: ca-file {path} can't be used: {error}") from None
+    names = FileSettings(authorities=f"{keys.name}: ca-file")
+    return None if path is None else context_of(TlsSettings(cafile=path), names=names)
 
 
 def _generic(keys: _Keys) -> tuple[Receiver, int]:

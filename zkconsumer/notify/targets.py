@@ -16,14 +16,14 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.net.bounded_connect import addresses_in_turn
 from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
 from zkconsumer.net.http_request import http_request, without_words_of
+from zkconsumer.net.tcp import open_socket
 from zkconsumer.notify.outbox import Notification
 from zkconsumer.notify.templates import PREFIX, NotificationOrigin, Template, facts, mail, variables
 from zkconsumer.printable import printable
@@ -137,10 +137,11 @@ class MailTarget:
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
         """See ``Receiver``."""
         email = mail(messages, origin, sender=self.sender, receivers=self.receivers)
+        context = self.ssl_context or ssl.create_default_context()
         try:
-            with self._connected() as server:
+            with _Bounded(self, context if self.security == "tls" else None) as server:
                 if self.security == "starttls":
-                    server.starttls(context=self.ssl_context or ssl.create_default_context())
+                    server.starttls(context=context)
                 if self.user is not None:
                     server.login(self.user, self.password)
                 refused = server.send_message(email, self.sender, list(self.receivers))
@@ -163,12 +164,6 @@ class MailTarget:
         for receiver, (code, _) in refused.items():
             log.warning("%s: receiver %s is not taken (%d)", self.host, receiver, code)
 
-    def _connected(self) -> smtplib.SMTP:
-        deadline_ms = self.clock.now_ms() + 2 * self.timeout_ms
-        if self.security == "tls":
-            return _BoundedTls(self, deadline_ms, context=self.ssl_context)
-        return _Bounded(self, deadline_ms)
-
     def _error(self, code: int, reason: str) -> ZkConsumerError:
         kind = NotTaken if code >= 500 else NotSent
         return kind(f"{self.host}:{self.port}: {reason}")
@@ -177,29 +172,22 @@ class MailTarget:
 class _Bounded(smtplib.SMTP):
     """An SMTP connection that ends at a deadline, and takes no endless response."""
 
-    def __init__(self, target: MailTarget, deadline_ms: int, **given: Any) -> None:
+    def __init__(self, target: MailTarget, tls: ssl.SSLContext | None) -> None:
+        self._tls = tls
         self._clock = target.clock
-        self._deadline_ms = deadline_ms
+        self._deadline_ms = target.clock.now_ms() + 2 * target.timeout_ms
         name = socket.gethostname()  # not its full name, which DNS would be asked for
         super().__init__(
             target.host,
             target.port,
             name if "." in name else "[127.0.0.1]",
             timeout=target.timeout_ms / 1000,
-            **given,
         )
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        """Connect, by an address: smtplib would wait for a name as long as the system likes."""
-        error: OSError = TimeoutError(f"{host} has no address")
-        for address, part_ms in addresses_in_turn(host, round(timeout * 1000), self._clock):
-            try:
-                found: socket.socket = super()._get_socket(address, port, part_ms / 1000)  # type: ignore[misc]
-            except OSError as refused:
-                error = refused
-            else:
-                return found
-        raise error
+        """Connect: smtplib would wait for a name as long as the system likes."""
+        timeout_ms = round(timeout * 1000)
+        return open_socket(host, port, timeout_ms=timeout_ms, clock=self._clock, tls=self._tls)
 
     def getreply(self) -> tuple[int, bytes]:
         """See ``smtplib.SMTP``."""
@@ -207,10 +195,6 @@ class _Bounded(smtplib.SMTP):
             bounded = DeadlineSocket(self.sock, self._clock, self._deadline_ms)
             self.file = io.BufferedReader(DeadlineReader(bounded, _RESPONSE_BYTES))
         return super().getreply()
-
-
-class _BoundedTls(_Bounded, smtplib.SMTP_SSL):
-    """One that is encrypted from the first byte on."""
 
 
 @dataclass(frozen=True, kw_only=True)

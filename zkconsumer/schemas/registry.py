@@ -11,6 +11,7 @@ from uuid import UUID
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, SchemaError
 from zkconsumer.net.http_request import http_request, without_words_of
+from zkconsumer.net.tls import FileSettings, context_of
 from zkconsumer.printable import printable
 from zkconsumer.schemas.definition import (
     MAX_REFERENCES,
@@ -24,6 +25,11 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 _KINDS: Final = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}
 _NOT_THERE: Final = frozenset({40401, 40402, 40403})
+_FILES: Final = FileSettings(
+    authorities="ssl.ca.location",
+    certificate="ssl.certificate.location",
+    key="ssl.key.location",
+)
 _TRIES: Final = 3
 _SHOWN_CHARS: Final = 200
 _MOST_CHARS: Final = 400
@@ -53,7 +59,8 @@ class RegistryClient:
         self._left_ms = budget_ms
         self._clock = clock or SystemClock()
         self._kind = kind
-        self._context = settings.ssl_context()
+        is_secure = settings.url.scheme == "https"
+        self._context = context_of(settings.tls, names=_FILES) if is_secure else None
         self._where = settings.url.geturl()
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:

@@ -1,10 +1,8 @@
-"""How to reach a schema registry, by the names of Confluent's clients. Pure but for PEM files.
+"""How to reach a schema registry, by the names of Confluent's clients. Pure.
 
 Source: Confluent's ``SchemaRegistryClientConfig`` (Java) and ``SchemaRegistryClient`` (Python).
 """
 
-import base64
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
@@ -12,6 +10,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
+from zkconsumer.net.client_credentials import basic_auth
+from zkconsumer.net.security import TlsSettings
+from zkconsumer.pem_files import require_pem
 
 _PREFIX: Final = "schema.registry."
 _AUTHORITIES: Final = ("ssl.ca.location", "ssl.truststore.location")
@@ -33,16 +34,13 @@ class RegistrySettings:
     Attributes:
         url: of the registry, without user and password.
         authorization: the header's value; None for none.
-        ssl_files: paths of PEM files: of the authorities, of our certificate, of its key; and the
-            key's password. None where there is none.
+        tls: the files for ``https``.
         timeout_ms: for a whole request.
     """
 
     url: SplitResult
     authorization: str | None = field(default=None, repr=False)
-    ssl_files: tuple[str | None, str | None, str | None, str | None] = field(
-        default=(None, None, None, None), repr=False
-    )
+    tls: TlsSettings = field(default_factory=TlsSettings)
     timeout_ms: int = _TIMEOUT_MS
 
     @classmethod
@@ -64,6 +62,8 @@ class RegistrySettings:
                     f"{name} is no setting of a schema registry's client"
                     f"{did_you_mean(name, _NAMES)}"
                 )
+        for name in (*_AUTHORITIES, *_CERTIFICATES, "ssl.key.location"):
+            require_pem(name, given.get(name, ""))
         for name in ("ssl.truststore.type", "ssl.keystore.type"):
             if given.get(name, "PEM").upper() != "PEM":
                 raise ConfigError(f"{name} is {given[name]}: it must be PEM")
@@ -71,31 +71,14 @@ class RegistrySettings:
         return cls(
             url=split._replace(netloc=split.netloc.rpartition("@")[2]),
             authorization=_authorization(split, given),
-            ssl_files=(
-                _first(given, _AUTHORITIES),
-                _first(given, _CERTIFICATES),
-                given.get("ssl.key.location"),
-                _first(given, _KEY_PASSWORDS),
+            tls=TlsSettings(
+                cafile=_first(given, _AUTHORITIES),
+                certfile=_first(given, _CERTIFICATES),
+                keyfile=given.get("ssl.key.location"),
+                password=_first(given, _KEY_PASSWORDS),
             ),
             timeout_ms=_timeout_ms(given.get("request.timeout.ms")),
         )
-
-    def ssl_context(self) -> ssl.SSLContext | None:
-        """Return the TLS context for the registry; None without TLS.
-
-        Raises:
-            ConfigError: a file can't be used.
-        """
-        if self.url.scheme != "https":
-            return None
-        authorities, certificate, key, password = self.ssl_files
-        try:
-            context = ssl.create_default_context(cafile=authorities)
-            if certificate is not None:
-                context.load_cert_chain(certificate, key, password)
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"the schema registry's ssl files can't be used: {error}") from error
-        return context
 
 
 def _split(url: str) -> SplitResult:
@@ -127,7 +110,7 @@ def _authorization(split: SplitResult, given: Mapping[str, str]) -> str | None:
     if token:
         value = f"Bearer {token}"
     elif pair:
-        value = "Basic " + base64.b64encode(pair.encode()).decode()
+        value = basic_auth(pair)
     else:
         return None
     if not value.isascii() or not value.isprintable():

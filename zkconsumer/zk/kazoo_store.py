@@ -20,7 +20,6 @@ What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``proto
 
 import logging
 import re
-import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from kazoo.retry import KazooRetry
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError
+from zkconsumer.net.tcp import open_socket
 from zkconsumer.scope import ThreadScope
 from zkconsumer.zk import kazoo_io, kazoo_pings, kazoo_security
 from zkconsumer.zk.compound import CompoundStore
@@ -58,7 +58,7 @@ from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watc
 log = logging.getLogger(__name__)
 
 _FIRST_MULTI_VERSION = (3, 4)
-_COMMAND_TIMEOUT_S = 2.0
+_COMMAND_TIMEOUT_MS = 2_000
 _VERSION = re.compile(r"[Vv]ersion: (\d+)\.(\d+)")
 _STATES = {
     KazooState.SUSPENDED: SessionState.SUSPENDED,
@@ -302,7 +302,7 @@ class _KazooRawClient:
         # Not by kazoo's own ``command``: it leaves its socket open after a time-out.
         try:
             peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - no public attribute has it
-            with socket.create_connection(peer, _COMMAND_TIMEOUT_S) as requested:
+            with open_socket(*peer, timeout_ms=_COMMAND_TIMEOUT_MS, clock=self._clock) as requested:
                 requested.sendall(b"srvr")
                 response = requested.recv(8192).decode("utf-8", "replace")
         except (OSError, AttributeError) as error:

@@ -1,6 +1,9 @@
 """Tokens of an endpoint: how long each is used, and what is said where none comes."""
 
 import base64
+import contextlib
+import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +15,7 @@ from zkconsumer.net.client_credentials import ClientCredentials
 from zkconsumer.net.oauth import FetchedTokens
 from zkconsumer.net.sasl_mechanisms import OAuthBearer, mechanism_of
 from zkconsumer.net.security import SecuritySettings
+from zkconsumer.scope import ThreadScope
 
 SECRET = "s3cret-of-the-client"
 
@@ -101,6 +105,53 @@ def test_what_is_no_http_is_no_crash(
     endpoint.responses = [response]
     with pytest.raises(ConnectFailed, match=reported):
         FetchedTokens(credentials(endpoint.url), timeout_ms=5_000).token()
+
+
+def test_an_endpoint_that_sends_a_byte_now_and_then_costs_the_time_out() -> None:
+    """All of a response has to come in time; each look at it would last for ever."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ended = threading.Event()
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                while not ended.wait(0.02):
+                    connection.sendall(b"H")
+
+        scope = ThreadScope("drip")
+        scope.spawn("send", drip, stop=ended.set)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/token"
+        with pytest.raises(ConnectFailed, match="timed out"):
+            FetchedTokens(credentials(url), timeout_ms=200).token()
+        assert scope.close(5_000) == []
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_proxy_of_the_environment(
+    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    """It is asked for the endpoint, unless ``no_proxy`` names that."""
+    monkeypatch.setenv("http_proxy", endpoint.url.replace("//", "//us%65r:pw@"))
+    monkeypatch.setenv("no_proxy", "" if is_named else "idp.invalid")
+    endpoint.responses = [granted("one")]
+    tokens = FetchedTokens(credentials("http://idp.invalid/token"), timeout_ms=5_000)
+    if is_named:
+        assert tokens.token() == "one"
+        assert endpoint.paths == ["http://idp.invalid/token"]
+        assert endpoint.proxy_logins == ["Basic dXNlcjpwdw=="]
+    else:
+        with pytest.raises(ConnectFailed, match=r"idp\.invalid"):
+            tokens.token()
+
+
+def test_a_proxy_that_refuses_to_connect(
+    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The secret is not sent: there is no TLS to the endpoint."""
+    monkeypatch.setenv("https_proxy", endpoint.url)
+    with pytest.raises(ConnectFailed, match=r"the proxy 127\.0\.0\.1 answers 501"):
+        FetchedTokens(credentials("https://idp.invalid/token"), timeout_ms=5_000).token()
+    assert endpoint.requested == []
 
 
 def test_secrets_are_not_shown() -> None:

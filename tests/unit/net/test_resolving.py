@@ -1,0 +1,168 @@
+"""Connecting by a name: the time is for all of its addresses, and for the system's resolver."""
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConnectFailed
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.scope import ThreadScope
+
+Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]
+Lookup = Callable[[str], list[str]]
+LONG_MS = 10_000
+
+
+@pytest.fixture
+def resolve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Lookup], None]:
+    """Set who looks names up; addresses are themselves, without a lookup."""
+
+    def replace(lookup: Lookup) -> None:
+        def getaddrinfo(host: str, port: int | None, **given: int) -> list[Address]:
+            is_name = host.endswith(".invalid")
+            if is_name and given["flags"] & socket.AI_NUMERICHOST:
+                raise socket.gaierror("it is a name")
+            found = lookup(host) if is_name else [host]
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port or 0)) for one in found]
+
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    return replace
+
+
+@pytest.fixture
+def hanging(resolve: Callable[[Lookup], None]) -> Iterator[list[str]]:
+    """A resolver that hangs; what it was asked for."""
+    asked: list[str] = []
+    end = threading.Event()
+
+    def hang(host: str) -> list[str]:
+        asked.append(host)
+        end.wait(10)
+        return ["127.0.0.1"]
+
+    resolve(hang)
+    yield asked
+    end.set()
+    wait_until(lambda: not resolvers(), what="the end of the lookups")
+
+
+def resolvers() -> list[str]:
+    """Return the threads that look names up."""
+    return [one.name for one in threading.enumerate() if one.name.startswith("resolver/")]
+
+
+def test_an_address_that_takes_no_connection_leaves_time_to_the_next(
+    resolve: Callable[[Lookup], None],
+) -> None:
+    """As one of IPv6 where no router knows it: both together take no longer than was said."""
+    resolve(lambda _: ["127.0.0.1", "127.0.0.2"])
+    with contextlib.ExitStack() as sockets:
+        dead = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        port = dead.getsockname()[1]
+        for _ in range(3):  # its queue is full now, and the system drops what comes
+            client = sockets.enter_context(socket.socket())
+            client.settimeout(0)
+            client.connect_ex(dead.getsockname())
+        began_ms = SystemClock().now_ms()
+        with pytest.raises(ConnectFailed, match=r"two\.invalid:\d+: can't connect: .*refused"):
+            TcpConnector().connect("two.invalid", port, timeout_ms=400)
+        assert 190 <= SystemClock().now_ms() - began_ms < 400
+        alive = sockets.enter_context(socket.create_server(("127.0.0.2", port)))
+        with TcpConnector().open("two.invalid", port, timeout_ms=1_000) as found:
+            assert found.getpeername() == alive.getsockname()
+
+
+def test_many_at_once_wait_for_the_resolver(resolve: Callable[[Lookup], None]) -> None:
+    """A broker dies, and all targets of twenty clusters are told at the same moment."""
+    threads: set[int] = set()
+
+    def lookup(_: str) -> list[str]:
+        threading.Event().wait(0.02)
+        threads.add(len(resolvers()))
+        return ["127.0.0.1"]
+
+    resolve(lookup)
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        port = server.getsockname()[1]
+        with ThreadPoolExecutor(40) as pool:
+            calls = [
+                pool.submit(TcpConnector().open, f"h{number}.invalid", port, timeout_ms=LONG_MS)
+                for number in range(40)
+            ]
+            for call in calls:
+                call.result().close()
+    assert max(threads) <= 16
+
+
+def test_a_name_that_hangs_occupies_one_thread(hanging: list[str]) -> None:
+    """However often it is looked up; an address needs no resolver."""
+    for _ in range(20):
+        with pytest.raises(ConnectFailed, match="was not found within 10 ms"):
+            TcpConnector().connect("h.invalid", 9092, timeout_ms=10)
+    assert (len(resolvers()), hanging) == (1, ["h.invalid"])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        TcpConnector().connect(*server.getsockname(), timeout_ms=1_000).close()
+
+
+def test_names_that_wait_in_vain_are_forgotten(hanging: list[str]) -> None:
+    """Once all threads hang; who comes later is not looked up when nobody waits for it."""
+    for number in range(20):
+        with pytest.raises(ConnectFailed, match="was not found"):
+            TcpConnector().connect(f"h{number}.invalid", 9092, timeout_ms=10)
+    assert len(resolvers()) == len(hanging) == 16
+
+
+def test_stopping_breaks_off_a_lookup_that_hangs(hanging: list[str]) -> None:
+    """A shutdown does not wait for the system's resolver."""
+    connector, scope = TcpConnector(), ThreadScope("connecting")
+    failures: list[ConnectFailed] = []
+
+    def connect() -> None:
+        with pytest.raises(ConnectFailed) as caught:
+            connector.connect("h.invalid", 9092, timeout_ms=LONG_MS)
+        failures.append(caught.value)
+
+    scope.spawn("connect", connect, stop=connector.stop)
+    wait_until(lambda: hanging, what="the lookup")
+    assert scope.close(LONG_MS // 2) == []
+    assert "closed by us" in str(failures[0])
+    with pytest.raises(ConnectFailed, match="closed by us"):
+        connector.connect("h.invalid", 9092, timeout_ms=LONG_MS)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_looks_names_up_anew(
+    hanging: list[str], resolve: Callable[[Lookup], None]
+) -> None:
+    """The thread that would have answered is the parent's."""
+    with pytest.raises(ConnectFailed, match="was not found"):
+        TcpConnector().connect("h.invalid", 9092, timeout_ms=10)
+    assert hanging
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        resolve(lambda _: ["127.0.0.1"])
+        child = os.fork()
+        if not child:
+            try:
+                TcpConnector().connect("h.invalid", server.getsockname()[1], timeout_ms=LONG_MS)
+            except BaseException:  # noqa: BLE001 - whatever it is, the parent is told
+                os._exit(1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [("", 1), ("a\0b", 1), ("ü" * 80, 1), ("127.0.0.1", 1 << 16), ("x.invalid", -1)],
+)
+def test_what_is_no_address_is_an_error(host: str, port: int) -> None:
+    """Whatever a registration says."""
+    with pytest.raises(ConnectFailed, match="can't connect"):
+        TcpConnector().connect(host, port, timeout_ms=2_000)

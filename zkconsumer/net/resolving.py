@@ -1,0 +1,118 @@
+"""Finds the addresses of hosts, in bounded time and with a bounded number of threads.
+
+The system's resolver has no time-out that a caller can set, so it works on threads of its own. All
+who wait for one name share one lookup: a name that hangs occupies one thread, however often it is
+looked up, and who waits for it can be interrupted.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from zkconsumer.scope import Mailbox, ThreadScope
+
+SocketAddress: TypeAlias = tuple[socket.AddressFamily, tuple[Any, ...]]
+"""What a socket of that family connects to."""
+Outcome: TypeAlias = Sequence[SocketAddress] | OSError
+
+_MOST_THREADS: Final = 16
+
+
+class _Resolver:
+    """Looks names up, each on one thread. Thread: any."""
+
+    def __init__(self) -> None:
+        # Reentrant: a signal handler that connects may interrupt its holder.
+        self._lock = threading.RLock()
+        self._scope = ThreadScope("resolver")
+        self._thread_count = 0
+        self._queue: list[str] = []
+        self._waiting: dict[str, list[Mailbox[Outcome]]] = {}
+
+    def wait_for(self, host: str, timeout_ms: int, outcome: Mailbox[Outcome]) -> Outcome | None:
+        """Return what is put into ``outcome``: by the lookup, or who interrupts; None: too late."""
+        try:
+            waiting = self._join(host, outcome)
+        except RuntimeError as error:  # no thread can be started
+            return OSError(f"{host!r} can't be looked up: {error}")
+        try:
+            return outcome.get(timeout_ms)
+        finally:
+            self._leave(host, waiting, outcome)
+
+    def _join(self, host: str, outcome: Mailbox[Outcome]) -> list[Mailbox[Outcome]]:
+        """Wait with those who wait for the same name; the first of them begins the lookup."""
+        with self._lock:
+            if host not in self._waiting:
+                if self._thread_count < _MOST_THREADS:
+                    self._scope.spawn("names", self._run, stop=lambda: None)
+                    self._thread_count += 1
+                self._waiting[host] = []
+                self._queue.append(host)
+            self._waiting[host].append(outcome)
+            return self._waiting[host]
+
+    def _leave(self, host: str, waiting: list[Mailbox[Outcome]], outcome: Mailbox[Outcome]) -> None:
+        with self._lock:
+            waiting.remove(outcome)
+            if not waiting and host in self._queue and self._waiting[host] is waiting:
+                self._queue.remove(host)
+                del self._waiting[host]
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._thread_count -= 1
+                    return
+                host = self._queue.pop(0)
+            found: Outcome
+            try:
+                found = _addresses(host)
+            except OSError as error:
+                found = error
+            with self._lock:
+                for outcome in self._waiting.pop(host):
+                    outcome.put(found)
+
+
+_resolver: Final = _Resolver()
+# Its threads do not run in a forked child.
+os.register_at_fork(after_in_child=_resolver.__init__)  # type: ignore[misc]
+
+
+def addresses_of(
+    host: str, port: int, timeout_ms: int, outcome: Mailbox[Outcome]
+) -> Sequence[SocketAddress]:
+    """Return the addresses of a host, in the order in which they are to be tried.
+
+    Args:
+        host: its name, or an address, which is never looked up.
+        port: of each address.
+        timeout_ms: for the lookup.
+        outcome: an empty mailbox; an error that is put into it interrupts the lookup.
+
+    Raises:
+        OSError: the name is not known, or not in time.
+
+    Thread: any.
+    """
+    try:
+        found: Outcome | None = _addresses(host, socket.AI_NUMERICHOST)
+    except OSError:
+        found = _resolver.wait_for(host, timeout_ms, outcome)
+    if found is None:
+        raise TimeoutError(f"the address of {host} was not found within {timeout_ms} ms")
+    if isinstance(found, OSError):
+        raise found
+    return [(family, (address[0], port, *address[2:])) for family, address in found]
+
+
+def _addresses(host: str, flags: int = 0) -> Sequence[SocketAddress]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
+    except ValueError as error:  # a name that no name server could know
+        raise OSError(f"{host!r} is no name of a host") from error
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
