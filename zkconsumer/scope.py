@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
@@ -217,3 +217,44 @@ class ThreadScope:
         """Return the error of the first thread that failed, or None."""
         with self._lock:
             return self._errors[0] if self._errors else None
+
+
+def side_by_side(name: str, calls: Iterable[Callable[[], T]], *, threads: int) -> list[T]:
+    """Call functions, several at a time; return their results in the order of the calls.
+
+    Args:
+        name: of the threads.
+        calls: each ends by itself, in bounded time.
+        threads: how many at a time.
+
+    Raises:
+        Exception: of the first call that failed, once all have ended.
+    """
+    pending = deque(enumerate(calls))
+    results: dict[int, T] = {}
+    errors: dict[int, Exception] = {}
+
+    def run() -> None:
+        while pending:
+            try:
+                number, call = pending.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                results[number] = call()
+            except Exception as error:  # noqa: BLE001 - raised for the caller
+                errors[number] = error
+
+    scope = ThreadScope(name)
+    spawned = [
+        scope.spawn(str(number), run, stop=pending.clear)
+        for number in range(min(threads, len(pending)))
+    ]
+    try:
+        for scoped in spawned:
+            scoped.thread.join()
+    finally:
+        scope.close(0)
+    for number in sorted(errors):
+        raise errors[number]
+    return [results[number] for number in sorted(results)]

@@ -5,12 +5,13 @@ import logging
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
-from zkconsumer.scope import Mailbox, ThreadScope, naps, wait_ms
+from zkconsumer.scope import Mailbox, ThreadScope, naps, side_by_side, wait_ms
 
 # --- mailboxes -----------------------------------------------------------------------------------
 
@@ -217,3 +218,33 @@ def test_a_long_signal_handler_does_not_make_a_wait_endless() -> None:
         signal.signal(signal.SIGALRM, before)
     mailbox.put(1)
     assert mailbox.get(100) == 1
+
+
+# --- calls side by side --------------------------------------------------------------------------
+
+
+def test_calls_run_side_by_side() -> None:
+    """Results come in the order of the calls; each thread takes the next one."""
+    barrier = threading.Barrier(3, timeout=10)
+
+    def call(number: int) -> int:
+        barrier.wait()
+        return number
+
+    found = side_by_side("test", [partial(call, number) for number in range(6)], threads=3)
+    assert found == list(range(6))
+    assert side_by_side("test", [], threads=3) == []
+
+
+def test_the_first_error_of_calls_is_raised_when_all_have_ended() -> None:
+    """What one of them could not do does not keep the others from it."""
+    done: list[int] = []
+
+    def call(number: int) -> None:
+        done.append(number)
+        if number in (1, 2):
+            raise ValueError(number)
+
+    with pytest.raises(ValueError, match="1"):
+        side_by_side("test", [partial(call, number) for number in range(4)], threads=2)
+    assert sorted(done) == [0, 1, 2, 3]

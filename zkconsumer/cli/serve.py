@@ -7,8 +7,7 @@ import re
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -26,6 +25,7 @@ from zkconsumer.cli.timed_output import limit_log_writes
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.notify.settings import NotifySettings
+from zkconsumer.scope import side_by_side
 
 if TYPE_CHECKING:
     from zkconsumer.inbound.table import ConnectionLimits
@@ -178,19 +178,13 @@ def _serve(
         for cluster in clusters.values():
             if cluster.notifier is not None:
                 cluster.notifier.request_stop()
-        _all_at_once([watch.close for watch, _ in served.values()])
+        # Clusters that hang are not waited for one after another.
+        side_by_side("end", [watch.close for watch, _ in served.values()], threads=len(served))
     for watch, _ in served.values():
         error = watch.error()
         if error is not None:
             raise error
     return _INTERRUPTED if server.ended_by == signal.SIGINT else 0
-
-
-def _all_at_once(calls: Sequence[Callable[[], object]]) -> None:
-    """Call all side by side: clusters that hang are not waited for one after another."""
-    with ThreadPoolExecutor(len(calls)) as pool:
-        for called in [pool.submit(call) for call in calls]:
-            called.result()
 
 
 def _watched(

@@ -9,9 +9,10 @@ import os
 import re
 import select
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import SplitResult
@@ -20,6 +21,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.net.http_request import http_request
 from zkconsumer.printable import printable
+from zkconsumer.scope import side_by_side
 from zkconsumer.status.doctor.request_counts import (
     RequestMetrics,
     counts_of_mbeans,
@@ -78,13 +80,15 @@ def read_request_metrics(
     Returns:
         The counts of each address, or why there are none.
     """
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        by_http = pool.map(lambda url: _by_http(url, timeout_ms, clock), urls)
-        by_jmx = _by_jmx(jmx, java, timeout_ms, clock) if jmx else ()
-        return (*by_jmx, *by_http)
+    calls: list[Callable[[], Iterable[RequestMetrics]]] = [
+        partial(_by_http, url, timeout_ms, clock) for url in urls
+    ]
+    if jmx:
+        calls.insert(0, lambda: tuple(_by_jmx(jmx, java, timeout_ms, clock)))
+    return tuple(chain.from_iterable(side_by_side("metrics", calls, threads=_AT_ONCE)))
 
 
-def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> RequestMetrics:
+def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> tuple[RequestMetrics]:
     source = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
     path = url.path.rstrip("/")
     is_jolokia = path.endswith("/jolokia")
@@ -97,12 +101,12 @@ def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> RequestMetrics:
             clock=clock,
         )
         if status != 200:
-            return RequestMetrics(source=source, problem=f"it answers {status}")
+            return (RequestMetrics(source=source, problem=f"it answers {status}"),)
         text = body.decode("utf-8", "replace")
         counts = counts_of_mbeans(_of_jolokia(text)) if is_jolokia else counts_of_samples(text)
     except (ConnectFailed, ValueError, RecursionError) as error:
-        return RequestMetrics(source=source, problem=_shown(str(error)))
-    return RequestMetrics(source=source, counts=counts)
+        return (RequestMetrics(source=source, problem=_shown(str(error))),)
+    return (RequestMetrics(source=source, counts=counts),)
 
 
 def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
