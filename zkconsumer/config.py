@@ -5,14 +5,14 @@ Kafka's own keys with their own defaults; the table is ``zkconsumer.config_keys`
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from zkconsumer.config_keys import BY_KEY, KEYS
-from zkconsumer.config_security import JAVA_KEYS, by_our_names
+from zkconsumer.config_security import JAVA_KEYS, SecurityFields, by_our_names
 from zkconsumer.config_spec import Value
-from zkconsumer.config_values import read_value
+from zkconsumer.config_values import gathered, read_table
 from zkconsumer.config_zookeeper import SECURITY_KEYS, ZookeeperSecurity, security_in
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_EXTERNAL = "external"
+_OTHERS = ("external",)
+_NAMES = frozenset((*BY_KEY, *JAVA_KEYS))
 _FETCH_BYTES = "fetch.message.max.bytes"
 _CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class ConsumerConfig:
+class ConsumerConfig(SecurityFields):
     """All settings of one consumer; every attribute is its key with underscores.
 
     Values may be texts, as a ``.properties`` file has them, or Python's own ints and bools.
@@ -39,7 +40,7 @@ class ConsumerConfig:
     warning, as in the original (``from_file``, ``from_properties``).
 
     Args:
-        props: settings by their keys with dots, ``{"group.id": "g"}``.
+        props: settings by their keys, ``{"group.id": "g"}``.
         **settings: settings by their keys with underscores, ``group_id="g"``.
 
     Raises:
@@ -69,27 +70,6 @@ class ConsumerConfig:
     zookeeper_ssl_keystore_location: str | None
     zookeeper_ssl_keystore_password: str | None = field(repr=False)
     zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""]
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-    ssl_cafile: str | None
-    ssl_certfile: str | None
-    ssl_keyfile: str | None
-    ssl_password: str | None = field(repr=False)
-    ssl_check_hostname: bool
-    ssl_ciphers: str | None
-    ssl_crlfile: str | None
-    sasl_mechanism: (
-        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
-    )
-    sasl_plain_username: str | None
-    sasl_plain_password: str | None = field(repr=False)
-    sasl_oauthbearer_token_endpoint_url: str | None
-    sasl_oauthbearer_client_credentials_client_id: str | None
-    sasl_oauthbearer_client_credentials_client_secret: str | None = field(repr=False)
-    sasl_oauthbearer_scope: str | None
-    sasl_kerberos_service_name: str
-    sasl_kerberos_domain_name: str | None
-    sasl_kerberos_keytab: str | None
-    sasl_kerberos_principal: str | None
     consumer_id: str | None
     client_id: str
     fetch_wait_max_ms: int
@@ -136,9 +116,7 @@ class ConsumerConfig:
     def __init__(
         self, props: Mapping[str, object] | None = None, **settings: "Unpack[ConsumerSettings]"
     ) -> None:
-        given = _merged({} if props is None else props, settings)
-        _require_known(props or (), settings)
-        values = read_settings(given)
+        values = read_settings(by_our_names(gathered(props, settings, _NAMES, prefixes=_OTHERS)))
         for spec in KEYS:
             object.__setattr__(self, spec.attribute, values[spec.key])
 
@@ -173,8 +151,14 @@ class ConsumerConfig:
         Raises:
             ConfigError: a setting is wrong.
         """
-        _warn_of_unknown(props)
-        return cls({key: value for key, value in props.items() if _is_known(key)}, **settings)
+        known = {}
+        for key, value in props.items():
+            if key in _NAMES or key.startswith(_OTHERS):
+                known[key] = value
+            else:
+                hint = did_you_mean(key.replace("_", "."), _NAMES)
+                log.warning("setting %s is not known and is ignored%s", shown(key), hint)
+        return cls(known, **settings)
 
 
 def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
@@ -184,14 +168,7 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
         ConfigError: names the key, its value and what is allowed.
     """
     _note_ineffective(given)
-    values: dict[str, Value] = {}
-    for spec in KEYS:
-        if (raw := given.get(spec.key)) is not None:
-            values[spec.key] = read_value(spec, raw)
-        elif spec.required:
-            raise ConfigError(f"{spec.key} is required: give it {spec.allowed}")
-        else:
-            values[spec.key] = spec.derive(values) if spec.derive else spec.default
+    values = read_table(KEYS, given)
     if given.get(_FETCH_BYTES) is not None and given.get(_CATCH_UP_BYTES) is None:
         values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # who says how much is obeyed
     _check_pair(values, _CATCH_UP_BYTES, _FETCH_BYTES)
@@ -203,54 +180,11 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
     return values
 
 
-def _merged(props: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
-    if not isinstance(props, Mapping):
-        raise ConfigError(f"settings {shown(props)}: give a map such as {{'group.id': 'g'}}")
-    merged: dict[str, object] = {}
-    for key, value in props.items():
-        if not isinstance(key, str):
-            raise ConfigError(f"setting {key!r}: a key is a text such as group.id")
-        merged[key] = value
-    for name, value in settings.items():
-        if value is not None:
-            merged[name.replace("_", ".")] = value
-    return by_our_names(merged)
-
-
 def _note_ineffective(given: Mapping[str, object]) -> None:
     for key in given:
         spec = BY_KEY.get(key)
         if spec is not None and spec.inert:
             log.info("setting %s is accepted but has no effect here", key)
-
-
-def _is_known(key: str) -> bool:
-    return key in BY_KEY or key in JAVA_KEYS or key.startswith(_EXTERNAL)
-
-
-def _require_known(props: Iterable[object], settings: Iterable[str]) -> None:
-    """Refuse what a program misspelt: it would go on with a default that nobody wanted.
-
-    Raises:
-        ConfigError: names the key and the nearest one.
-    """
-    for name in settings:
-        if not _is_known(name.replace("_", ".")):
-            hint = did_you_mean(name, [spec.attribute for spec in KEYS])
-            raise ConfigError(f"there is no setting {name}{hint}")
-    for key in props:
-        if isinstance(key, str) and not _is_known(key):
-            raise ConfigError(f"there is no setting {shown(key)}{_meant(key)}")
-
-
-def _warn_of_unknown(props: Iterable[str]) -> None:
-    for key in props:
-        if not _is_known(key):
-            log.warning("setting %s is not known and is ignored%s", shown(key), _meant(key))
-
-
-def _meant(key: str) -> str:
-    return did_you_mean(key.replace("_", "."), BY_KEY)
 
 
 def _check_pair(values: Mapping[str, Value], larger: str, smaller: str) -> None:

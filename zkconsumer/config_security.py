@@ -6,10 +6,11 @@ Source: Kafka 3.9 ``SslConfigs``, ``SaslConfigs``, ``CommonClientConfigs``; KIP-
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from zkconsumer.config_spec import ConfigKey, Value
-from zkconsumer.config_values import read_value
+from zkconsumer.config_values import read_table
 from zkconsumer.errors import ConfigError
 from zkconsumer.jaas_config import settings_in_jaas
 from zkconsumer.nearest import did_you_mean
@@ -146,6 +147,39 @@ SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
 )
 """The settings, as rows of every table that has them."""
 
+
+@dataclass(frozen=True, init=False, slots=True, eq=False)
+class SecurityFields:
+    """What every configuration of a client of brokers has; attributes are keys with underscores."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    ssl_cafile: str | None
+    ssl_certfile: str | None
+    ssl_keyfile: str | None
+    ssl_password: str | None = field(repr=False)
+    ssl_check_hostname: bool
+    ssl_ciphers: str | None
+    ssl_crlfile: str | None
+    sasl_mechanism: (
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
+    )
+    sasl_plain_username: str | None
+    sasl_plain_password: str | None = field(repr=False)
+    sasl_oauthbearer_token_endpoint_url: str | None
+    sasl_oauthbearer_client_credentials_client_id: str | None
+    sasl_oauthbearer_client_credentials_client_secret: str | None = field(repr=False)
+    sasl_oauthbearer_scope: str | None
+    sasl_kerberos_service_name: str
+    sasl_kerberos_domain_name: str | None
+    sasl_kerberos_keytab: str | None
+    sasl_kerberos_principal: str | None
+
+    @property
+    def security_values(self) -> Mapping[str, Value]:
+        """The value of each of ``SECURITY_KEYS``."""
+        return {spec.key: getattr(self, spec.attribute) for spec in SECURITY_KEYS}
+
+
 Translation = Callable[[str, str], Mapping[str, str]]
 
 
@@ -258,7 +292,4 @@ def read_values(given: Mapping[str, object]) -> dict[str, Value]:
         ConfigError: names the setting, its value unless that is secret, and what is allowed.
     """
     ours = by_our_names({key: one for key, one in given.items() if key in SECURITY_NAMES})
-    return {
-        spec.key: spec.default if (raw := ours.get(spec.key)) is None else read_value(spec, raw)
-        for spec in SECURITY_KEYS
-    }
+    return read_table(SECURITY_KEYS, ours)

@@ -1,12 +1,84 @@
-"""What was given for a setting, as the value that its row in a table says. Pure."""
+"""What was given for settings, as the values that their rows in a table say. Pure."""
 
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from zkconsumer.config_spec import ConfigKey, Value
 from zkconsumer.errors import ConfigError
-from zkconsumer.printable import shown
+from zkconsumer.nearest import did_you_mean
+from zkconsumer.printable import printable, shown
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def gathered(
+    config: Mapping[str, object] | None,
+    settings: Mapping[str, object],
+    known: Collection[str],
+    *,
+    prefixes: tuple[str, ...] = (),
+    refused: Mapping[str, str] = MappingProxyType({}),
+    renamed: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, object]:
+    """Return all settings that were given, by keys with dots; None counts as not given.
+
+    Args:
+        config: settings by their keys, with dots or underscores; None: no such.
+        settings: keyword arguments, which win.
+        known: the keys that there are.
+        prefixes: what other keys may begin with.
+        refused: known keys that can't be given, and why.
+        renamed: names of other clients, and ours.
+
+    Raises:
+        ConfigError: no map, a key that is no text, one that is refused, or one that nothing knows:
+            it names the nearest.
+    """
+    if config is not None and not isinstance(config, Mapping):
+        raise ConfigError(f"settings {shown(config)}: give a map such as {{'group.id': 'g'}}")
+    given: dict[str, object] = {}
+    for name, value in (*(config or {}).items(), *settings.items()):
+        if not isinstance(name, str):
+            raise ConfigError(f"setting {name!r}: a key is a text such as group.id")
+        key = name.replace("_", ".")
+        if key in renamed:
+            raise ConfigError(f"there is no setting {name}: here it is called {renamed[key]}")
+        if key not in known and key not in refused and not key.startswith(prefixes):
+            names = known if "." in name else [other.replace(".", "_") for other in known]
+            raise ConfigError(f"there is no setting {printable(name)}{did_you_mean(name, names)}")
+        if value is None:
+            continue
+        if key in refused:
+            raise ConfigError(f"{name} can't be used: {refused[key]}")
+        given[key] = value
+    return given
+
+
+def read_table(
+    keys: Iterable[ConfigKey],
+    given: Mapping[str, object],
+    plain: Callable[[ConfigKey, object], object] = lambda _, raw: raw,
+) -> dict[str, Value]:
+    """Return the value of each setting of a table, by its key, with defaults.
+
+    Args:
+        keys: the table.
+        given: settings by their keys with dots; others are ignored.
+        plain: makes texts, numbers and booleans of what else is taken.
+
+    Raises:
+        ConfigError: names the key, its value and what is allowed.
+    """
+    values: dict[str, Value] = {}
+    for spec in keys:
+        if (raw := given.get(spec.key)) is not None:
+            values[spec.key] = read_value(spec, plain(spec, raw))
+        elif spec.required:
+            raise ConfigError(f"{spec.key} is required: give it {spec.allowed}")
+        else:
+            values[spec.key] = spec.derive(values) if spec.derive else spec.default
+    return values
 
 
 def read_value(spec: ConfigKey, raw: object) -> Value:

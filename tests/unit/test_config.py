@@ -179,8 +179,11 @@ def test_a_key_must_be_text() -> None:
     ("props", "settings", "message"),
     [
         ({}, {"auto_offst_reset": "smallest"}, "setting auto_offst_reset: did you mean auto_offs"),
-        ({"auto.offst.reset": "smallest"}, {}, "'auto.offst.reset': did you mean auto.offset.res"),
-        ({"consumer_id": "x"}, {}, "'consumer_id': did you mean consumer.id?"),
+        (
+            {"auto.offst.reset": "smallest"},
+            {},
+            "setting auto.offst.reset: did you mean auto",
+        ),
         ({}, {"bogus_key": 1}, "there is no setting bogus_key"),
         ({}, {"bogus_key": None}, "there is no setting bogus_key"),
     ],
@@ -191,6 +194,11 @@ def test_what_a_program_misspelt_is_refused(
     """It would go on with a default that nobody wanted; the nearest name is told."""
     with pytest.raises(ConfigError, match=re.escape(message)):
         ConsumerConfig({**REQUIRED, **props}, **settings)
+
+
+def test_a_map_may_have_either_spelling() -> None:
+    """As the poll API takes it."""
+    assert ConsumerConfig({**REQUIRED, "consumer_id": "x"}).consumer_id == "x"
 
 
 def test_a_setting_of_somebody_else_is_let_through() -> None:

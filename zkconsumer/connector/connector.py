@@ -29,7 +29,7 @@ from zkconsumer.connector.subscription import (
 from zkconsumer.errors import ConfigError
 from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListener
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.net.security_of import security_of
+from zkconsumer.net.security import security_in
 from zkconsumer.observe import Observer
 from zkconsumer.printable import shortlist, shown
 from zkconsumer.streams.message import Decoder
@@ -81,8 +81,10 @@ class ZookeeperConsumerConnector:
         if not isinstance(config, ConsumerConfig):
             raise ConfigError(f"{type(config).__name__} is no configuration: give a ConsumerConfig")
         self.config = config
-        security = security_of(
-            config, ssl_context=ssl_context, token_provider=sasl_oauth_token_provider
+        security = security_in(
+            config.security_values,
+            ssl_context=ssl_context,
+            token_provider=sasl_oauth_token_provider,
         )
         self._parts: ConnectorComponents = assemble(
             config, SystemClock(), observers=observers, security=security

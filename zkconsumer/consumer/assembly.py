@@ -33,8 +33,7 @@ from zkconsumer.membership.no_group import NoGroup
 from zkconsumer.membership.protocol import Membership
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import SecuritySettings
-from zkconsumer.net.security_of import security_of
+from zkconsumer.net.security import SecuritySettings, security_in
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.scope import ThreadScope
@@ -79,8 +78,8 @@ def assemble(
         RegistryError: ZooKeeper does not respond.
     """
     clock = clock or SystemClock()
-    security = security_of(
-        config,
+    security = security_in(
+        config.security_values,
         ssl_context=config.objects.ssl_context,
         token_provider=config.objects.sasl_oauth_token_provider,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from zkconsumer.config_security import SecurityFields
 from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import BY_KEY, KEYS, split_list
 from zkconsumer.consumer.settings.objects import OBJECTS, GivenObjects, read_objects
@@ -33,7 +34,7 @@ _NAMES = dict.fromkeys((*_WORKING, *_OBJECTS, *_INERT, *_REFUSED))
 
 
 @dataclass(frozen=True, init=False, slots=True, eq=False)
-class PollConfig(Mapping[str, object]):
+class PollConfig(SecurityFields, Mapping[str, object]):
     """All settings of one ``KafkaConsumer``; attributes are the names of its keyword arguments.
 
     It is also a map by those names, as kafka-python's ``consumer.config`` is a dict: of all keys of
@@ -100,27 +101,6 @@ class PollConfig(Mapping[str, object]):
     metric_group_prefix: str
     metrics_num_samples: int
     metrics_sample_window_ms: int
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-    ssl_cafile: str | None
-    ssl_certfile: str | None
-    ssl_keyfile: str | None
-    ssl_password: str | None = field(repr=False)
-    ssl_check_hostname: bool
-    ssl_ciphers: str | None
-    ssl_crlfile: str | None
-    sasl_mechanism: (
-        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
-    )
-    sasl_plain_username: str | None
-    sasl_plain_password: str | None = field(repr=False)
-    sasl_oauthbearer_token_endpoint_url: str | None
-    sasl_oauthbearer_client_credentials_client_id: str | None
-    sasl_oauthbearer_client_credentials_client_secret: str | None = field(repr=False)
-    sasl_oauthbearer_scope: str | None
-    sasl_kerberos_service_name: str
-    sasl_kerberos_domain_name: str | None
-    sasl_kerberos_keytab: str | None
-    sasl_kerberos_principal: str | None
     objects: GivenObjects
     zookeeper: Mapping[str, object] = field(repr=False)
     inert: Mapping[str, object]

@@ -12,7 +12,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.settings import CLIENT_ID, MirrorSettings
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
-from zkconsumer.net.security_of import security_of
+from zkconsumer.net.security import security_in
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.access import read_security
 from zkconsumer.zk.live_brokers import live_brokers
@@ -73,8 +73,8 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         client_id=CLIENT_ID,
         timeout_ms=config.request_timeout_ms,
         bootstrap=config.bootstrap_brokers(),
-        security=security_of(
-            config,
+        security=security_in(
+            config.security_values,
             ssl_context=config.objects.ssl_context,
             token_provider=config.objects.sasl_oauth_token_provider,
         ),

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from zkconsumer.config_security import read_values
 from zkconsumer.config_spec import Value
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import AuthenticationFailed, ConfigError, ZkConsumerError
 from zkconsumer.net.client_credentials import ClientCredentials
 from zkconsumer.net.kerberos import KerberosSettings
 from zkconsumer.net.mechanism import Mechanism
@@ -193,12 +193,18 @@ def read_security(given: Mapping[str, object]) -> SecuritySettings:
     return security_in(read_values(given))
 
 
-def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings:
+def security_in(
+    values: Mapping[str, Value],
+    *,
+    ssl_context: "ssl.SSLContext | None" = None,
+    token_provider: object = None,
+) -> SecuritySettings:
     """Read security settings from the values of ``config_security.SECURITY_KEYS``.
 
     Args:
         values: by their keys with dots.
-        **objects: ``ssl_context`` and ``token_source``, see ``SecuritySettings``.
+        ssl_context: takes the place of all TLS settings.
+        token_provider: a function that returns tokens, or an object with ``token()``.
 
     Raises:
         ConfigError: settings are missing or contradict each other; names them.
@@ -227,7 +233,8 @@ def security_in(values: Mapping[str, Value], **objects: Any) -> SecuritySettings
         sasl_password=text("sasl.plain.password"),
         client_credentials=_credentials(text, protocol),
         tickets=_tickets(text, protocol),
-        **objects,
+        ssl_context=ssl_context,
+        token_source=None if token_provider is None else _token_source(token_provider),
     )
 
 
@@ -256,3 +263,30 @@ def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettin
         keytab=keytab,
         principal=principal,
     )
+
+
+def _token_source(provider: object) -> TokenSource:
+    """Wrap the caller's token function: check its result and map its errors."""
+    give = getattr(provider, "token", provider)
+    if not callable(give):
+        raise ConfigError(
+            "sasl_oauth_token_provider: give a function that gives a token, or an object with "
+            "token()"
+        )
+
+    def token() -> str:
+        try:
+            given = give()
+        except ZkConsumerError:
+            raise
+        except Exception as error:
+            raise AuthenticationFailed(
+                f"sasl_oauth_token_provider failed: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(given, str):
+            raise AuthenticationFailed(
+                f"sasl_oauth_token_provider gives {type(given).__name__}, and no text"
+            )
+        return given
+
+    return token

@@ -3,18 +3,16 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, Final
 
-from zkconsumer.config_security import JAVA_KEYS, SECURITY_KEYS, by_our_names
-from zkconsumer.config_spec import INT_MAX, ConfigKey, Value
-from zkconsumer.config_values import read_value
+from zkconsumer.config_security import JAVA_KEYS, by_our_names
+from zkconsumer.config_spec import INT_MAX, ConfigKey
+from zkconsumer.config_values import gathered, read_table
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
-from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings
-from zkconsumer.net.security_of import security_of
+from zkconsumer.net.security import security_in
 from zkconsumer.printable import shown
 from zkconsumer.produce.producer_keys import BY_KEY, INERT, KEYS, OBJECTS, REFUSED
 from zkconsumer.produce.send_queue import QueueLimits
@@ -28,7 +26,7 @@ Serialize = Callable[[str, Headers, object], bytes | None]
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
 """Chooses a partition: of a key's bytes, all partitions, and those that have a leader."""
 
-_KNOWN: Final = frozenset((*BY_KEY, *OBJECTS, *JAVA_KEYS))
+_KNOWN: Final = frozenset((*BY_KEY, *OBJECTS, *JAVA_KEYS, *INERT))
 _ACKS: Final = {"all": ACKS_ALL, "1": ACKS_LEADER}
 
 
@@ -79,7 +77,7 @@ def read_producer_config(
     Raises:
         ConfigError: a setting is unknown, makes no sense, or contradicts another one.
     """
-    given = _merged(config, settings)
+    given = by_our_names(gathered(config, settings, _KNOWN, refused=REFUSED))
     values = _Values(given)
     idempotent = values.flag("enable.idempotence")
     acks = _ACKS[values.text("acks")]
@@ -135,14 +133,7 @@ class _Values:
     """The values of the table, defaults filled in."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
-        self._values: dict[str, Value] = {}
-        for spec in KEYS:
-            raw = given.get(spec.key)
-            if spec.key == "bootstrap.servers" and not isinstance(raw, str):
-                raw = ",".join(map(str, raw)) if isinstance(raw, list | tuple) else raw
-            self._values[spec.key] = (
-                spec.default if raw is None else read_value(spec, _plain(spec, raw))
-            )
+        self._values = read_table(KEYS, given, _plain)
 
     def text(self, key: str) -> str:
         return str(self._values[key])
@@ -161,36 +152,18 @@ class _Values:
             client_id=self.text("client.id"),
             timeout_ms=self.number("request.timeout.ms"),
             bootstrap=parse_bootstrap("bootstrap_servers", self.text("bootstrap.servers")),
-            security=security_of(
-                SimpleNamespace(
-                    **{spec.attribute: self._values[spec.key] for spec in SECURITY_KEYS}
-                ),
+            security=security_in(
+                self._values,
                 ssl_context=context,
                 token_provider=given.get("sasl.oauth.token.provider"),
             ),
         )
 
 
-def _merged(
-    config: Mapping[str, object] | None, settings: Mapping[str, object]
-) -> dict[str, object]:
-    given: dict[str, object] = {}
-    for source in (config or {}, settings):
-        for name, value in source.items():
-            key = name.replace("_", ".")
-            if key in REFUSED and value is not None:
-                raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
-            if key in _KNOWN and value is not None:
-                given[key] = value
-            elif key not in _KNOWN and key not in INERT and key not in REFUSED:
-                names = [known.replace(".", "_") for known in _KNOWN]
-                hint = did_you_mean(key.replace(".", "_"), names)
-                raise ConfigError(f"there is no setting {name}{hint}")
-    return by_our_names(given)
-
-
 def _plain(spec: ConfigKey, raw: object) -> object:
     """Return what kafka-python takes besides as the table has it."""
+    if spec.key == "bootstrap.servers" and isinstance(raw, list | tuple):
+        return ",".join(map(str, raw))
     if spec.key == "acks":
         if str(raw) == "0":
             raise ConfigError("acks=0: a record that is lost would go unnoticed; give 1 or 'all'")

@@ -6,8 +6,7 @@ Source: Kafka 3.9 ``ZkData.defaultAcls``.
 from collections.abc import Mapping
 from typing import Final
 
-from zkconsumer.config_spec import Value
-from zkconsumer.config_values import read_value
+from zkconsumer.config_values import read_table
 from zkconsumer.config_zookeeper import SECURITY_KEYS, ZookeeperSecurity, security_in
 
 SECURITY_NAMES: Final = frozenset(spec.key for spec in SECURITY_KEYS)
@@ -23,14 +22,7 @@ def read_security(given: Mapping[str, object]) -> ZookeeperSecurity:
     Raises:
         ConfigError: a setting is invalid or missing; names it.
     """
-    values: dict[str, Value] = {}
-    for spec in SECURITY_KEYS:
-        raw = given.get(spec.key)
-        if raw is not None:
-            values[spec.key] = read_value(spec, raw)
-        else:
-            values[spec.key] = spec.derive(values) if spec.derive else spec.default
-    return security_in(values)
+    return security_in(read_table(SECURITY_KEYS, given))
 
 
 def is_open_to_all(path: str, security: ZookeeperSecurity) -> bool:

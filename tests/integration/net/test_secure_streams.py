@@ -75,7 +75,7 @@ def secured(monkeypatch: pytest.MonkeyPatch) -> Callable[[SecuritySettings], Non
     """Have all connectors of the test use these settings."""
 
     def secure(security: SecuritySettings) -> None:
-        monkeypatch.setattr(connector, "security_of", lambda *_config, **_objects: security)
+        monkeypatch.setattr(connector, "security_in", lambda *_config, **_objects: security)
 
     return secure
 

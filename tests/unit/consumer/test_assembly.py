@@ -16,7 +16,7 @@ from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.membership.coordinator.polled.member import GroupMember
 from zkconsumer.membership.no_group import NoGroup
-from zkconsumer.net.security_of import security_of
+from zkconsumer.net.security import security_in
 from zkconsumer.net.tls import context_for
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.scope import ThreadScope
@@ -79,7 +79,7 @@ def test_membership_comes_from_the_configuration() -> None:
 
 def test_security() -> None:
     """What can't work is refused before anything is connected to."""
-    found = security_of(
+    found = security_in(
         PollConfig(
             security_protocol="SASL_SSL",
             sasl_mechanism="SCRAM-SHA-256",
@@ -87,7 +87,7 @@ def test_security() -> None:
             sasl_plain_password="p",
             ssl_check_hostname=False,
             ssl_ciphers="ECDHE-RSA-AES256-GCM-SHA384",
-        )
+        ).security_values
     )
     assert (found.protocol, found.sasl_username) == ("SASL_SSL", "u")
     context = context_for(found)
@@ -100,7 +100,7 @@ def test_security() -> None:
         {"security_protocol": "SSL", "ssl_ciphers": "none of these"},
     ):
         with pytest.raises(ConfigError):
-            context_for(security_of(PollConfig(wrong)))
+            context_for(security_in(PollConfig(wrong).security_values))
 
 
 @pytest.mark.parametrize(("group_id", "kind"), [("g", GroupMember), (None, NoGroup)])

@@ -18,7 +18,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
-from zkconsumer.net.security_of import security_of
+from zkconsumer.net.security import security_in
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
@@ -149,7 +149,7 @@ class _Connected(PerfSource):
                 ClientSettings(
                     client_id="zkconsumer-perf",
                     timeout_ms=_CHECK_MS,
-                    security=security_of(config),
+                    security=security_in(config.security_values),
                 )
             )
             stack.callback(dialer.stop)

@@ -12,8 +12,9 @@ from zkconsumer.config_security import SECURITY_KEYS
 from zkconsumer.config_spec import ConfigKey
 from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK
 from zkconsumer.consumer.settings.inert_keys import INERT
+from zkconsumer.errors import ConfigError
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 
-_ADDRESS = re.compile(r"(\[[^\s,\[\]]+\]|[^\s,:\[\]]+)(:[0-9]{1,5})?")
 _LONGEST_STRING = (1 << 15) - 1
 _STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -24,8 +25,10 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def _legal_servers(text: str) -> bool:
-    servers = split_list(text)
-    return bool(servers) and all(_ADDRESS.fullmatch(server) for server in servers)
+    try:
+        return bool(parse_bootstrap("", text))
+    except ConfigError:
+        return False
 
 
 def _legal_static_name(text: str) -> bool:

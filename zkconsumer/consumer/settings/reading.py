@@ -14,18 +14,17 @@ from enum import IntEnum
 from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
 from zkconsumer.config_security import JAVA_KEYS, by_our_names
 from zkconsumer.config_spec import INT_MAX, ConfigKey, Value
-from zkconsumer.config_values import read_value
+from zkconsumer.config_values import gathered, read_table
 from zkconsumer.consumer.settings.confluent_names import KEYS as CONFLUENT_KEYS
 from zkconsumer.consumer.settings.confluent_names import advice_on_key
 from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS
 from zkconsumer.errors import ConfigError
-from zkconsumer.nearest import did_you_mean
-from zkconsumer.printable import shown
 
 log = logging.getLogger(__name__)
 
+_NAMES = frozenset((*BY_KEY, *OBJECTS, *JAVA_KEYS, *ZOOKEEPER_KEYS))
 _PROTOCOL = re.compile(r"[A-Za-z0-9_.+-]+://")
 
 
@@ -41,16 +40,7 @@ def merged(
     for name in settings:
         if "." in name:
             raise ConfigError(advice_on_key(name))
-    given: dict[str, object] = {}
-    if config is not None and not isinstance(config, Mapping):
-        raise ConfigError(f"config {shown(config)}: give a map such as {{'group.id': 'g'}}")
-    for source in ({} if config is None else config, settings):
-        for name, value in source.items():
-            if not isinstance(name, str):
-                raise ConfigError(f"setting {name!r}: a key is a text such as group_id")
-            key = name.replace("_", ".")
-            if value is not None:
-                given[_known(name, key)] = value
+    given = gathered(config, settings, _NAMES, refused=REFUSED, renamed=CONFLUENT_KEYS)
     return by_our_names(given)
 
 
@@ -60,16 +50,7 @@ def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
     Raises:
         ConfigError: names the key, its value and what is allowed.
     """
-    values: dict[str, Value] = {}
-    for spec in KEYS:
-        if spec.inert:
-            continue
-        raw = given.get(spec.key)
-        if raw is not None:
-            values[spec.key] = read_value(spec, _plain(spec, raw))
-        else:
-            values[spec.key] = spec.derive(values) if spec.derive else spec.default
-    return values
+    return read_table((spec for spec in KEYS if not spec.inert), given, _plain)
 
 
 def inert_values(given: Mapping[str, object]) -> dict[str, object]:
@@ -91,18 +72,6 @@ def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
         one = min(found).replace(".", "_")
         raise ConfigError(f"{one} is a setting of ZooKeeper groups: give zookeeper_connect, too")
     return found
-
-
-def _known(name: str, key: str) -> str:
-    if key in REFUSED:
-        raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
-    if key in BY_KEY or key in OBJECTS or key in ZOOKEEPER_KEYS or key in JAVA_KEYS:
-        return key
-    if key in CONFLUENT_KEYS:
-        raise ConfigError(f"there is no setting {name}: here it is called {CONFLUENT_KEYS[key]}")
-    known = [key.replace(".", "_") for key in (*BY_KEY, *OBJECTS, *JAVA_KEYS, *ZOOKEEPER_KEYS)]
-    hint = did_you_mean(key.replace(".", "_"), known)
-    raise ConfigError(f"there is no setting {name}{hint}")
 
 
 def _plain(spec: ConfigKey, raw: object) -> object:
