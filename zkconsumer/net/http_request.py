@@ -87,11 +87,15 @@ def proxy_of_environment(url: SplitResult) -> SplitResult | None:
     return urlsplit(proxy if "//" in proxy else f"http://{proxy}")
 
 
-def without_words_of(secrets: str, text: str) -> str:
-    """Return what a server sent without what it repeats of our secrets, as many do."""
+def quoted(data: bytes, secrets: str) -> str:
+    """Return what a server sent, for an error: its start, without words of our secrets.
+
+    Many repeat what they refuse.
+    """
+    text = data.decode("utf-8", "replace")
     for word in sorted(set(_WORDS.findall(secrets)), key=len, reverse=True):
         text = text.replace(word, "...")
-    return text
+    return printable(text[:_SHOWN_CHARS])
 
 
 def _connected(

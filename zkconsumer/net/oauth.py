@@ -16,16 +16,14 @@ from zkconsumer.net.client_credentials import ClientCredentials, basic_auth
 from zkconsumer.net.http_request import (
     http_request,
     proxy_of_environment,
-    without_words_of,
+    quoted,
 )
-from zkconsumer.printable import printable
 
 log = logging.getLogger(__name__)
 
 _MOST_BYTES: Final = 256 << 10
 _USED_FOR: Final = 0.8
 """The share of a token's lifetime after which another one is fetched."""
-_SHOWN_CHARS: Final = 200
 _REFUSALS: Final = frozenset({400, 401, 403})
 
 
@@ -102,8 +100,7 @@ class FetchedTokens:
             raise AuthenticationFailed(f"{where}: {error}") from error
         if 200 <= status < 300:
             return data
-        said = without_words_of(credentials.client_secret, data.decode("utf-8", "replace"))
-        reason = f"{where} answers {status}: {printable(said[:_SHOWN_CHARS])}"
+        reason = f"{where} answers {status}: {quoted(data, credentials.client_secret)}"
         if status in _REFUSALS:
             raise AuthenticationFailed(f"no token for {credentials.client_id}: {reason}")
         raise ConnectFailed(f"no token: {reason}")

@@ -22,7 +22,7 @@ from urllib.parse import SplitResult
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.net.deadline_socket import DeadlineReader, DeadlineSocket
-from zkconsumer.net.http_request import http_request, without_words_of
+from zkconsumer.net.http_request import http_request, quoted
 from zkconsumer.net.tcp import open_socket
 from zkconsumer.notify.outbox import Notification
 from zkconsumer.notify.templates import PREFIX, NotificationOrigin, Template, facts, mail, variables
@@ -96,14 +96,9 @@ class HttpTarget:
             raise NotSent(str(error)) from None
         if 200 <= status < 300:
             return
-        said = printable(self._without_secrets(data.decode("utf-8", "replace"))[:_SHOWN_CHARS])
-        refused = NotTaken if status in _REFUSED else NotSent
-        raise refused(f"{where} answers {status}: {said}")
-
-    def _without_secrets(self, text: str) -> str:
-        """Take out what a receiver repeats of the address and the header, as many do."""
         secrets = f"{self.url.path} {self.url.query} {self.authorization or ''} {self.secret}"
-        return without_words_of(secrets, text)
+        refused = NotTaken if status in _REFUSED else NotSent
+        raise refused(f"{where} answers {status}: {quoted(data, secrets)}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,8 @@ zigzag before that: 0, -1, 1, -2 are 0, 1, 2, 3. An int32 takes at most five byt
 Source: Kafka 0.11 ``ByteUtils.readVarint``, ``readVarlong``; KIP-98.
 """
 
+from zkconsumer.wire.encoding import write_uvarint
+
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Return an int32 and the position after it.
@@ -43,15 +45,7 @@ def read_varlong(data: bytes, position: int) -> tuple[int, int]:
 
 def varint(number: int) -> bytes:
     """Encode an int32 or an int64, whose encodings differ only in their limits."""
-    rest = number << 1 if number >= 0 else (-number << 1) - 1
-    if rest < 0x80:
-        return bytes((rest,))
-    written = bytearray()
-    while rest >= 0x80:
-        written.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    written.append(rest)
-    return bytes(written)
+    return write_uvarint(number << 1 if number >= 0 else (-number << 1) - 1)
 
 
 def _read_long(data: bytes, position: int, bits: int) -> tuple[int, int]:

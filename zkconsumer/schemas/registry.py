@@ -10,7 +10,7 @@ from uuid import UUID
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, SchemaError
-from zkconsumer.net.http_request import http_request, without_words_of
+from zkconsumer.net.http_request import http_request, quoted
 from zkconsumer.net.tls import FileSettings, context_of
 from zkconsumer.printable import printable
 from zkconsumer.schemas.definition import (
@@ -138,9 +138,7 @@ class RegistryClient:
                 f"{self._where} refuses us ({status}): see basic.auth.user.info or "
                 "bearer.auth.token in --schema-registry-config"
             )
-        said = data.decode("utf-8", "replace")
-        said = without_words_of(self._settings.authorization or "", said)
-        reason = printable(said[:_SHOWN_CHARS])
+        reason = quoted(data, self._settings.authorization or "")
         raise SchemaError(f"{self._where}{path} answers {status}: {reason}")
 
     def _response(self, path: str, parameters: str) -> tuple[int, bytes]:
