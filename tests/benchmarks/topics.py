@@ -9,7 +9,7 @@ from itertools import cycle
 from tests.benchmarks.payloads import message_sets
 from tests.support.raw_connections import raw_connection
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.produce.producer import ACKS_LEADER
+from zkconsumer.produce.settings import ACKS_LEADER
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import ApiKey

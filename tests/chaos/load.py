@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Self
 
 from tests.histories.recorder import Recorder
+from tests.support.set_producer import Producer
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import ACKS_ALL, Producer, ProducerSettings
+from zkconsumer.produce.settings import ACKS_ALL, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import Mailbox, ThreadScope

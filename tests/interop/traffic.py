@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Self
 
 from tests.histories.recorder import Recorder
+from tests.support.set_producer import Producer
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import Mailbox, ThreadScope

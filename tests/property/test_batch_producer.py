@@ -9,7 +9,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
-from zkconsumer.produce.producer import ProducerSettings
+from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.api import ApiKey

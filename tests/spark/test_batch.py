@@ -9,8 +9,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from tests.interop.mixed_group import MixedGroup
 from tests.spark.queries import Topic, rows_of, set_group_offsets
+from tests.support.set_producer import Producer
 from zkconsumer.model import Record
-from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 

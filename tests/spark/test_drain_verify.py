@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.clusters import fresh_name
+from tests.support.set_producer import Producer
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import drain_session
@@ -15,7 +16,6 @@ from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(400)]

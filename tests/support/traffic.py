@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
+from tests.support.set_producer import Producer
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import Producer, ProducerSettings
+from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import Mailbox, ThreadScope

@@ -20,7 +20,6 @@ from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError, ZkConsumerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
-from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
 from zkconsumer.scope import ThreadScope
@@ -140,9 +139,7 @@ class Leaving:
     # --- acts ---------------------------------------------------------------------------------
 
     def _begin_writing(self, brokers: tuple[Broker, ...], first: int) -> TrafficWriter:
-        writer = TrafficWriter(
-            lambda: Producer(brokers), self._partitions, lines_per_second=self._rate, first=first
-        )
+        writer = TrafficWriter(brokers, self._partitions, lines_per_second=self._rate, first=first)
         self._scope.spawn("writer", writer.run, stop=writer.stop)
         self._writer = writer
         return writer

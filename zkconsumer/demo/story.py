@@ -13,7 +13,6 @@ from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError, ZkConsumerError
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
 
@@ -64,7 +63,7 @@ class Story:
         cluster.create_topic(TOPIC, PARTITIONS, replication=len(cluster.brokers))
         self._watch = GroupWatch(cluster.zookeeper_connect, GROUP, self._partitions)
         self._traffic = TrafficWriter(
-            lambda: Producer(cluster.brokers),
+            cluster.brokers,
             self._partitions,
             lines_per_second=stage.lines_per_second,
         )

@@ -3,13 +3,13 @@
 import datetime
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.demo.lines import log_line
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker, Record, TopicPartition
-from zkconsumer.produce.producer import Producer
+from zkconsumer.produce.batch_producer import BatchProducer
 
 log = logging.getLogger(__name__)
 
@@ -21,13 +21,13 @@ _SAMPLE_SET = 500
 
 def write_sample(brokers: Sequence[Broker], topic: str, partitions: int, count: int) -> None:
     """Write ``count`` log lines, spread evenly over the partitions of a topic."""
-    producer = Producer(brokers)
+    producer = BatchProducer(brokers)
     try:
         for partition in range(partitions):
             numbers = range(partition, count, partitions)
             for start in range(0, len(numbers), _SAMPLE_SET):
                 lines = _lines(numbers[start : start + _SAMPLE_SET])
-                producer.send(TopicPartition(topic, partition), lines)
+                producer.write({TopicPartition(topic, partition): lines})
     finally:
         producer.close()
 
@@ -44,7 +44,7 @@ class TrafficWriter:
     number below ``acknowledged_count`` is in the log at least once.
 
     Args:
-        new_producer: connects to the brokers.
+        brokers: the bootstrap brokers.
         partitions: that are written to.
         lines_per_second: the rate.
         first: the number of the first line; those before were written by another one.
@@ -52,13 +52,13 @@ class TrafficWriter:
 
     def __init__(
         self,
-        new_producer: Callable[[], Producer],
+        brokers: Sequence[Broker],
         partitions: Sequence[TopicPartition],
         *,
         lines_per_second: int,
         first: int = 0,
     ) -> None:
-        self._new_producer = new_producer
+        self._brokers = brokers
         self._partitions = partitions
         self._batch = max(1, lines_per_second * _TURN_MS // 1000)
         self._stop = threading.Event()
@@ -77,7 +77,7 @@ class TrafficWriter:
 
     def run(self) -> None:
         """Write until stopped."""
-        producer = self._new_producer()
+        producer = BatchProducer(self._brokers)
         turn = 0
         due_ms = self._clock.now_ms()
         try:
@@ -91,10 +91,10 @@ class TrafficWriter:
             producer.close()
             self._ended.set()
 
-    def _send(self, producer: Producer, tp: TopicPartition) -> bool:
+    def _send(self, producer: BatchProducer, tp: TopicPartition) -> bool:
         first = self.acknowledged_count
         try:
-            producer.send(tp, _lines(range(first, first + self._batch)))
+            producer.write({tp: _lines(range(first, first + self._batch))})
         except ZkConsumerError as error:
             log.info("written again in a moment: %s", error)
             return False

@@ -145,16 +145,6 @@ class NegotiatedConnection:
         with self._watched():
             return self._connection.receive(in_flight, timeout_ms=timeout_ms)
 
-    def send_only(self, request: Request[R], *, timeout_ms: int, at_least: int = 0) -> None:
-        """Send a request that has no response (Produce with acks 0).
-
-        Raises as ``call``.
-        """
-        version = self.version_of(request, at_least=at_least)
-        with self._watched():
-            self._renew_if_due(timeout_ms)
-            self._connection.send_only(request, version=version, timeout_ms=timeout_ms)
-
     @property
     def has_descriptor(self) -> bool:
         """Whether it can be delegated: it is not encrypted and never has to re-authenticate."""

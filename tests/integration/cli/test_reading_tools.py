@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.members import settings_for
+from tests.support.set_producer import Producer
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
@@ -20,7 +21,6 @@ from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.cli.main import main
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import OffsetAndMetadata, Record, TimestampType
-from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.set_producer import Producer
 from tests.support.traffic import write
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.cli.main import main
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode

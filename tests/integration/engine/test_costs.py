@@ -15,11 +15,11 @@ from tests.support.clusters import fresh_name
 from tests.support.consumer_probe import Task
 from tests.support.members import settings_for
 from tests.support.queues import RUNS_NATIVE
+from tests.support.set_producer import Producer
 from tests.support.traffic import partitions_of, write
 from zkconsumer import ConsumerTimeout, ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record
-from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 

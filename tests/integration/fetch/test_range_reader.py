@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.ranges import client_of, offsets, range_
+from tests.support.set_producer import Producer
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -16,7 +17,6 @@ from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, Record, TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.members import settings_for
+from tests.support.set_producer import Producer
 from tests.support.traffic import write
 from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.cli.main import main
@@ -22,7 +23,6 @@ from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.security import SecuritySettings, read_security
-from zkconsumer.produce.producer import Producer
 from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.certificates import make_certificates

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.real_topics import PartitionReader, keyed_lines, write_lines
+from tests.support.set_producer import Producer
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.records import xerial
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.entries import entry_at

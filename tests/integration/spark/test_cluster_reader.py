@@ -5,10 +5,10 @@ import time
 import pytest
 
 from tests.support.clusters import fresh_name
+from tests.support.set_producer import Producer
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.ports import pick_free
 from zkconsumer.spark.address import ClusterAddress, parse_bootstrap

@@ -9,13 +9,13 @@ import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.served_page import served
+from tests.support.set_producer import Producer
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.cli.main import main
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record, TimestampType
-from zkconsumer.produce.producer import Producer
 
 pytestmark = pytest.mark.sandbox
 

@@ -9,6 +9,7 @@ import pytest
 from tests.interop.traffic import Writer
 from tests.support.batch_heads import heads_of
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.set_producer import Producer
 from tests.support.waiting import wait_until
 from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
@@ -19,7 +20,6 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.produce.outgoing import Outgoing
-from zkconsumer.produce.producer import Producer
 from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox

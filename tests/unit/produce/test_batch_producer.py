@@ -12,7 +12,7 @@ from zkconsumer.errors import ConfigError, LocalProtocolError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.produce.outgoing import Outgoing
-from zkconsumer.produce.producer import ACKS_NONE, ProducerSettings
+from zkconsumer.produce.settings import ACKS_NONE, ProducerSettings
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set

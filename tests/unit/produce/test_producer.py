@@ -1,11 +1,10 @@
 """Knowing exactly what was acknowledged."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.fakes.fake_script import Close, Fail, Hang, ScriptedReply, Step
 from tests.support.fake_net import FakeNet, fake_net
+from tests.support.set_producer import Producer
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     BrokerError,
@@ -14,7 +13,7 @@ from zkconsumer.errors import (
     TransportError,
 )
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.producer import ACKS_NONE, Producer, ProducerSettings
+from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.api import ApiKey
@@ -137,10 +136,3 @@ def test_final_refusals_are_raised_at_once(net: FakeNet, waits: Waits) -> None:
     with pytest.raises(LocalProtocolError):
         producer(net, waits).send(TopicPartition("t" * 40_000, 0), RECORDS)
     assert waits == []
-
-
-def test_without_acks(net: FakeNet, waits: Waits) -> None:
-    """Without acks nothing is known of the offsets, but the records are there."""
-    sender = producer(net, waits, replace(SETTINGS, acks=ACKS_NONE))
-    assert sender.send(TP, RECORDS) == -1
-    assert [one.value for one in written(net)] == [b"one", b"two"]

@@ -14,7 +14,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.printable import shown
 from zkconsumer.produce.batch_producer import BatchSettings
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
-from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER, ProducerSettings
+from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX

@@ -6,7 +6,7 @@ import pytest
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.produce.partitioner import PARTITIONERS
-from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER
+from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.kafka_options import ALIASES
 from zkconsumer.spark.sink.options import (

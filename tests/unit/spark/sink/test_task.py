@@ -13,7 +13,7 @@ from zkconsumer.errors import RowRefused, WriteFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, text_hash
-from zkconsumer.produce.producer import ProducerSettings
+from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.spark.sink.rows import sink_columns
 from zkconsumer.spark.sink.task import SinkPlan, SinkTask

@@ -1,6 +1,5 @@
-"""A minimal synchronous producer.
+"""A producer for tests: each call writes one message set to one partition, and returns its offset.
 
-Each call writes one message set to one partition and returns when the broker has acknowledged it.
 There is no batching and no background thread: it is for knowing exactly what was written.
 
 Source: the protocol of Kafka 0.8.2.2 ``ProducerRequest``.
@@ -21,12 +20,10 @@ from zkconsumer.net.transport import Connector
 from zkconsumer.produce.exchange import may_pass, outcomes_of, produce_request
 from zkconsumer.produce.outgoing import Outgoing, build_set, least_version
 from zkconsumer.produce.routes import Routes
-from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ACKS_NONE, ProducerSettings
+from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.produce import ProduceRequest
-
-__all__ = ["ACKS_ALL", "ACKS_LEADER", "ACKS_NONE", "Producer", "ProducerSettings"]
 
 
 class Producer:
@@ -67,7 +64,7 @@ class Producer:
         """Write records as one set; their offsets are ignored, the broker assigns new ones.
 
         Returns:
-            The offset of the first one; -1 with ``ACKS_NONE``.
+            The offset of the first one.
 
         Raises:
             LocalProtocolError: the records, or the topic's name, can't be encoded.
@@ -108,9 +105,6 @@ class Producer:
     ) -> int:
         timeout_ms = self._settings.timeout_ms
         request = produce_request({tp: data}, acks=self._settings.acks, timeout_ms=timeout_ms)
-        if self._settings.acks == ACKS_NONE:
-            connection.send_only(request, timeout_ms=2 * timeout_ms, at_least=least)
-            return -1
         response = connection.call(request, timeout_ms=2 * timeout_ms, at_least=least)
         outcome = outcomes_of(connection.broker, {tp: data}, response)[tp]
         if isinstance(outcome, ZkConsumerError):
