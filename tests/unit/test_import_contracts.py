@@ -29,7 +29,7 @@ BUILT_IN = (
 
 PLANTS = [
     ("layers", "zkconsumer.wire.primitives", "zkconsumer.streams.stream"),
-    ("layers", "zkconsumer.fetch.claim", "zkconsumer.produce.producer"),
+    ("layers", "zkconsumer.fetch.claim", "zkconsumer.produce.writing"),
     ("layers", NEW, "zkconsumer.errors"),
     ("cores", "zkconsumer.web.throttling", "socket"),
     ("cores", "zkconsumer.records.newcomer", "threading"),
