@@ -98,7 +98,9 @@ def observe(state: ClusterState) -> GroupObservation:
 
 def _conditions(state: ClusterState, blind: frozenset[str]) -> Iterator[Condition]:
     if state.covered is None:
-        yield Condition(subject=None, trouble=_worst(state.findings(None), None), blind=blind)
+        yield Condition(
+            subject=None, trouble=_worst(state.judgements.findings(None), None), blind=blind
+        )
     for key, group in state.snapshot.groups.items():
         if state.covered is not None and key not in state.covered:
             continue
@@ -116,11 +118,11 @@ def _blind(state: ClusterState, key: GroupKey | None) -> frozenset[str]:
 
 
 def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
-    lag = state.lag(key).total
-    found = _worst(state.findings(key), lag)
+    lag = state.judgements.lag(key).total
+    found = _worst(state.judgements.findings(key), lag)
     if found is not None and found.severity is Severity.ERROR:
         return found
-    outcome = state.outcome(key)
+    outcome = state.judgements.outcome(key)
     if outcome.status is BurrowStatus.ERR:
         bad = [
             partition for partition in outcome.partitions if partition.status > BurrowStatus.WARN

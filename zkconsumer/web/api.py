@@ -51,8 +51,8 @@ def groups_json(state: ClusterState) -> Json:
 def group_json(state: ClusterState, key: GroupKey) -> Json:
     """Return a summary of a group."""
     group = state.snapshot.groups[key]
-    lag, outcome = state.lag(key), state.outcome(key)
-    slowest, rates = lag.worst_time, state.rates(key)
+    lag, outcome = state.judgements.lag(key), state.judgements.outcome(key)
+    slowest, rates = lag.worst_time, state.judgements.rates(key)
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,

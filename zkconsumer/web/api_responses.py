@@ -69,8 +69,8 @@ class ApiResponses:
         state = self._site.source.current
         measures = ClusterMeasures(
             snapshot=state.snapshot if state.ready else None,
-            lag=state.lag,
-            verdict=state.outcome,
+            lag=state.judgements.lag,
+            verdict=state.judgements.outcome,
             now_ms=self._site.clock.wall_ms(),
             problem=state.problem or _absence(state.snapshot),
             read_ms=state.read_duration_ms if state.ready else None,

@@ -52,6 +52,8 @@ class Memory:
 class Judgements:
     """Derived values by group, each computed on first use. Thread: any.
 
+    Methods with a group raise KeyError if the snapshot has no such group.
+
     Args:
         snapshot: the cluster.
         before: an earlier snapshot, if there is one.
@@ -112,7 +114,7 @@ class Judgements:
         return {topic: tuple(sorted(keys)) for topic, keys in found.items()}
 
     def lag(self, key: GroupKey) -> GroupLag:
-        """See ``ClusterState``."""
+        """Return the group's lag, in records and time; computed before the state is published."""
 
         def work_out() -> GroupLag:
             group = self._group(key)
@@ -122,7 +124,7 @@ class Judgements:
         return self._once("lag", key, work_out)
 
     def outcome(self, key: GroupKey) -> BurrowGroupStatus:
-        """See ``ClusterState``."""
+        """Return Burrow's status of the group; computed before the state is published."""
 
         def work_out() -> BurrowGroupStatus:
             group = self._group(key)
@@ -132,7 +134,7 @@ class Judgements:
         return self._once("verdict", key, work_out)
 
     def rates(self, key: GroupKey | None) -> GroupRates:
-        """See ``ClusterState``."""
+        """Return how fast a group reads and its topics are written, or (None) the whole cluster."""
 
         def work_out() -> GroupRates:
             groups = self._snapshot.groups
@@ -145,7 +147,7 @@ class Judgements:
         return self._once("rates", key, work_out)
 
     def verification(self, key: GroupKey) -> Verification:
-        """See ``ClusterState``."""
+        """Return whether everything that the group should read is owned correctly."""
         return self._once(
             "verification",
             key,
@@ -153,11 +155,11 @@ class Judgements:
         )
 
     def grid(self, key: GroupKey) -> Grid:
-        """See ``ClusterState``."""
+        """Return the group as partitions by owners."""
         return self._once("grid", key, lambda: grid_of(self._group(key), self.verification(key)))
 
     def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
-        """See ``ClusterState``."""
+        """Return the diagnoses of a group, or (None) of the cluster itself; the worst first."""
 
         def work_out() -> tuple[Diagnosis, ...]:
             if key is None:
@@ -173,7 +175,7 @@ class Judgements:
         return self._once("findings", key, work_out)
 
     def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
-        """See ``ClusterState``."""
+        """Return the rebalances since watching began, the oldest first."""
 
         def work_out() -> tuple[Rebalance, ...]:
             self._group(key)

@@ -10,22 +10,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.burrow import BurrowGroupStatus
-from zkconsumer.status.doctor.diagnosis import Diagnosis
-from zkconsumer.status.grid import Grid
-from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
-from zkconsumer.status.rates import GroupRates
-from zkconsumer.status.timeline import Rebalance
-from zkconsumer.status.verify import Verification
 from zkconsumer.web.judgements import Judgements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
     """The state of a cluster at one moment. Thread: any.
-
-    Methods with a group raise KeyError if the snapshot has no such group: call ``group`` first.
 
     Attributes:
         number: increases with each publication.
@@ -38,7 +29,7 @@ class ClusterState:
         problem: why nothing could be read yet, or nothing can be read any more; the parts have
             their own ages.
         covered: the groups that were read for this state; None: the whole cluster was.
-        judgements: the derived values; use the methods.
+        judgements: what was derived from it.
     """
 
     number: int
@@ -69,39 +60,11 @@ class ClusterState:
         """Return the groups that read, own or have offsets of a topic, sorted."""
         return self.judgements.readers.get(topic, ())
 
-    def lag(self, key: GroupKey) -> GroupLag:
-        """Return the group's lag, in records and time; computed before the state is published."""
-        return self.judgements.lag(key)
-
-    def outcome(self, key: GroupKey) -> BurrowGroupStatus:
-        """Return Burrow's status of the group; computed before the state is published."""
-        return self.judgements.outcome(key)
-
-    def rates(self, key: GroupKey | None) -> GroupRates:
-        """Return how fast a group reads and its topics are written, or (None) the whole cluster."""
-        return self.judgements.rates(key)
-
     def last_commit_ms(self, key: GroupKey) -> int | None:
         """Return when a group last committed, or was seen to; None if unknown."""
         group = self.snapshot.groups[key]
-        known = (group.silent_since_ms, self.rates(key).moved_ms)
+        known = (group.silent_since_ms, self.judgements.rates(key).moved_ms)
         return max((at_ms for at_ms in known if at_ms is not None), default=None)
-
-    def verification(self, key: GroupKey) -> Verification:
-        """Return whether everything that the group should read is owned correctly."""
-        return self.judgements.verification(key)
-
-    def grid(self, key: GroupKey) -> Grid:
-        """Return the group as partitions by owners."""
-        return self.judgements.grid(key)
-
-    def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
-        """Return the diagnoses of a group, or (None) of the cluster itself; the worst first."""
-        return self.judgements.findings(key)
-
-    def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
-        """Return the rebalances since watching began, the oldest first."""
-        return self.judgements.rebalances(key)
 
 
 class StateSource(Protocol):

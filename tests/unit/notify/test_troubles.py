@@ -25,14 +25,14 @@ def test_the_worst_finding_of_each_group_is_its_trouble() -> None:
     found = conditions(observe(shown))
     assert found.keys() == {None, *shown.snapshot.groups}
     for key, condition in found.items():
-        bad = [one for one in shown.findings(key) if one.severity is not Severity.NOTE]
+        bad = [one for one in shown.judgements.findings(key) if one.severity is not Severity.NOTE]
         if bad:
             assert condition.trouble is not None
             assert condition.trouble.severity >= bad[0].severity
     fraud = found[FRAUD].trouble
     assert fraud is not None
     assert fraud.severity is Severity.ERROR
-    assert fraud.lag == shown.lag(FRAUD).total
+    assert fraud.lag == shown.judgements.lag(FRAUD).total
     assert found[CHECKOUT].trouble is None
 
 

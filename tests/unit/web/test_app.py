@@ -153,7 +153,7 @@ def test_groups_are_told_in_short(open_site: Served) -> None:
     billing = reported["zookeeper", "billing"]
     assert billing["state"] == "stable"
     assert billing["members"] == 3
-    assert billing["lag"] == open_site.states.current.lag(BILLING).total
+    assert billing["lag"] == open_site.states.current.judgements.lag(BILLING).total
     assert ("coordinator", "checkout") in reported
     state = open_site.get("/api/state").json
     assert state["groups"] == len(reported)

@@ -117,17 +117,17 @@ def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
         state = watch.current
         assert (state.number, state.ready, state.snapshot.groups) == (0, False, {})
         assert state.problem is not None
-        assert state.findings(None) is not None
+        assert state.judgements.findings(None) is not None
         cluster.whole.put(seen(2_000))
         after = newer(watch, 0)
     assert (after.number, after.ready, after.problem) == (1, True, None)
-    assert after.lag(KEY).total == 60
-    assert after.outcome(KEY).total_lag == 60
+    assert after.judgements.lag(KEY).total == 60
+    assert after.judgements.outcome(KEY).total_lag == 60
     assert after.topic("t") is not None
     assert after.readers_of("t") == (KEY,)
     assert after.group(GroupKey(GroupKind.COORDINATOR, "g")) is None
     with pytest.raises(KeyError):
-        after.lag(GroupKey(GroupKind.COORDINATOR, "g"))
+        after.judgements.lag(GroupKey(GroupKind.COORDINATOR, "g"))
 
 
 def test_only_chosen_groups_are_shown() -> None:
@@ -162,7 +162,7 @@ def test_looks_go_on_while_a_reading_takes_long() -> None:
         wait_until(lambda: len(cluster.firsts) == 2, what="the second reading, which hangs")
         snapshots = len(cluster.snapshots)
         cluster.latest = seen(3_000, offset=70)
-        wait_until(lambda: watch.current.lag(KEY).total == 30, what="a look")
+        wait_until(lambda: watch.current.judgements.lag(KEY).total == 30, what="a look")
         assert len(cluster.snapshots) > snapshots
         assert watch.current.snapshot.taken_ms == 3_000
 
@@ -172,10 +172,10 @@ def test_a_look_that_was_overtaken_is_not_shown() -> None:
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(seen(200_000_000_000_000), read_ms=7)
     publisher.publish_look(seen(199_999_999_999_999, offset=1), [KEY])
-    assert publisher.current.lag(KEY).total == 60
+    assert publisher.current.judgements.lag(KEY).total == 60
     publisher.publish_look(seen(200_000_000_000_001, offset=70), [KEY])
     assert publisher.current.covered == frozenset([KEY])
-    assert publisher.current.lag(KEY).total == 30
+    assert publisher.current.judgements.lag(KEY).total == 30
     assert publisher.current.read_duration_ms == 7
     assert publisher.current.number == 2
     publisher.publish(seen(200_000_000_000_002), read_ms=8)
@@ -190,9 +190,9 @@ def test_a_look_keeps_what_it_did_not_change() -> None:
         first = newer(watch, 0)
         with watch.watch(KEY):
             second = newer(watch, first.number)
-            assert second.lag(KEY) is first.lag(KEY)
+            assert second.judgements.lag(KEY) is first.judgements.lag(KEY)
             cluster.latest = seen(3_000, offset=70)
-            wait_until(lambda: watch.current.lag(KEY).total == 30, what="the new offset")
+            wait_until(lambda: watch.current.judgements.lag(KEY).total == 30, what="the new offset")
 
 
 def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
@@ -216,7 +216,7 @@ def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
         newer(watch, 0)
         cluster.whole.put(seen(3_000, members=("a", "b")))
         state = newer(watch, 1)
-        [rebalance] = state.rebalances(KEY)
+        [rebalance] = state.judgements.rebalances(KEY)
         assert [str(one) for one in rebalance.reasons] == ["member b joined"]
         wait_until(lambda: len(reported) == 2, what="the recorder to be told")
         assert reported == [(1, ()), (2, (rebalance,))]
@@ -258,7 +258,7 @@ def told_of(*snapshots: ClusterSnapshot) -> set[Code]:
     publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
     for snapshot in snapshots:
         publisher.publish(snapshot, read_ms=1)
-    return {one.code for one in publisher.current.findings(KEY)}
+    return {one.code for one in publisher.current.judgements.findings(KEY)}
 
 
 def test_whoever_stands_still_for_long_is_found() -> None:
@@ -287,7 +287,7 @@ def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:
         cluster.whole.put(replace(seen(3_000), failures=(failure,)))
         state = newer(watch, 2)
     assert (state.ready, state.problem) == (True, "no answer")
-    assert state.lag(KEY).total == 60
+    assert state.judgements.lag(KEY).total == 60
 
 
 def test_a_cluster_that_can_not_be_opened_is_tried_again() -> None:

@@ -57,7 +57,7 @@ class SampleWriter:
                 continue
             if group.seen_ms == last_ms:
                 continue
-            sample = sample_of(group, state.lag(key), self._stale_ms)
+            sample = sample_of(group, state.judgements.lag(key), self._stale_ms)
             series, layout = _series_id(connection, key), _layout_id(connection, sample.layout)
             row = (series, sample.at_ms, sample.lag, layout, sample.body)
             connection.execute(sql.ADD_SAMPLE, row)

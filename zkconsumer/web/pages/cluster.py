@@ -95,8 +95,8 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
             "more_behind": max(0, len(behind) - _SHOWN),
             "verdict": outcome,
             "tone": outcome.tone,
-            "rates": state.rates(None),
-            "caught_up": caught_up(state.rates(None), _lag(groups)),
+            "rates": state.judgements.rates(None),
+            "caught_up": caught_up(state.judgements.rates(None), _lag(groups)),
             "unknown": sum(row.unknown for row in groups),
             "tones": SEVERITY_TONES,
         },
@@ -128,14 +128,14 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnos
 
     Groups with a bad state or Burrow status are examined first.
     """
-    found = list(state.findings(None))
+    found = list(state.judgements.findings(None))
     left, left_out = LOOKED_AT, 0
     for row in sorted(groups, key=lambda row: row.suspicion):
         if row.partitions > left:
             left_out += 1
         else:
             left -= row.partitions
-            found += state.findings(row.key)
+            found += state.judgements.findings(row.key)
     # Unreadable parts have a section of their own on the page.
     found = [
         diagnosis

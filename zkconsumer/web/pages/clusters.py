@@ -77,6 +77,6 @@ def _row(name: str, state: ClusterState, now_ms: int) -> ClusterRow:
         brokers=len(state.snapshot.brokers),
         groups=len(groups),
         lag=sum(row.lag or 0 for row in groups),
-        rates=state.rates(None),
+        rates=state.judgements.rates(None),
         taken_ms=state.snapshot.taken_ms if state.ready else None,
     )

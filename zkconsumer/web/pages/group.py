@@ -36,9 +36,9 @@ def group_page(
         return sorry_page(404, absent_text(state, key))
     events = events_of(state, key, past, page_request.now_ms)
     shown = events if page_request.query.get("timeline") == "all" else events[:SHOWN]
-    verification, grid = state.verification(key), state.grid(key)
+    verification, grid = state.judgements.verification(key), state.judgements.grid(key)
     columns = columns_of(key, grid.columns)
-    lag, outcome = state.lag(key), state.outcome(key)
+    lag, outcome = state.judgements.lag(key), state.judgements.outcome(key)
     return View(
         template="group.html",
         title=key.group_id,
@@ -54,14 +54,14 @@ def group_page(
             ),
             "owned": sum(row.column is not None and row.fault is None for row in grid.rows),
             "checked": verification.checked,
-            "findings": state.findings(key),
+            "findings": state.judgements.findings(key),
             "tones": SEVERITY_TONES,
             "sharing": _sharing(key, verification),
             "grid": group_grid(state, page_request, key),
             "members": columns[:MEMBERS_SHOWN],
             "gone": {
                 member
-                for diagnosis in state.findings(key)
+                for diagnosis in state.judgements.findings(key)
                 if diagnosis.code is Code.MEMBER_STALE
                 for member in diagnosis.culprits
             },

@@ -127,7 +127,7 @@ def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColum
 
 def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) -> GroupGrid:
     """Return the rows selected by ``topic``, ``show`` (behind, faults) and ``page``."""
-    grid = state.grid(key)
+    grid = state.judgements.grid(key)
     all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, page_request)]
     pages = max(1, -(-len(found) // ROWS))
@@ -180,12 +180,12 @@ def _rows(
     }
     lags = {
         lag.topic_partition: lag
-        for lag in state.lag(key).partitions
+        for lag in state.judgements.lag(key).partitions
         if lag.topic_partition in wanted
     }
     verdicts = {
         partition.topic_partition: partition.status
-        for partition in state.outcome(key).partitions
+        for partition in state.judgements.outcome(key).partitions
         if partition.topic_partition in wanted
     }
     largest = max((lag.records or 0 for lag in lags.values()), default=0)

@@ -127,7 +127,11 @@ class DiagnosisCount:
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
     """Return the summary of a group, from values that are computed before a state is published."""
-    group, lag, outcome = state.snapshot.groups[key], state.lag(key), state.outcome(key)
+    group, lag, outcome = (
+        state.snapshot.groups[key],
+        state.judgements.lag(key),
+        state.judgements.outcome(key),
+    )
     worst = lag.worst_time
     return GroupRow(
         key=key,
@@ -139,7 +143,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
         time=None if worst is None else worst.time,
         burrow=outcome.status,
         trouble=sum(partition.status > BurrowStatus.WARN for partition in outcome.partitions),
-        rates=state.rates(key),
+        rates=state.judgements.rates(key),
         last_commit_ms=state.last_commit_ms(key),
         seen_ms=group.seen_ms,
         problems=group.problems,
@@ -164,7 +168,7 @@ def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, Di
         if row.partitions > left:
             continue
         left -= row.partitions
-        findings = state.findings(row.key)
+        findings = state.judgements.findings(row.key)
         severities = [diagnosis.severity for diagnosis in findings]
         found[row.key] = DiagnosisCount(
             errors=severities.count(Severity.ERROR),

@@ -78,7 +78,7 @@ def events_of(
         past: the recorded ones; those since the start are taken from ``state``.
         now_ms: the current time.
     """
-    recent = state.rebalances(key)
+    recent = state.judgements.rebalances(key)
     first_ms = recent[0].began_ms if recent else None
     older = [rebalance for rebalance in past if first_ms is None or rebalance.began_ms < first_ms]
     return [

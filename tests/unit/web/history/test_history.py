@@ -161,7 +161,7 @@ def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
             lambda: [one] if (one := past.lag_series(BILLING, 0, NOW_MS, 10)).times_ms else [],
             what="it",
         )[0]
-    lag = states.current.lag(BILLING)
+    lag = states.current.judgements.lag(BILLING)
     assert series.total == (lag.total,)
     assert {tp: one.lag[0] for tp, one in series.partitions.items()} == {
         one.topic_partition: one.records for one in lag.partitions

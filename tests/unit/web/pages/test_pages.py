@@ -227,7 +227,7 @@ def test_a_group_is_told_by_short_names(state: ClusterState) -> None:
 def test_a_past_that_is_known_twice_is_told_once(state: ClusterState) -> None:
     """What was seen since the start counts by what was seen."""
     past = TalePast().rebalances(BILLING, 0)
-    [recent] = state.rebalances(BILLING)
+    [recent] = state.judgements.rebalances(BILLING)
     written = replace(past[0], began_ms=recent.began_ms, reasons=("written down",))
     view = group_page(state, page_request(), BILLING, (*past, written))
     events = view.context["events"]
