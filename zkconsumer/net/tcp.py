@@ -9,16 +9,18 @@ import errno
 import os
 import select
 import socket
-import ssl
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, TransportError
 from zkconsumer.net.resolving import Outcome, SocketAddress, addresses_of
 from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox
+
+if TYPE_CHECKING:
+    import ssl
 
 
 class TcpTransport:
@@ -235,7 +237,7 @@ def _stopped() -> OSError:
 
 
 def open_socket(
-    host: str, port: int, *, timeout_ms: int, clock: Clock, tls: ssl.SSLContext | None = None
+    host: str, port: int, *, timeout_ms: int, clock: Clock, tls: "ssl.SSLContext | None" = None
 ) -> socket.socket:
     """Return a connected socket, whose time-out is what is left.
 
