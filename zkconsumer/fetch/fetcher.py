@@ -22,13 +22,11 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.hedged_exchange import HedgedExchange
-from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.net.hedging import Sent
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.repeats import Repeats
@@ -36,8 +34,6 @@ from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import Request
 from zkconsumer.wire.messages.fetch import (
-    FIRST_SOFT_BOUNDS,
-    FIRST_UNTHROTTLED,
     LAST_BY_NAME,
     FetchRequest,
     FetchResponse,
@@ -69,18 +65,9 @@ class _Wake:
 _WAKE = _Wake()
 
 
-def _last_fetch(connection: NegotiatedConnection) -> int:
+def _newest_fetch(connection: NegotiatedConnection) -> int:
     """Return the newest version of Fetch to send to a broker, whatever else it supports."""
     return LAST_BY_NAME if connection.versions.generation is None else _OLD_FETCH
-
-
-def sent(
-    connection: NegotiatedConnection, request: Request[R], timeout_ms: int
-) -> Sent[NegotiatedConnection, R]:
-    """Send a request in the version that streams use."""
-    is_fetch = isinstance(request, FetchRequest)
-    last = _last_fetch(connection) if is_fetch else _OLD_LIST_OFFSETS
-    return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=last))
 
 
 def deserves_another(error: ZkConsumerError) -> bool:
@@ -115,16 +102,21 @@ class PythonFetchLoop:
         self._repeats = repeats or Repeats(log, self._clock)
         self._about = f"fetching from {key.broker}"
         self._session = FetchSession(settings)
-        self._fetch_version = _OLD_FETCH
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
-        self._line = HedgedExchange(key.broker, dial, settings.request_timeout_ms, self._clock)
+        self._line = HedgedExchange(
+            key.broker,
+            dial,
+            settings.request_timeout_ms,
+            self._clock,
+            self._repeats,
+            newest=_newest_fetch,
+        )
         self._stopping = False
         self._ended = False
         self._has_failed = False  # the last exchange: one more failure gives all back
         self._added = 0
         self._taken = 0
         self._unpacked = 0
-        self._quiet_until_ms = 0
         self._set_up()
 
     def _set_up(self) -> None:
@@ -159,7 +151,7 @@ class PythonFetchLoop:
             while not self._stopping:
                 self._turn()
         finally:
-            self._close_connection()
+            self._line.close()
             self._ended = True
             self._accept()
             self._give_back(self._session.release_all("its fetcher ended"))
@@ -171,6 +163,7 @@ class PythonFetchLoop:
     def _prepare(self) -> bool:
         """Do all that precedes fetching; return False if that was a turn by itself."""
         self._accept()
+        self._session.has_hard_bounds = self._line.has_hard_bounds
         had_partitions = len(self._session) > 0
         self._session.drop_inactive()
         if had_partitions and not len(self._session):
@@ -178,8 +171,9 @@ class PythonFetchLoop:
         for chunk in list(self._session.pending()):
             self._offer(chunk)
         self._unpack()
-        if self._quiet_ms_left() > 0:
-            self._take(self._mailbox.get(min(self._quiet_ms_left(), _LOOK_AROUND_MS)))
+        quiet_ms = self._line.pause_left_ms()
+        if quiet_ms > 0:
+            self._take(self._mailbox.get(min(quiet_ms, _LOOK_AROUND_MS)))
             return False
         request = self._session.offsets_request()
         if request is not None:
@@ -213,8 +207,9 @@ class PythonFetchLoop:
             code = response.error_code
             self._give_all_back(BrokerError(code, "Fetch", error_name(code)))
             return False
-        if self._fetch_version >= FIRST_UNTHROTTLED:
-            self._be_quiet_for(response.throttle_time_ms)
+        self._line.obey_quota(response)
+        # This may be the first response in its version, or that of another connection.
+        self._session.has_hard_bounds = self._line.has_hard_bounds
         outcomes = self._session.receive_fetch(fetch, response)
         self._act(outcomes)
         self._unpack()
@@ -277,15 +272,6 @@ class PythonFetchLoop:
             self._session.add(command.claim, command.fetch_offset)
             self._taken += 1
 
-    def _be_quiet_for(self, throttle_ms: int) -> None:
-        """Send the broker nothing for this long: its quota throttles us."""
-        pause_ms = throttle_pause_ms(self._key.broker, throttle_ms, self._repeats)
-        if pause_ms:
-            self._quiet_until_ms = self._clock.now_ms() + pause_ms
-
-    def _quiet_ms_left(self) -> int:
-        return self._quiet_until_ms - self._clock.now_ms() if self._quiet_until_ms else 0
-
     def _exchange(self, request: Request[R]) -> R | None:
         """Send a request; on a second failure in a row give all partitions back."""
         try:
@@ -311,48 +297,20 @@ class PythonFetchLoop:
         self._has_failed = False
         return self._request_once(request)
 
-    def _connected(self) -> NegotiatedConnection:
-        connection = self._line.connection
-        if connection is None:
-            connection = self._line.open()
-            self._go_on_with(connection)
-        return connection
-
-    def _go_on_with(self, connection: NegotiatedConnection) -> None:
-        """Use this connection from here on."""
-        self._set_fetch_version(
-            connection.version_of(FetchRequest, at_most=_last_fetch(connection))
-        )
-
-    def _set_fetch_version(self, version: int) -> None:
-        self._fetch_version = version
-        self._session.has_hard_bounds = version < FIRST_SOFT_BOUNDS
-
     def _request_once(self, request: Request[R]) -> R:
-        waits_ms = self._settings.max_wait_ms if isinstance(request, FetchRequest) else 0
+        is_fetch, line = isinstance(request, FetchRequest), self._line
+        waits_ms = self._settings.max_wait_ms if is_fetch else 0
+        at_most = None if is_fetch else _OLD_LIST_OFFSETS
         timeout_ms = self._settings.request_timeout_ms + waits_ms
-        connection = self._connected()
         try:
-            responder, is_second = self._line.respond(
-                sent(connection, request, timeout_ms),
-                lambda second, longest_ms: sent(second, request, longest_ms),
-                what=type(request).__name__,
-                quiet_ms=self._line.pace.quiet_ms + waits_ms,
-                timeout_ms=timeout_ms,
-            )
-            if is_second:
-                self._go_on_with(responder.connection)
-            response = responder.response()
+            first = line.send(line.connection or line.open(), request, timeout_ms, at_most)
+            second = line.respond(first, lambda: request, waits_ms=waits_ms, at_most=at_most)
+            response = (second or first).response()
         except ZkConsumerError:
-            self._close_connection()
+            line.close()
             raise
         self._repeats.works(self._about)
         return response
-
-    def _close_connection(self) -> None:
-        self._line.close()
-        # Until the next broker's versions are known: bounds that hold in any version.
-        self._set_fetch_version(_OLD_FETCH)
 
     def _act(self, outcomes: tuple[Outcome, ...]) -> None:
         for outcome in outcomes:

@@ -21,10 +21,10 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
-from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another, sent
+from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
 from zkconsumer.fetch.position import FetchPosition
 from zkconsumer.native import _core
-from zkconsumer.net.hedging import PendingRequest, Sent
+from zkconsumer.net.hedging import Sent
 from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.observe import Fetched
@@ -143,7 +143,7 @@ class NativeFetchLoop(PythonFetchLoop):
         self._pump.clear_call()
         connection = self._line.connection
         can_delegate = connection is None or connection.has_descriptor
-        if not can_delegate or self._quiet_ms_left() > 0:
+        if not can_delegate or self._line.pause_left_ms() > 0:
             super()._turn()
             return
         self._is_whole_turn = False
@@ -164,14 +164,13 @@ class NativeFetchLoop(PythonFetchLoop):
 
     def _run_pump(self, delegation: Delegation) -> None:
         try:
-            had_hard_bounds = self._session.has_hard_bounds
-            connection = self._connected()
+            connection = self._line.connection or self._line.open()
             # The broker's versions may change what is to be requested.
-            is_unchanged = self._session.has_hard_bounds == had_hard_bounds
+            is_unchanged = self._session.has_hard_bounds == self._line.has_hard_bounds
             if connection.has_descriptor and is_unchanged:
                 self._pump_over(connection, delegation)
         except ZkConsumerError as error:
-            self._close_connection()
+            self._line.close()
             if deserves_another(error):
                 # As after a first failure anywhere: by the inherited code.
                 self._has_failed = True
@@ -192,7 +191,7 @@ class NativeFetchLoop(PythonFetchLoop):
             finally:
                 returned = map(Returned._make, self._pump.unload())
                 outcomes = self._delegate.take_back(delegation, returned)
-                self._be_quiet_for(self._pump.quiet_ms())
+                self._line.pause(self._pump.quiet_ms())
             self._act(outcomes)
             if second is None and end.kind == _core.PUMP_BROKEN:
                 raise self.failure_of(end)
@@ -219,7 +218,7 @@ class NativeFetchLoop(PythonFetchLoop):
         end = _End(
             *self._pump.run(
                 line.descriptor,
-                version=self._fetch_version,
+                version=self._line.fetch_version,
                 correlation_id=line.correlation_id,
                 client_id=line.client_id,
                 max_response_bytes=line.max_response_bytes,
@@ -240,25 +239,16 @@ class NativeFetchLoop(PythonFetchLoop):
         self, connection: NegotiatedConnection, line: RawStream, end: "_End"
     ) -> "tuple[_End, _Second | None]":
         """Hedge the pump's request; return how the pump ended, or the second request's response."""
-        requested = decode_request(self._pump.last_request()[LENGTH_BYTES:])
-        request = cast("FetchRequest", requested.request)
-        delegated: PendingRequest = _DelegatedRequest(self, connection, line)
 
-        def send_again(second: NegotiatedConnection, longest_ms: int) -> PendingRequest:
-            return sent(second, request, longest_ms)
+        def again() -> FetchRequest:
+            requested = decode_request(self._pump.last_request()[LENGTH_BYTES:])
+            return cast("FetchRequest", requested.request)
 
-        responder, _ = self._line.respond(
-            delegated,
-            send_again,
-            what=type(request).__name__,
-            quiet_ms=0,
-            timeout_ms=max(1, self._settings.request_timeout_ms - self._line.pace.quiet_ms),
+        delegated = _DelegatedRequest(self, connection, line)
+        second = self._line.respond(
+            delegated, again, waits_ms=self._settings.max_wait_ms, is_silent=True
         )
-        if isinstance(responder, _DelegatedRequest):
-            return responder.end or end, None
-        assert isinstance(responder, Sent)
-        self._go_on_with(responder.connection)
-        return end, responder
+        return delegated.end or end, second
 
     def _report_counts(self) -> None:
         fetches, partitions, size_bytes, records, duration_ms, throttle_ms = self._pump.counts()

@@ -185,7 +185,7 @@ def test_a_pause_without_measure_is_said(engine: Engine, caplog: pytest.LogCaptu
         with LogReader(broker, engine, version=12) as one:
             one.add(0)
             wait_until_soon(lambda: not broker.throttle_ms, what="the quota")
-        assert one.loop._quiet_ms_left() <= 300_000
+        assert one.loop._line.pause_left_ms() <= 300_000
     assert caplog.text.count("asks for a pause of 2147483647 ms") == 1
 
 

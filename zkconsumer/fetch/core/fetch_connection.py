@@ -32,7 +32,6 @@ from zkconsumer.fetch.core.incremental import (
 )
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
-from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.fetch.core.requests import fetch_request, responses_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
@@ -40,11 +39,8 @@ from zkconsumer.model import Broker
 from zkconsumer.net.hedging import Sent
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
-    FIRST_SOFT_BOUNDS,
-    FIRST_UNTHROTTLED,
     LAST_BY_NAME,
     FetchedPartition,
-    FetchRequest,
     FetchResponse,
 )
 
@@ -110,7 +106,6 @@ class FetchConnection:
     Attributes:
         broker: the broker.
         failure: the failure since the last valid response; None: none.
-        paused_until_ms: send nothing before.
     """
 
     def __init__(
@@ -128,15 +123,21 @@ class FetchConnection:
         self._settings = settings
         self._clock = clock
         self._claims = FetchSessionState()
-        self._exchange = HedgedExchange(broker, dial, settings.request_timeout_ms, clock)
+        self._exchange = HedgedExchange(
+            broker, dial, settings.request_timeout_ms, clock, shared.repeats
+        )
+        self._exchange.paused_until_ms = paused_until_ms
         self._early: _Asking | None = None
-        self._version = 0
         self._failures = 0
         self._about = f"fetching from {broker}"
-        self.paused_until_ms = paused_until_ms
         self._refusal: ZkConsumerError | None = None
         self.failure: ZkConsumerError | None = None
         self._stopping = False
+
+    @property
+    def paused_until_ms(self) -> int:
+        """Send nothing before: after a failure, or for the broker's quota."""
+        return self._exchange.paused_until_ms
 
     def stop(self) -> None:
         """Stop; closing the connection wakes a thread that waits for a response. Thread: any."""
@@ -156,7 +157,7 @@ class FetchConnection:
         connection = self._exchange.connection
         if self._early is not None or connection is None or not connection.is_idle:
             return
-        if self.paused_until_ms > self._clock.now_ms():
+        if self._exchange.pause_left_ms() > 0:
             return
         plan = self._plan()
         if plan.wanted:
@@ -167,7 +168,7 @@ class FetchConnection:
         early, self._early = self._early, None
         if early is not None:
             return self._received(early)
-        left_ms = self.paused_until_ms - self._clock.now_ms()
+        left_ms = self._exchange.pause_left_ms()
         if left_ms > 0:
             return Rest(left_ms, can_wake=False)
         if self._refusal is not None and self._shared.look(self._is_unheard):
@@ -186,7 +187,7 @@ class FetchConnection:
         return AT_ONCE if asking is None else self._received(asking)
 
     def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
-        has_hard_bounds = self._version < FIRST_SOFT_BOUNDS
+        has_hard_bounds = self._exchange.has_hard_bounds
         return self._shared.change(
             lambda states, now_ms: plan_fetch(
                 states, self.broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
@@ -206,7 +207,7 @@ class FetchConnection:
     def _connect(self) -> None:
         self.close()
         try:
-            self._version = self._exchange.open().version_of(FetchRequest)
+            self._exchange.open()
         except (TransportError, ProtocolError) as error:
             self._lost(error, was_connected=False)
         except ZkConsumerError as error:
@@ -214,7 +215,7 @@ class FetchConnection:
 
     def _begin(self, connection: NegotiatedConnection, plan: FetchPlan) -> _Asking | None:
         """Send a request; return None after handling a failure to send."""
-        version = self._version
+        version = self._exchange.fetch_version
         if not all(request.topic_id for request in plan.wanted.values()):
             version = min(version, LAST_BY_NAME)
         step = self._claims.next(
@@ -224,19 +225,14 @@ class FetchConnection:
         )
         self._shared.count(_begun)
         try:
-            sent = self._sent(connection, step, version, plan.max_wait_ms)
+            request = fetch_request(step, self._settings, max_wait_ms=plan.max_wait_ms)
+            timeout_ms = self._settings.request_timeout_ms + plan.max_wait_ms
+            sent = self._exchange.send(connection, request, timeout_ms, version)
         except ZkConsumerError as error:
             self._unanswered(plan)
             self._broke_off(error)
             return None
         return _Asking(plan, step, version, self._clock.now_ms(), sent)
-
-    def _sent(
-        self, connection: NegotiatedConnection, step: SessionStep, version: int, max_wait_ms: int
-    ) -> _Fetching:
-        request = fetch_request(step, self._settings, max_wait_ms=max_wait_ms)
-        timeout_ms = self._settings.request_timeout_ms + max_wait_ms
-        return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=version))
 
     def _received(self, asking: _Asking) -> Rest:
         """Wait for the response and hand it over."""
@@ -266,16 +262,16 @@ class FetchConnection:
         max_wait_ms = asking.plan.max_wait_ms
         # The broker's state of the session is unknown.
         again = without_session(asking.step.requests, asking.step.topic_ids)
-        responder, is_second = self._exchange.respond(
+        second = self._exchange.respond(
             asking.sent,
-            lambda second, _: self._sent(second, again, asking.version, max_wait_ms),
-            what="Fetch",
-            quiet_ms=self._exchange.pace.quiet_ms + max_wait_ms,
-            timeout_ms=self._settings.request_timeout_ms + max_wait_ms,
+            lambda: fetch_request(again, self._settings, max_wait_ms=max_wait_ms),
+            waits_ms=max_wait_ms,
+            at_most=asking.version,
         )
-        if is_second:
-            self._claims.lost()
-        return again if is_second else asking.step, responder.response()
+        if second is None:
+            return asking.step, asking.sent.response()
+        self._claims.lost()
+        return again, second.response()
 
     def _take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
         """Hand over a response; return whether it brought anything."""
@@ -393,7 +389,7 @@ class FetchConnection:
         self._shared.repeats.happened(f"{self.broker} refuses us", f"{self.broker}: {error}")
         self._refusal = without_frames(error)
         self._shared.change(lambda states, _: states.broker_refuses(self.broker, error))
-        self.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
+        self._exchange.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
 
     def _is_unheard(self, states: PartitionStates) -> bool:
         return states.failures.get(self.broker) is self._refusal
@@ -402,18 +398,15 @@ class FetchConnection:
         """Pause after a failure, longer with each in a row."""
         settings = self._settings
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0)
-        self.paused_until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
+        until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
+        self._exchange.paused_until_ms = until_ms
         self._failures += 1
 
     def _pause_for_quota(self, response: FetchResponse) -> None:
         throttle_ms = response.throttle_time_ms
         if throttle_ms > 0:
             self._shared.count(lambda counters: _throttled(counters, throttle_ms))
-            # Before that version brokers delay responses themselves; one that does not, and sends
-            # nothing either, must not be polled in a busy loop.
-            if self._version >= FIRST_UNTHROTTLED or not response.topics:
-                pause_ms = throttle_pause_ms(self.broker, throttle_ms, self._shared.repeats)
-                self.paused_until_ms = self._clock.now_ms() + pause_ms
+            self._exchange.obey_quota(response)
 
 
 def _has_set(part: FetchedPartition) -> bool:

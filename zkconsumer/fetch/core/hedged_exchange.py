@@ -1,4 +1,8 @@
-"""Connect to one broker, with a second connection when it is silent; shared by all fetchers."""
+"""Exchange requests with one broker, by a second connection when it is silent; for all readers.
+
+Here is what every fetcher does with a connection: which version of Fetch it may send, how long the
+broker's quota silences it, and when a request is hedged.
+"""
 
 import logging
 from collections.abc import Callable
@@ -6,15 +10,25 @@ from typing import TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import HedgePace, PendingRequest, first_response
+from zkconsumer.net.hedging import HedgePace, PendingRequest, Sent, first_response
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
+from zkconsumer.repeats import Repeats
+from zkconsumer.wire.codec import Request
+from zkconsumer.wire.messages.fetch import (
+    FETCH,
+    FIRST_SOFT_BOUNDS,
+    FIRST_UNTHROTTLED,
+    FetchRequest,
+    FetchResponse,
+)
 
 log = logging.getLogger(__name__)
-A = TypeVar("A", bound=PendingRequest)
+R = TypeVar("R")
 
-SendAgain = Callable[[NegotiatedConnection, int], A]
-"""Sends a request again over the given connection, with a time limit in ms."""
+Newest = Callable[[NegotiatedConnection], int]
+"""Returns the newest version of Fetch that a reader may send over a connection."""
 
 
 class HedgedExchange:
@@ -23,22 +37,45 @@ class HedgedExchange:
     Args:
         broker: the broker.
         dial: opens connections.
-        request_timeout_ms: time limit of a request.
+        request_timeout_ms: time limit of a request, besides the broker's wait for data.
         clock: for deadlines.
+        repeats: warns of quotas that nobody means.
+        newest: see ``Newest``; the broker's own limit is applied as well.
 
     Attributes:
         connection: the connection for the next request; None: there is none.
         pace: how long the broker may be silent before a hedged request.
+        fetch_version: version of Fetch; without a connection the oldest, whose bounds always hold.
+        paused_until_ms: send nothing before; several connections may share it in turns.
     """
 
-    def __init__(self, broker: Broker, dial: Dial, request_timeout_ms: int, clock: Clock) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        dial: Dial,
+        request_timeout_ms: int,
+        clock: Clock,
+        repeats: Repeats,
+        *,
+        newest: Newest = lambda _connection: FETCH.last,
+    ) -> None:
         self.connection: NegotiatedConnection | None = None
         self.pace = HedgePace(request_timeout_ms)
+        self.fetch_version = 0
+        self.paused_until_ms = 0
         self._broker = broker
         self._dial = dial
+        self._request_timeout_ms = request_timeout_ms
         self._clock = clock
+        self._repeats = repeats
+        self._newest = newest
         self._second: NegotiatedConnection | None = None  # while a request is under way on both
         self._stopping = False
+
+    @property
+    def has_hard_bounds(self) -> bool:
+        """Whether the broker has no limit for a whole response, and cuts sets in mid-entry."""
+        return self.fetch_version < FIRST_SOFT_BOUNDS
 
     def stop(self) -> None:
         """Stop; closing connections wakes a thread that waits for a response. Thread: any."""
@@ -53,6 +90,7 @@ class HedgedExchange:
             connection for connection in (self.connection, self._second) if connection is not None
         ]
         self.connection = self._second = None
+        self.fetch_version = 0
         for connection in closed:
             connection.close()
         return bool(closed)
@@ -61,40 +99,65 @@ class HedgedExchange:
         """Connect.
 
         Raises:
-            ZkConsumerError: as ``BrokerDialer.dial``.
+            ZkConsumerError: as ``BrokerDialer.dial``; or there is no version of Fetch in common.
         """
-        connection = self.connection = self._dial(self._broker)
-        self._see_stop(connection)
+        connection = self._dial(self._broker)
+        self._use(connection)
         return connection
 
+    def send(
+        self,
+        connection: NegotiatedConnection,
+        request: Request[R],
+        timeout_ms: int,
+        at_most: int | None = None,
+    ) -> Sent[NegotiatedConnection, R]:
+        """Send a request, in a version of at most ``at_most``; None: the newest of Fetch."""
+        last = self._newest(connection) if at_most is None else at_most
+        return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=last))
+
     def respond(
-        self, first: A, send_again: SendAgain[A], *, what: str, quiet_ms: int, timeout_ms: int
-    ) -> tuple[A, bool]:
+        self,
+        first: PendingRequest,
+        again: Callable[[], Request[R]],
+        *,
+        waits_ms: int = 0,
+        at_most: int | None = None,
+        is_silent: bool = False,
+    ) -> Sent[NegotiatedConnection, R] | None:
         """Wait for a response, and send the request again if the broker is silent.
 
         Args:
             first: the request in flight on ``connection``.
-            send_again: sends the same over a second connection.
-            what: name of the request, for the log.
-            quiet_ms: how long to wait for the first alone.
-            timeout_ms: time limit for both together.
+            again: makes what to send over a second connection.
+            waits_ms: how long the broker may wait for data.
+            at_most: see ``send``.
+            is_silent: whether the broker was silent for its time already.
 
         Returns:
-            The response, and whether the second connection got it, which then is ``connection``.
+            The second request, if it was answered first: its connection then is ``connection``.
 
         Raises:
             ZkConsumerError: as ``first_response``.
         """
+        hedge: Sent[NegotiatedConnection, R] | None = None
 
-        def start(failure: ZkConsumerError | None) -> A | None:
+        def start(failure: ZkConsumerError | None) -> PendingRequest | None:
+            nonlocal hedge
             if failure is not None or self._second is not None:
                 return None
             longest_ms = self.pace.quiet_ms
+            request = again()
+            what = type(request).__name__
             log.info("%s: silent at a %s: asked again over a second connection", self._broker, what)
             second = self._second = self._dial(self._broker, timeout_ms=longest_ms)
             self._see_stop(second)
-            return send_again(second, longest_ms)
+            hedge = self.send(second, request, longest_ms, at_most)
+            return hedge
 
+        quiet_ms, timeout_ms = self.pace.quiet_ms + waits_ms, self._request_timeout_ms + waits_ms
+        if is_silent:
+            quiet_ms, timeout_ms = 0, max(1, timeout_ms - quiet_ms)
         responder = first_response(
             first,
             start,
@@ -103,21 +166,46 @@ class HedgedExchange:
             clock=self._clock,
             whom=self._broker,
         )
-        return responder, self._settle(is_second=responder is not first)
+        self._settle(is_second=responder is not first)
+        return None if responder is first else hedge
 
-    def _settle(self, *, is_second: bool) -> bool:
+    def obey_quota(self, response: FetchResponse) -> None:
+        """Send nothing for as long as a response says.
+
+        Before version 8 brokers delay responses themselves; one that does not, and sends nothing
+        either, must not be polled in a busy loop.
+        """
+        if self.fetch_version >= FIRST_UNTHROTTLED or not response.topics:
+            self.pause(response.throttle_time_ms)
+
+    def pause(self, throttle_ms: int) -> None:
+        """Send nothing for as long as the broker's quota says; 0: go on."""
+        if throttle_ms > 0:
+            pause_ms = throttle_pause_ms(self._broker, throttle_ms, self._repeats)
+            self.paused_until_ms = self._clock.now_ms() + pause_ms
+
+    def pause_left_ms(self) -> int:
+        """Return for how long to send nothing; not above 0: not at all."""
+        return self.paused_until_ms - self._clock.now_ms() if self.paused_until_ms else 0
+
+    def _settle(self, *, is_second: bool) -> None:
         """Keep the connection that responded first; the race closed the other one."""
         second, self._second = self._second, None
         if is_second:
             assert second is not None
-            self.connection = second
-            self._see_stop(second)
             self.pace.won()
+            self._use(second)
         elif second is not None:
             self.pace.lost()
         else:
             self.pace.on_response()
-        return is_second
+
+    def _use(self, connection: NegotiatedConnection) -> None:
+        """Use this connection from here on."""
+        self.connection = connection
+        self._see_stop(connection)
+        newest = self._newest(connection)
+        self.fetch_version = connection.version_of(FetchRequest, at_most=newest)
 
     def _see_stop(self, connection: NegotiatedConnection) -> None:
         """Close it if ``stop`` was called before it could be seen."""

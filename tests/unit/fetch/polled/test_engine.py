@@ -264,7 +264,7 @@ class Paper:
         self.is_idle = True
         return self
 
-    def version_of(self, _: object) -> int:
+    def version_of(self, _: object, **__: int) -> int:
         """All versions."""
         return 12
 
