@@ -193,6 +193,11 @@ class ErrorCode(IntEnum):
         return self.advice is not Advice.NOTHING
 
     @property
+    def may_pass(self) -> bool:
+        """Whether to try a fetch again, maybe at another broker: also after a code not known."""
+        return self.retriable or self is ErrorCode.UNKNOWN
+
+    @property
     def refresh_metadata(self) -> bool:
         """Whether the leader may be another broker by now."""
         return self.advice is Advice.REFRESH

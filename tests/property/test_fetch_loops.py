@@ -78,7 +78,7 @@ def test_both_loops_bring_the_same(
                 for entry, at, flip in damages if log.entries else ():
                     log.damage(entry % len(log.entries), at, flip)
             chosen = replace(
-                SETTINGS, skip_poison=skip, response_max_bytes=response_bytes, grown_bytes=8_000
+                SETTINGS, skip_poison=skip, max_bytes=response_bytes, grown_bytes=8_000
             )
             reader = LogReader(
                 broker,

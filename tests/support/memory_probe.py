@@ -76,7 +76,7 @@ def main(wanted: Mapping[str, int]) -> None:
     ]
     settings = FetchSettings(
         fetch_bytes=wanted["fetch_bytes"],
-        response_max_bytes=wanted["response_max_bytes"],
+        max_bytes=wanted["max_bytes"],
         reset=LogEdge.EARLIEST,
         max_wait_ms=20,
     )

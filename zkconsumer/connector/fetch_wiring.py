@@ -95,6 +95,6 @@ def _fetch_settings(config: ConsumerConfig) -> FetchSettings:
         reset=LogEdge.EARLIEST if smallest else LogEdge.LATEST,
         leader_backoff_ms=config.refresh_leader_backoff_ms,
         fetcher_count=config.num_consumer_fetchers,
-        response_max_bytes=config.fetch_max_bytes,
+        max_bytes=config.fetch_max_bytes,
         skip_poison=config.poison_policy != "raise",
     )

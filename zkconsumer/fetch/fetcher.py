@@ -8,7 +8,6 @@ other partitions meanwhile, and waits in its mailbox if nothing can be fetched.
 """
 
 import logging
-from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
@@ -51,18 +50,8 @@ _LOOK_AROUND_MS = 1_000
 """Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Add:
-    claim: PartitionClaim
-    fetch_offset: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Wake:
-    pass
-
-
-_WAKE = _Wake()
+_Added = tuple[PartitionClaim, int | None]
+"""A claim and its offset; in the mailbox None only wakes."""
 
 
 def _newest_fetch(connection: NegotiatedConnection) -> int:
@@ -102,7 +91,7 @@ class PythonFetchLoop:
         self._repeats = repeats or Repeats(log, self._clock)
         self._about = f"fetching from {key.broker}"
         self._session = FetchSession(settings)
-        self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
+        self._mailbox: Mailbox[_Added | None] = Mailbox()
         self._line = HedgedExchange(
             key.broker,
             dial,
@@ -125,20 +114,20 @@ class PythonFetchLoop:
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
         """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
         self._added += 1
-        self._mailbox.put(_Add(claim, fetch_offset))
+        self._mailbox.put((claim, fetch_offset))
         if self._ended:
             # Not all threads know of its end yet: no other code would ever take this out.
             self._return_late()
 
     def wake(self) -> None:
         """See ``FetchLoop``."""
-        self._mailbox.put(_WAKE)
+        self._mailbox.put(None)
 
     def stop(self) -> None:
         """See ``FetchLoop``. Closing the socket wakes a thread that waits for a response."""
         self._stopping = True
         self._line.stop()
-        self._mailbox.put(_WAKE)
+        self._mailbox.put(None)
 
     def partition_count(self) -> int:
         """See ``FetchLoop``."""
@@ -258,18 +247,17 @@ class PythonFetchLoop:
     def _return_late(self) -> None:
         """Give back claims added after the end; the session is the dying thread's until then."""
         for command in self._mailbox.drain():
-            if isinstance(command, _Add):
+            if command is not None:
                 self._taken += 1
-                late = LeaderUnusable(command.claim, command.fetch_offset, "its fetcher ended")
-                self._give_back((late,))
+                self._give_back((LeaderUnusable(*command, "its fetcher ended"),))
 
     def _accept(self) -> None:
         for command in self._mailbox.drain():
             self._take(command)
 
-    def _take(self, command: _Add | _Wake | None) -> None:
-        if isinstance(command, _Add):
-            self._session.add(command.claim, command.fetch_offset)
+    def _take(self, command: _Added | None) -> None:
+        if command is not None:
+            self._session.add(*command)
             self._taken += 1
 
     def _exchange(self, request: Request[R]) -> R | None:

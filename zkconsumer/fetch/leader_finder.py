@@ -60,13 +60,6 @@ class _LoopEnded:
     loop: FetchLoop
 
 
-class _Rescan:
-    """Check again: claims were given up, or it is time to stop."""
-
-
-_LOOK = _Rescan()
-
-
 class LeaderFinder:
     """Find leaders and hand partitions to the fetch loop of each."""
 
@@ -88,7 +81,8 @@ class LeaderFinder:
         self._clock = clock
         self._backoff_ms = settings.leader_backoff_ms
         self._fetcher_count = settings.fetcher_count
-        self._mailbox: Mailbox[_Find | _LoopEnded | _Rescan] = Mailbox()
+        # None: look again for claims that were given up, or the end.
+        self._mailbox: Mailbox[_Find | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
@@ -104,13 +98,13 @@ class LeaderFinder:
 
     def wake(self) -> None:
         """Check for claims that were given up. Thread: any."""
-        self._mailbox.put(_LOOK)
+        self._mailbox.put(None)
 
     def stop(self) -> None:
         """End soon. Thread: any."""
         self._stopping = True
         self._access.stop()
-        self._mailbox.put(_LOOK)
+        self._mailbox.put(None)
 
     def brokers(self) -> tuple[Broker, ...]:
         """Return the brokers that have a fetch loop, each once. Thread: any."""
@@ -142,7 +136,7 @@ class LeaderFinder:
             return self._repeats.due_ms()
         return max(0, self._next_pass_ms - self._clock.now_ms())
 
-    def _take(self, message: _Find | _LoopEnded | _Rescan | None) -> None:
+    def _take(self, message: _Find | _LoopEnded | None) -> None:
         if isinstance(message, _Find):
             if not message.claim.active:
                 return  # a fetcher's late word; the partition's new claim may wait here already
@@ -218,7 +212,7 @@ class LeaderFinder:
     def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderUnusable, ...]) -> None:
         """Handle a loop's report; runs on its thread."""
         if not lost:
-            self._mailbox.put(_LOOK)
+            self._mailbox.put(None)
         for loss in lost:
             if loss.claim.active and not self._stopping:
                 log.info(

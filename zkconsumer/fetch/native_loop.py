@@ -108,7 +108,7 @@ class NativeFetchLoop(PythonFetchLoop):
         self._pump = _core.Pump()
         self._pump.configure(
             min_bytes=settings.min_bytes,
-            max_bytes=min(settings.response_max_bytes, (1 << 31) - 1),
+            max_bytes=min(settings.max_bytes, (1 << 31) - 1),
             max_wait_ms=settings.max_wait_ms,
             timeout_ms=settings.request_timeout_ms + settings.max_wait_ms,
             max_decompressed_bytes=min(settings.max_decompressed_bytes, _MOST_BYTES),

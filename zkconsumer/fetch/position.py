@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
-from zkconsumer.fetch.core.record_set import RecordSet, after_piece, judged
+from zkconsumer.fetch.core.record_set import RecordSet, after_piece, judged, next_behind, twice
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.entries import CutOff
 from zkconsumer.records.fetched import FetchedRecords, decode_fetched
@@ -85,17 +85,6 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
     return Chunk(claim, offset, offset, (), 0)
 
 
-def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
-    """Return a partition's next request size: twice what it filled, or 0 for its equal part.
-
-    A partition far behind fills its requests, and large sets cost less; at the end of the log
-    there is less, and its part is enough.
-    """
-    if came_bytes < requested_bytes - requested_bytes // 8:
-        return 0
-    return min(2 * requested_bytes, most_bytes)
-
-
 def take_response(
     position: FetchPosition,
     data: memoryview,
@@ -160,7 +149,7 @@ def unpack(position: FetchPosition, free_bytes: int, settings: FetchSettings) ->
     position.packed = reading.rest
     if reading.damage is not None:
         if _needs_a_look_behind(position, packed, decoded, settings):
-            position.needed_bytes = min(packed.requested_bytes * 2, settings.growth_max_bytes)
+            position.needed_bytes = twice(packed.requested_bytes, settings.growth_max_bytes)
             return None
         return _take_damage(position, decoded, reading.damage, reading.next_offset, settings)
     if reading.too_large is not None:
@@ -263,11 +252,7 @@ def refused(position: FetchPosition, reason: str) -> Chunk:
 
 def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, poison: Poison) -> None:
     """End the chunk with the unreadable entry; go on after it, or halt the partition there."""
-    next_offset = poison.next_offset
-    # A damaged entry's own offsets. Beyond the end of the log they are not believed: to go
-    # on there could pass over sound messages.
-    if next_offset is not None and not poison.offset < next_offset <= position.claim.high_watermark:
-        next_offset = None
+    next_offset = next_behind(poison.next_offset, poison.offset, position.claim.high_watermark)
     chunk.poison = replace(poison, next_offset=next_offset)
     chunk.size_bytes += len(poison.raw)
     if settings.skip_poison and next_offset is not None:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from zkconsumer.cluster.offset_times import TimedOffset, read_times, times_request
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.record_set import grown
+from zkconsumer.fetch.core.requests import fetch_request, requested_in, responses_of
 from zkconsumer.fetch.position import (
     FetchPosition,
-    grown,
     judge_offsets,
     refused,
     start_at,
@@ -35,11 +36,8 @@ from zkconsumer.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    FetchTopic,
 )
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-
-_MOST_BYTES = (1 << 31) - 1
 
 _MIN_FETCH_BYTES = 4096
 """Minimum request per partition, however many there are (unless ``fetch_bytes`` is less)."""
@@ -182,7 +180,7 @@ class FetchSession:
                 part of a response: such an entry is not fetched only to wait here.
         """
         sizes = self._sizes(has_capacity)
-        by_topic: dict[str, list[FetchPartition]] = {}
+        entries: list[tuple[TopicPartition, FetchPartition]] = []
         is_waiting = False
         for tp, position in self._in_order(sizes):
             offset, max_bytes = position.fetch_offset, sizes.get(tp)
@@ -192,18 +190,11 @@ class FetchSession:
                 entry = FetchPartition(
                     partition=tp.partition, fetch_offset=offset, max_bytes=max_bytes
                 )
-                by_topic.setdefault(tp.topic, []).append(entry)
-        if not by_topic:
+                entries.append((tp, entry))
+        if not entries:
             return None
-        return FetchRequest(
-            max_wait_ms=0 if is_waiting else self._settings.max_wait_ms,
-            min_bytes=self._settings.min_bytes,
-            max_bytes=min(self._settings.response_max_bytes, _MOST_BYTES),
-            topics=tuple(
-                FetchTopic(topic=topic, partitions=tuple(entries))
-                for topic, entries in by_topic.items()
-            ),
-        )
+        max_wait_ms = 0 if is_waiting else self._settings.max_wait_ms
+        return fetch_request(self._settings, entries, max_wait_ms=max_wait_ms)
 
     def _in_order(
         self, sizes: dict[TopicPartition, int]
@@ -242,7 +233,7 @@ class FetchSession:
             for tp, one in ready.items()
             if tp not in large
         }
-        left_bytes = self._settings.response_max_bytes // 2
+        left_bytes = self._settings.max_bytes // 2
         sinks: list[ChunkSink] = []
         for tp in large:
             needed_bytes, sink = ready[tp].needed_bytes, ready[tp].claim.sink
@@ -286,7 +277,7 @@ class FetchSession:
 
     def _share_bytes(self, *, has_large: bool) -> int:
         """Return the share of a response that a partition may fill."""
-        response_bytes = self._settings.response_max_bytes
+        response_bytes = self._settings.max_bytes
         if self.has_hard_bounds:
             whole_bytes = response_bytes // (2 if has_large else 1)
             response_bytes = whole_bytes // max(1, len(self._positions))
@@ -303,21 +294,14 @@ class FetchSession:
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
         """Take a response; keep its record sets to be unpacked."""
-        requested = {
-            TopicPartition(topic.topic, part.partition): part
-            for topic in request.topics
-            for part in topic.partitions
-        }
+        requested = requested_in(request)
         outcomes: list[Outcome] = []
-        for topic in response.topics:
-            for fetched in topic.partitions:
-                tp = TopicPartition(topic.topic, fetched.partition)
-                position = self._positions.get(tp)
-                wanted = requested.get(tp)
-                if position is None or wanted is None or not position.claim.active:
-                    continue
-                if position.ready and position.fetch_offset == wanted.fetch_offset:
-                    outcomes.extend(self._take_response(position, wanted, fetched))
+        for tp, fetched in responses_of(response).items():
+            position, wanted = self._positions.get(tp), requested.get(tp)
+            if position is None or wanted is None or not position.claim.active:
+                continue
+            if position.ready and position.fetch_offset == wanted.fetch_offset:
+                outcomes.extend(self._take_response(position, wanted, fetched))
         return tuple(outcomes)
 
     def _take_offset(
@@ -357,8 +341,7 @@ class FetchSession:
             assert offset is not None
             position.fetch_offset = None
             return OffsetReset(position.claim, offset)
-        passes = error.retriable or error.refresh_metadata or error is ErrorCode.UNKNOWN
-        if passes:
+        if error.may_pass:
             tp = position.claim.topic_partition
             return self._lose_leader(tp, f"Fetch: {error_name(code)}")
         text = f"the broker refuses to serve it: {error_name(code)}: {error.text}"

@@ -55,7 +55,7 @@ def probe(
         "streams": STREAMS,
         "budget_bytes": budget_bytes,
         "fetch_bytes": 256 << 10,
-        "response_max_bytes": RESPONSE_BYTES,
+        "max_bytes": RESPONSE_BYTES,
         "records": records,
         "is_native": is_native,
     }

@@ -159,7 +159,7 @@ def test_fetchers_are_told_what_is_configured(
             reset=policy,
             leader_backoff_ms=77,
             fetcher_count=8,
-            response_max_bytes=90_009,
+            max_bytes=90_009,
             skip_poison=True,
         )
     ]

@@ -97,7 +97,7 @@ def test_the_native_request_is_the_one_of_the_definition(version: int) -> None:
             client_id=read.client_id or "",
         )
         assert again == frame
-        wanted = SETTINGS.response_max_bytes if version >= 3 else (1 << 31) - 1
+        wanted = SETTINGS.max_bytes if version >= 3 else (1 << 31) - 1
         assert read.request.max_bytes == wanted
         assert read.request.session_epoch == -1
 
@@ -217,7 +217,7 @@ def test_an_error_of_the_whole_answer_gives_all_back(engine: Engine) -> None:
 
 def test_entries_larger_than_their_part_come_of_all_partitions(engine: Engine) -> None:
     """The first of an answer comes whole; who got nothing stands first in the next request."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, response_max_bytes=5_000)
+    settings = replace(SETTINGS, fetch_bytes=1_000, max_bytes=5_000)
     with LogBroker(8) as broker:
         for log in broker.logs:
             for _ in range(3):
@@ -230,7 +230,7 @@ def test_entries_larger_than_their_part_come_of_all_partitions(engine: Engine) -
 
 def test_an_old_broker_that_says_nothing_is_asked_as_ever(engine: Engine) -> None:
     """Each partition has an equal part of the answer, as there is no bound for the whole."""
-    settings = replace(SETTINGS, fetch_bytes=100_000, response_max_bytes=32_768)
+    settings = replace(SETTINGS, fetch_bytes=100_000, max_bytes=32_768)
     with LogBroker(4) as broker:
         for log in broker.logs:
             log.add([b"a"])
@@ -250,7 +250,7 @@ def asked_sizes(broker: LogBroker) -> list[int]:
 @pytest.mark.parametrize("version", [0, 12])
 def test_fetches_grow_far_behind_and_shrink_at_the_end(engine: Engine, version: int) -> None:
     """Twice as much after each answer that was full, up to the bound; at the head one part."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=4_000, response_max_bytes=1 << 20)
+    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=4_000, max_bytes=1 << 20)
     with LogBroker() as broker:
         for _ in range(300):
             broker.logs[0].add([bytes(70)], magic=2 if version else 0)
@@ -268,7 +268,7 @@ def test_fetches_grow_far_behind_and_shrink_at_the_end(engine: Engine, version: 
 
 def test_a_size_that_is_set_is_obeyed(engine: Engine) -> None:
     """Nothing grows beyond it."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1_000, response_max_bytes=1 << 20)
+    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1_000, max_bytes=1 << 20)
     with LogBroker() as broker:
         for _ in range(100):
             broker.logs[0].add([bytes(70)])
@@ -280,7 +280,7 @@ def test_a_size_that_is_set_is_obeyed(engine: Engine) -> None:
 
 def test_what_grows_stays_within_its_share_of_an_old_brokers_answer(engine: Engine) -> None:
     """Which knows no bound for the whole."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1 << 20, response_max_bytes=20_000)
+    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1 << 20, max_bytes=20_000)
     with LogBroker(2) as broker:
         for log in broker.logs:
             for _ in range(600):

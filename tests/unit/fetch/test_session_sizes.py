@@ -13,9 +13,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchResponse
 
-SETTINGS = FetchSettings(
-    fetch_bytes=100_000, response_max_bytes=1_000_000, growth_max_bytes=5_000_000
-)
+SETTINGS = FetchSettings(fetch_bytes=100_000, max_bytes=1_000_000, growth_max_bytes=5_000_000)
 
 
 def session_of(

@@ -20,6 +20,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
+from zkconsumer.fetch.core.record_set import next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, NO_EPOCH, PositionView
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
@@ -200,10 +201,10 @@ class Arrivals:
             self._fail(state)
             self._note(f"{state.topic_partition}: {reason}; asking once more")
             return
-        if cause is not None and cause.next_offset is not None:
-            behind = cause.next_offset
-            if fetched.offset < behind <= state.high_watermark:
-                reason = f"{reason}; to pass over it, seek to {behind}"
+        claimed = None if cause is None else cause.next_offset
+        behind = next_behind(claimed, fetched.offset, state.high_watermark)
+        if behind is not None:
+            reason = f"{reason}; to pass over it, seek to {behind}"
         failed = PartitionFailed(
             state.topic_partition,
             fetched.offset,
@@ -284,7 +285,7 @@ class Arrivals:
             state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))
             self.effects.notify_caller = True
             return
-        if error.retriable or error is ErrorCode.UNKNOWN:
+        if error.may_pass:
             state.replica = None
             self._fail(state)
             self.effects.refresh_metadata = True

@@ -32,7 +32,7 @@ from zkconsumer.fetch.core.incremental import (
 )
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
-from zkconsumer.fetch.core.requests import fetch_request, responses_of
+from zkconsumer.fetch.core.requests import entries_of, fetch_request, responses_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
@@ -41,6 +41,7 @@ from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,
     FetchedPartition,
+    FetchRequest,
     FetchResponse,
 )
 
@@ -200,7 +201,7 @@ class FetchConnection:
 
     def _unanswered(self, plan: FetchPlan) -> None:
         """Release all partitions of a request that gets no response."""
-        self._shared.count(_failed)
+        self._shared.count(Counters(in_flight=-1, failed_fetches=1))
         self._claims.lost()
         self._give_back(plan.wanted.values())
 
@@ -223,9 +224,9 @@ class FetchConnection:
             has_sessions=self._settings.sessions and version >= FIRST_VERSION,
             by_id=version > LAST_BY_NAME,
         )
-        self._shared.count(_begun)
+        self._shared.count(Counters(in_flight=1))
         try:
-            request = fetch_request(step, self._settings, max_wait_ms=plan.max_wait_ms)
+            request = self._request(step, plan.max_wait_ms)
             timeout_ms = self._settings.request_timeout_ms + plan.max_wait_ms
             sent = self._exchange.send(connection, request, timeout_ms, version)
         except ZkConsumerError as error:
@@ -233,6 +234,9 @@ class FetchConnection:
             self._broke_off(error)
             return None
         return _Asking(plan, step, version, self._clock.now_ms(), sent)
+
+    def _request(self, step: SessionStep, max_wait_ms: int) -> FetchRequest:
+        return fetch_request(self._settings, entries_of(step), max_wait_ms=max_wait_ms, step=step)
 
     def _received(self, asking: _Asking) -> Rest:
         """Wait for the response and hand it over."""
@@ -243,7 +247,7 @@ class FetchConnection:
             self._broke_off(error)
             return Rest(asking.plan.rest_ms)
         duration_ms = self._clock.now_ms() - asking.sent_ms
-        self._shared.count(lambda counters: _ended(counters, duration_ms))
+        self._shared.count(Counters(in_flight=-1, fetches=1, fetch_time_ms=duration_ms))
         try:
             received = self._take(step, response, duration_ms)
         finally:
@@ -264,7 +268,7 @@ class FetchConnection:
         again = without_session(asking.step.requests, asking.step.topic_ids)
         second = self._exchange.respond(
             asking.sent,
-            lambda: fetch_request(again, self._settings, max_wait_ms=max_wait_ms),
+            lambda: self._request(again, max_wait_ms),
             waits_ms=max_wait_ms,
             at_most=asking.version,
         )
@@ -355,7 +359,9 @@ class FetchConnection:
         def take(states: PartitionStates, now_ms: int) -> None:
             states.arrived(((requested, part, unpacked),), now_ms)
 
-        self._shared.count(lambda counters: _brought(counters, unpacked))
+        self._shared.count(
+            Counters(fetched_bytes=unpacked.wire_bytes, fetched_records=unpacked.count)
+        )
         self._shared.change(take)
 
     def _lost(self, error: ZkConsumerError, *, was_connected: bool) -> None:
@@ -405,7 +411,7 @@ class FetchConnection:
     def _pause_for_quota(self, response: FetchResponse) -> None:
         throttle_ms = response.throttle_time_ms
         if throttle_ms > 0:
-            self._shared.count(lambda counters: _throttled(counters, throttle_ms))
+            self._shared.count(Counters(throttle_time_ms=throttle_ms))
             self._exchange.obey_quota(response)
 
 
@@ -419,27 +425,3 @@ def _arriving(requested: PartitionRequest, part: FetchedPartition) -> Arriving:
     if ahead is not None and ahead.next_offset > part.high_watermark:
         ahead = None  # the rest of the set is not read yet, see ``offset_order``
     return Arriving(requested, len(part.records), ahead)
-
-
-def _begun(counters: Counters) -> None:
-    counters.in_flight += 1
-
-
-def _failed(counters: Counters) -> None:
-    counters.in_flight -= 1
-    counters.failed_fetches += 1
-
-
-def _ended(counters: Counters, duration_ms: int) -> None:
-    counters.in_flight -= 1
-    counters.fetches += 1
-    counters.fetch_time_ms += duration_ms
-
-
-def _brought(counters: Counters, unpacked: Unpacked) -> None:
-    counters.fetched_bytes += unpacked.wire_bytes
-    counters.fetched_records += unpacked.count
-
-
-def _throttled(counters: Counters, throttle_ms: int) -> None:
-    counters.throttle_time_ms += throttle_ms

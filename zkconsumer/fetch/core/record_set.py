@@ -165,18 +165,39 @@ def _unfit(
     the middle of an entry.
     """
     size, offset = -1 if cut_off is None else cut_off.size_bytes, one.fetch_offset
-    if size < 0 and one.requested_bytes < growth_max_bytes:
-        needed_bytes = min(one.requested_bytes * 2, growth_max_bytes)
+    needed_bytes = front_bytes + size
+    if 0 <= size <= growth_max_bytes and needed_bytes > one.requested_bytes:
         return Reading(next_offset=offset, needed_bytes=needed_bytes)
-    if 0 <= size <= growth_max_bytes:
-        needed_bytes = front_bytes + size
-        if needed_bytes > one.requested_bytes:
-            return Reading(next_offset=offset, needed_bytes=needed_bytes)
-        # It was requested and did not arrive: that must not repeat without end.
-        if one.requested_bytes < growth_max_bytes:
-            needed_bytes = min(one.requested_bytes * 2, growth_max_bytes)
-            return Reading(next_offset=offset, needed_bytes=needed_bytes)
+    # If it was requested and did not arrive, that must not repeat without end.
+    if size <= growth_max_bytes and one.requested_bytes < growth_max_bytes:
+        return Reading(
+            next_offset=offset, needed_bytes=twice(one.requested_bytes, growth_max_bytes)
+        )
     return Reading(next_offset=offset, too_large=cut_off or CutOff(-1, None))
+
+
+def twice(requested_bytes: int, most_bytes: int) -> int:
+    """Return the size of the next request if one brought too little, or filled up."""
+    return min(2 * requested_bytes, most_bytes)
+
+
+def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
+    """Return a partition's next request size: twice what it filled, or 0 for its equal part.
+
+    A partition far behind fills its requests, and large sets cost less; at the end of the log
+    there is less, and its part is enough.
+    """
+    is_full = came_bytes >= requested_bytes - requested_bytes // 8
+    return twice(requested_bytes, most_bytes) if is_full else 0
+
+
+def next_behind(claimed: int | None, offset: int, high_watermark: int) -> int | None:
+    """Return the offset behind damage; None: not known.
+
+    A damaged entry claims it itself. Beyond the end of the log that is not believed: to go on there
+    could pass over sound messages.
+    """
+    return claimed if claimed is not None and offset < claimed <= high_watermark else None
 
 
 def _placed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:

@@ -1,7 +1,10 @@
-"""Build fetch requests, and split their responses by partition. Pure."""
+"""Build fetch requests, and split their responses by partition: for all readers. Pure."""
 
-from zkconsumer.fetch.core.incremental import SessionStep
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from zkconsumer.fetch.core.incremental import SessionStep, without_session
+from zkconsumer.fetch.core.settings import FetchLimits
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -12,52 +15,85 @@ from zkconsumer.wire.messages.fetch import (
     ForgottenTopic,
 )
 
+_MOST_BYTES: Final = (1 << 31) - 1
+_SESSIONLESS: Final = without_session({}, {})
+
+Entries = Iterable[tuple[TopicPartition, FetchPartition]]
+
 
 def fetch_request(
-    step: SessionStep, settings: PollFetchSettings, *, max_wait_ms: int
+    settings: FetchLimits, entries: Entries, *, max_wait_ms: int, step: SessionStep = _SESSIONLESS
 ) -> FetchRequest:
-    """Build the request of a session step; the codec omits what a version lacks."""
+    """Build a request; the codec omits what a version lacks.
+
+    Args:
+        settings: sizes, isolation and rack.
+        entries: the partitions to name, in the order of their turns.
+        max_wait_ms: longest wait of the broker for data.
+        step: its part of a fetch session.
+    """
     return FetchRequest(
         max_wait_ms=max_wait_ms,
         min_bytes=settings.min_bytes,
-        max_bytes=settings.max_bytes,
+        max_bytes=min(settings.max_bytes, _MOST_BYTES),
         isolation_level=int(settings.isolation),
         session_id=step.session_id,
         session_epoch=step.epoch,
-        topics=_topics(step),
+        topics=fetch_topics(entries, step),
         forgotten_topics=_forgotten(step),
         rack_id=settings.client_rack,
     )
 
 
+def fetch_topics(entries: Entries, step: SessionStep = _SESSIONLESS) -> tuple[FetchTopic, ...]:
+    """Group by topic; topics, and partitions in each, in the order of their turns."""
+    by_topic: dict[str, list[FetchPartition]] = {}
+    for tp, entry in entries:
+        by_topic.setdefault(tp.topic, []).append(entry)
+    return tuple(
+        FetchTopic(topic=topic, topic_id=step.topic_id(topic), partitions=tuple(together))
+        for topic, together in by_topic.items()
+    )
+
+
+def entries_of(step: SessionStep) -> Entries:
+    """Return the partitions that a step of a session names."""
+    return (
+        (
+            tp,
+            FetchPartition(
+                partition=tp.partition,
+                current_leader_epoch=one.leader_epoch,
+                fetch_offset=one.start.offset,
+                last_fetched_epoch=one.start.leader_epoch,
+                max_bytes=one.max_bytes,
+            ),
+        )
+        for tp, one in step.send.items()
+    )
+
+
+def requested_in(request: FetchRequest) -> dict[TopicPartition, FetchPartition]:
+    """Return each partition's part of a request by name."""
+    return {
+        TopicPartition(topic.topic, partition.partition): partition
+        for topic in request.topics
+        for partition in topic.partitions
+    }
+
+
 def responses_of(
-    response: FetchResponse, step: SessionStep
+    response: FetchResponse, step: SessionStep = _SESSIONLESS
 ) -> dict[TopicPartition, FetchedPartition]:
     """Return each partition's part of a response; drop topics whose id was not requested."""
-    names = {one.topic_id: tp.topic for tp, one in step.requests.items() if step.by_id}
+    names: Mapping[bytes | None, str] = {}
+    if step.by_id:
+        names = {one.topic_id: tp.topic for tp, one in step.requests.items()}
     return {
         TopicPartition(names.get(topic.topic_id, topic.topic), partition.partition): partition
         for topic in response.topics
         for partition in topic.partitions
     }
-
-
-def _topics(step: SessionStep) -> tuple[FetchTopic, ...]:
-    """Group by topic; topics, and partitions in each, in the order of their turns."""
-    by_topic: dict[str, list[FetchPartition]] = {}
-    for tp, one in step.send.items():
-        entry = FetchPartition(
-            partition=tp.partition,
-            current_leader_epoch=one.leader_epoch,
-            fetch_offset=one.start.offset,
-            last_fetched_epoch=one.start.leader_epoch,
-            max_bytes=one.max_bytes,
-        )
-        by_topic.setdefault(tp.topic, []).append(entry)
-    return tuple(
-        FetchTopic(topic=topic, topic_id=step.topic_id(topic), partitions=tuple(entries))
-        for topic, entries in by_topic.items()
-    )
 
 
 def _forgotten(step: SessionStep) -> tuple[ForgottenTopic, ...]:

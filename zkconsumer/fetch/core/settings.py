@@ -1,4 +1,4 @@
-"""Settings of fetching for a poll, taken from the configuration once. Pure."""
+"""Settings of fetching, taken from the configuration once. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,46 +8,54 @@ from zkconsumer.records.fetched import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PollFetchSettings:
-    """Configure fetching for a poll (sizes in bytes, times in milliseconds).
+class FetchLimits:
+    """Configure what every reader fetches with (sizes in bytes, times in milliseconds).
 
     Attributes:
         min_bytes: a broker waits until it has this much, ``fetch.min.bytes``.
         max_wait_ms: but not longer than this, ``fetch.max.wait.ms``.
         max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
-            Per broker this much may be buffered before fetching ahead pauses.
-        max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
-        growth_max_bytes: limit of its growth for a partition whose next message is larger; only
+        growth_max_bytes: limit of growth for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
         max_decompressed_bytes: the most that one response may unpack to, per partition.
+        request_timeout_ms: a broker without a response for this long counts as lost.
+        isolation: whether records of open and aborted transactions are left out.
+        client_rack: where the caller is, to be served by the nearest replica (KIP-392).
+    """
+
+    min_bytes: int = 1
+    max_wait_ms: int = 500
+    max_bytes: int = 50 * 1024 * 1024
+    growth_max_bytes: int = 100 * 1024 * 1024
+    max_decompressed_bytes: int = 128 * 1024 * 1024
+    request_timeout_ms: int = 30_000
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    client_rack: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollFetchSettings(FetchLimits):
+    """Configure fetching for a poll or a range; per broker ``max_bytes`` may be buffered.
+
+    Attributes:
+        max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
             packed. None: twice ``max_bytes``, and the rest is fetched again.
-        request_timeout_ms: a broker without a response for this long counts as lost.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
-        isolation: whether records of open and aborted transactions are left out.
         reset: where to go on when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
-        client_rack: where the caller is, to be served by the nearest replica (KIP-392).
         sessions: whether to use incremental fetch sessions (KIP-227).
         check_crcs: accepted as other clients have it; checksums are always verified.
         owner: the group or client that has the positions, for messages.
         kept_codec: batches of this codec stay as they came, too, for a caller that writes them on.
     """
 
-    min_bytes: int = 1
-    max_wait_ms: int = 500
-    max_bytes: int = 50 * 1024 * 1024
     max_partition_bytes: int = 1024 * 1024
-    growth_max_bytes: int = 100 * 1024 * 1024
-    max_decompressed_bytes: int = 128 * 1024 * 1024
     unpacked_bytes: int | None = None
-    request_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
-    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     reset: ResetPolicy | None = LATEST
-    client_rack: str = ""
     sessions: bool = True
     check_crcs: bool = True
     owner: str = "consumer"

@@ -21,7 +21,19 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Counters:
-    """Counters behind ``EngineStats``; written under the state's lock."""
+    """Count what was fetched so far; all but ``in_flight`` only grow.
+
+    Attributes:
+        fetches: responses received.
+        failed_fetches: requests without a response.
+        fetched_bytes: record sets' bytes, as received.
+        fetched_records: records unpacked, those dropped later included.
+        fetch_time_ms: from request to response, waits at brokers included.
+        throttle_time_ms: how long brokers asked to pause (quotas).
+        collected_records: handed to the caller.
+        collected_bytes: keys and values of these.
+        in_flight: requests that wait for a response.
+    """
 
     fetches: int = 0
     failed_fetches: int = 0
@@ -90,7 +102,8 @@ class SharedFetchState:
         with self._lock:
             return at(self._states)
 
-    def count(self, add: Callable[[Counters], None]) -> None:
-        """Update the counters."""
+    def count(self, more: Counters) -> None:
+        """Add to the counters."""
         with self._lock:
-            add(self.counters)
+            for name in Counters.__slots__:
+                setattr(self.counters, name, getattr(self.counters, name) + getattr(more, name))

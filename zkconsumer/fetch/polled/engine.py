@@ -20,7 +20,7 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.shared_state import SharedFetchState
+from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
@@ -35,37 +35,19 @@ from zkconsumer.scope import ThreadScope
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineStats:
-    """Report what was fetched so far; all but the last four are counters that only grow.
+@dataclass(slots=True, kw_only=True)
+class EngineStats(Counters):
+    """Report what was fetched so far, and what is here now.
 
     Attributes:
-        fetches: responses received.
-        failed_fetches: requests without a response.
-        fetched_bytes: record sets' bytes, as received.
-        fetched_records: records unpacked, those dropped later included.
-        fetch_time_ms: from request to response, waits at brokers included.
-        throttle_time_ms: how long brokers asked to pause (quotas).
-        collected_records: handed to the caller.
-        collected_bytes: keys and values of these.
         buffered_bytes: memory that buffered records take.
         buffered_records: records buffered for the caller.
         brokers: fetcher threads.
-        in_flight: requests that wait for a response.
     """
 
-    fetches: int = 0
-    failed_fetches: int = 0
-    fetched_bytes: int = 0
-    fetched_records: int = 0
-    fetch_time_ms: int = 0
-    throttle_time_ms: int = 0
-    collected_records: int = 0
-    collected_bytes: int = 0
     buffered_bytes: int = 0
     buffered_records: int = 0
     brokers: int = 0
-    in_flight: int = 0
 
 
 class PollEngine:

@@ -7,7 +7,7 @@
  * capacity for what came and for all that may come: so what it brings belongs to their budget as well.
  *
  * A partition that fills its part is requested with twice as many bytes the next time, until it does
- * not (`position.grown`); here never with more than leaves capacity for early requests.
+ * not (`record_set.grown`); here never with more than leaves capacity for early requests.
  *
  * From version 3 on a broker fills its response in the order of the request, and returns an entry that
  * is larger than max_bytes only to the first partition. So a partition that got nothing although it has

@@ -5,6 +5,7 @@ from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
+from zkconsumer.fetch.core.requests import fetch_topics
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.status.doctor.readiness import ReadinessFacts
@@ -113,12 +114,7 @@ def _parts(wanted: Mapping[TopicPartition, int]) -> Iterator[tuple[FetchTopic, .
     """Yield what to fetch, in requests of bounded size."""
     items = list(wanted.items())
     for start in range(0, len(items), _AT_ONCE):
-        by_topic: dict[str, list[FetchPartition]] = {}
-        for tp, offset in items[start : start + _AT_ONCE]:
-            by_topic.setdefault(tp.topic, []).append(
-                FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_BYTES)
-            )
-        yield tuple(
-            FetchTopic(topic=topic, partitions=tuple(partitions))
-            for topic, partitions in by_topic.items()
+        yield fetch_topics(
+            (tp, FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_BYTES))
+            for tp, offset in items[start : start + _AT_ONCE]
         )

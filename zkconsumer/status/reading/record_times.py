@@ -11,6 +11,7 @@ from typing import Final
 from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.core.requests import fetch_topics, responses_of
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.decode import decode_record_set
@@ -21,7 +22,6 @@ from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,
     FetchRequest,
-    FetchTopic,
 )
 
 _FIRST_WITH_TIMES: Final = 2
@@ -142,32 +142,22 @@ def _fetch(
     part: Mapping[TopicPartition, RecordTimeFetch],
     deadline: Deadline,
 ) -> Iterable[tuple[TopicPartition, FetchedPartition]]:
-    by_topic: dict[str, list[FetchPartition]] = {}
-    for tp, fetch in part.items():
-        by_topic.setdefault(tp.topic, []).append(
+    entries = (
+        (
+            tp,
             FetchPartition(
                 partition=tp.partition, fetch_offset=fetch.offset, max_bytes=fetch.max_bytes
-            )
+            ),
         )
-    request = FetchRequest(
-        max_wait_ms=0,
-        min_bytes=0,
-        topics=tuple(
-            FetchTopic(topic=topic, partitions=tuple(entries))
-            for topic, entries in by_topic.items()
-        ),
+        for tp, fetch in part.items()
     )
     response = connection.call(
-        request,
+        FetchRequest(max_wait_ms=0, min_bytes=0, topics=fetch_topics(entries)),
         timeout_ms=max(1, deadline.left_ms),
         at_least=_FIRST_WITH_TIMES,
         at_most=LAST_BY_NAME,
     )
-    for topic in response.topics:
-        for reported in topic.partitions:
-            tp = TopicPartition(topic.topic, reported.partition)
-            if tp in part:
-                yield tp, reported
+    return ((tp, reported) for tp, reported in responses_of(response).items() if tp in part)
 
 
 def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | RecordTimeFetch | None:
