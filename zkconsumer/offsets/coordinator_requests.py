@@ -161,7 +161,9 @@ class Positions:
     def reason(self, tp: TopicPartition) -> str | None:
         """Return why a partition's committed offset is unknown; None if it is known."""
         if tp in self.absurd:
-            return f"{self.absurd[tp]} is no offset"
+            return (
+                f"{self.absurd[tp]} is no offset: zkconsumer offsets set --force sets another one"
+            )
         code = self.code or self.codes.get(tp, ErrorCode.NONE)
         if code:
             return explained(code)

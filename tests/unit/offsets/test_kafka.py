@@ -154,6 +154,15 @@ def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, report
     assert bench.requested(FETCH) == [0]
 
 
+def test_what_is_no_offset_is_told_with_what_helps(bench: OffsetBench) -> None:
+    """Brokers keep whatever a client commits; nothing but another commit replaces it."""
+    bench.net.brokers[0].script(FETCH, fetched({T0: (-5, 0)}))
+    error = bench.store().fetch([T0])[T0].error
+    assert error is not None
+    assert "-5 is no offset" in error
+    assert "zkconsumer offsets set --force" in error
+
+
 def test_an_offset_that_comes_with_an_error_does_not_count(bench: OffsetBench) -> None:
     """With an error code the offset is ignored, whatever its value."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (5, ErrorCode.UNKNOWN)}))
