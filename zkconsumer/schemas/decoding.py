@@ -18,7 +18,7 @@ from zkconsumer.schemas.column_types import TypeConflict, merged
 from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.payloads import PayloadDecoder, payload_decoder
 from zkconsumer.schemas.recent import Recent
-from zkconsumer.schemas.remembered import RememberedSchemas
+from zkconsumer.schemas.remembered import ABSENT_MS
 from zkconsumer.schemas.source import SchemaSource, UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
@@ -121,9 +121,7 @@ class ValueDecoding:
         self._subject = subject
         self._known = 0
         self._decoders: dict[SchemaUse, PayloadDecoder | str] = {}
-        clock = clock or SystemClock()
-        self._candidates: Recent[SchemaUse, _Candidate] = Recent(clock)
-        self._schemas = RememberedSchemas(catalog, clock)
+        self._candidates: Recent[SchemaUse, _Candidate] = Recent(clock or SystemClock())
         self.type: pa.DataType | None = None
         if reader is not None:
             self.type = payload_decoder(reader, ()).type
@@ -214,13 +212,14 @@ class ValueDecoding:
             size = 0 if isinstance(made, str) else definition.chars
         if self._subject is not None and isinstance(found.decoder, str):
             raise ConfigError(f"--bare-values: {found.decoder}")
-        self._candidates.put(use, found, size)
+        age_ms = ABSENT_MS if isinstance(definition, str) else None
+        self._candidates.put(use, found, size, age_ms)
         return found
 
     def _definition(self, key: SchemaKey) -> SchemaDefinition | str:
         """Return a schema, or why there is none; the same for all of its messages."""
         try:
-            return self._schemas.find(key) or _not_there(key)
+            return self._catalog.find(key) or _not_there(key)
         except UnusableSchema as error:
             return f"{named(key)}: {_reason(error)}"
 

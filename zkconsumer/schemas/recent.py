@@ -19,7 +19,10 @@ class Recent(Generic[K, V]):
     """Remembers values; the oldest go first. Thread: one at a time.
 
     Args:
-        most_size: of all together, in the unit of ``put``; a single value is kept anyway.
+        clock: says how old they are.
+        most: how many are kept.
+        most_size: of all together, in whatever unit ``put`` is told; one alone is kept anyway.
+        age_ms: how long each is kept, unless ``put`` is told.
     """
 
     def __init__(
@@ -46,17 +49,19 @@ class Recent(Generic[K, V]):
             return None
         return entry.value
 
-    def put(self, key: K, value: V, size: int) -> None:
+    def put(self, key: K, value: V, size: int, age_ms: int | None = None) -> None:
         """Remember a value, in place of the one before.
 
         Args:
             key: its name.
             value: itself.
             size: how much of ``most_size`` it takes.
+            age_ms: how long it is kept; None for as long as others.
         """
         if key in self._entries:
             self._drop(key)
-        self._entries[key] = _Entry(value, size, self._clock.now_ms() + self._age_ms)
+        until_ms = self._clock.now_ms() + (self._age_ms if age_ms is None else age_ms)
+        self._entries[key] = _Entry(value, size, until_ms)
         self._size += size
         while len(self._entries) > 1 and (
             len(self._entries) > self._most or self._size > self._most_size

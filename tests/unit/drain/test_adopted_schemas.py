@@ -15,6 +15,7 @@ from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.errors import DrainError
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse, ValueDecoding
 from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.remembered import RememberedSchemas
 from zkconsumer.schemas.wire_format import SchemaKey
 
 GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")
@@ -135,7 +136,8 @@ def test_bad_message_indexes_take_no_place() -> None:
     storage = memory()
     bad = [with_id(1, b"\2" + _zigzag(at) + b"\x08\1") for at in range(2, 1_102)]
     good = [with_id(1, b"\0\x08\1"), with_id(1, b"\2\2\x08\2")]
-    found = ValueDecoding("protobuf", AdoptedSchemas(storage, source)).decode(bad + good)
+    catalog = AdoptedSchemas(storage, RememberedSchemas(source))
+    found = ValueDecoding("protobuf", catalog).decode(bad + good)
     assert sorted(found.rejects) == list(range(1_100))
     assert found.rejects[0] == "schema 1: the schema can't be a column: it has no message [2]"
     assert found.column is not None

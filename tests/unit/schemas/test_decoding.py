@@ -94,9 +94,38 @@ def test_ids_that_nobody_knows_keep_nothing_from_being_decoded() -> None:
     asked = len(catalog.asked)
     decoding.decode(unknown[-900:])
     assert len(catalog.asked) == asked == 1_201
-    clock.advance(300_000)
-    catalog.known[1_199] = avro(USER)
-    assert decoding.decode([avro_value(1_199, USER, {"id": 1, "name": None})]).rejects == {}
+
+
+def test_a_registry_that_lags_makes_dead_letters_for_seconds_only() -> None:
+    """What is not there is looked for again, and once in a while; what is there never is."""
+    clock = ManualClock()
+    catalog = MemoryCatalog({1: avro(USER)})
+    decoding = ValueDecoding("avro", catalog, clock=clock)
+    late, known = (avro_value(key, USER, {"id": 1, "name": None}) for key in (2, 1))
+    for _ in range(50):
+        clock.advance(100)
+        assert list(decoding.decode([late, known]).rejects) == [0]
+    assert catalog.asked == [2, 1]
+    clock.advance(100)
+    assert list(decoding.decode([late]).rejects) == [0]
+    assert catalog.asked == [2, 1, 2]
+    catalog.known[2] = avro(USER)
+    clock.advance(5_000)
+    assert decoding.decode([late, known]).rejects == {}
+    assert catalog.asked == [2, 1, 2, 2]
+
+
+def test_a_schema_that_is_of_no_use_is_fetched_once_in_five_minutes() -> None:
+    """It is there, so a registry that lags is not why."""
+    clock = ManualClock()
+    catalog = MemoryCatalog({2: JSON_INT})
+    decoding = ValueDecoding("avro", catalog, clock=clock)
+    for _ in range(2):
+        assert list(decoding.decode([with_id(2, b"")]).rejects) == [0]
+        clock.advance(299_999)
+    clock.advance(1)
+    decoding.decode([with_id(2, b"")])
+    assert catalog.asked == [2, 2]
 
 
 @pytest.mark.parametrize(

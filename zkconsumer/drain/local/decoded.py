@@ -16,6 +16,7 @@ from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.payloads import need_library
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
+from zkconsumer.schemas.remembered import RememberedSchemas
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import VALUE_HEADER, BadValue, framed
 
@@ -141,7 +142,7 @@ def _source(settings: DecodeSettings, kind: str, subject: str) -> SchemaSource:
     if settings.registry is None:
         return SchemaFolder(settings.schemas or "", kind, subject)
     reached = RegistrySettings.of(settings.registry, settings.registry_options)
-    return RegistryClient(reached, kind)
+    return RememberedSchemas(RegistryClient(reached, kind))
 
 
 _NONE: Final = pa.RecordBatch.from_pylist([], DEAD)
