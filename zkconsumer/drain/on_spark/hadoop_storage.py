@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
@@ -176,7 +176,8 @@ class HadoopStorage:
         return length
 
     def _at(self, path: str) -> Any:
-        return self._hadoop.Path(self.uri(path))
+        with self._door(path):
+            return self._hadoop.Path(self.uri(path))
 
     @contextmanager
     def _door(self, path: str) -> Iterator[None]:
@@ -186,8 +187,10 @@ class HadoopStorage:
         except Py4JJavaError as error:
             message = error.java_exception.toString()
             raise DrainError(f"{self._what}, at {path!r}: {message}") from error
-        except (Py4JNetworkError, Py4JError, OSError) as error:
-            raise DrainError(f"{self._what}: Spark's JVM does not answer ({error})") from error
+        except (Py4JError, OSError) as error:
+            raise DrainError(
+                f"{self._what}, at {path!r}: Spark's JVM is gone ({error}): start again"
+            ) from error
 
 
 def _is(error: Py4JJavaError, name: str) -> bool:
