@@ -318,6 +318,7 @@ def run(args: argparse.Namespace) -> int:
     from zkconsumer.drain.launch import run_drain  # noqa: PLC0415 - loads much
     from zkconsumer.drain.opening import SparkOptions, opened_engine  # noqa: PLC0415
     from zkconsumer.drain.progress import json_lines, shown  # noqa: PLC0415
+    from zkconsumer.drain.slow_batches import reporting_slow_batches  # noqa: PLC0415
 
     spark = SparkOptions(
         master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
@@ -326,7 +327,12 @@ def run(args: argparse.Namespace) -> int:
     stop, ignored = DrainStopFlag(), ignored_signals()
     lines = json_lines() if args.json else None
     showing = shown() if lines is None else nullcontext(lines)
-    with opened as engine, asking_signals(stop, ignored), showing as watch:
+    with (
+        opened as engine,
+        asking_signals(stop, ignored),
+        showing as shown_to,
+        reporting_slow_batches(shown_to, sys.stderr) as watch,
+    ):
         report = run_drain(engine, settings, watch=watch, stop=stop)
     if lines is not None:
         lines.ended(settings.path, report)

@@ -1,0 +1,38 @@
+"""A drain that takes long over a batch says so, wherever its output goes."""
+
+import io
+
+from tests.support.manual_clock import ManualClock
+from tests.support.waiting import wait_until
+from tests.unit.drain.test_progress import MANIFEST, PLAN
+from zkconsumer.drain.protocols import NoWatch
+from zkconsumer.drain.slow_batches import SlowBatches, reporting_slow_batches
+
+
+def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
+    """A few lines, however long it takes; none for the next batch, nor between two."""
+    clock, out = ManualClock(), io.StringIO()
+    batches = SlowBatches(NoWatch(), out, clock=clock)
+    batches.report()
+    batches.landing(PLAN)
+    for _ in range(11):
+        clock.advance(60_000)
+        batches.report()
+    assert out.getvalue().splitlines() == [
+        f"batch 1, of 4,000 offsets, has been under way for {minutes} min" for minutes in (2, 4, 8)
+    ]
+    batches.landed(PLAN, MANIFEST)
+    clock.advance(600_000)
+    batches.report()
+    batches.landing(PLAN)
+    clock.advance(119_999)
+    batches.report()
+    assert len(out.getvalue().splitlines()) == 3
+
+
+def test_it_is_reported_while_the_drain_is_at_work() -> None:
+    """By a thread that ends with the run."""
+    out = io.StringIO()
+    with reporting_slow_batches(NoWatch(), out, first_ms=20) as watch:
+        watch.landing(PLAN)
+        wait_until(lambda: "batch 1" in out.getvalue(), what="the line")

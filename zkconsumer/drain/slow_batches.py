@@ -1,0 +1,104 @@
+"""Report a batch that takes minutes: a drain that nobody watches would stand still in silence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple, TextIO
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.pace import duration
+from zkconsumer.drain.plan import BatchPlan, Positions
+from zkconsumer.drain.protocols import Watch
+from zkconsumer.scope import ThreadScope, WakeEvent
+
+FIRST_MS = 120_000
+_CLOSE_MS = 5_000
+
+
+class _Batch(NamedTuple):
+    number: int
+    offsets: int
+    began_ms: int
+
+
+class SlowBatches:
+    """See ``Watch``: passes on what it is notified of, and writes a line for a batch that is slow.
+
+    The line comes after ``first_ms``, and again whenever the time has doubled.
+
+    Args:
+        watch: receives everything.
+        out: where lines go.
+        first_ms: how long a batch may take without a line.
+        clock: measures that.
+    """
+
+    def __init__(
+        self, watch: Watch, out: TextIO, *, first_ms: int = FIRST_MS, clock: Clock | None = None
+    ) -> None:
+        self._watch = watch
+        self._out = out
+        self._first_ms = first_ms
+        self._clock = clock or SystemClock()
+        # Written by the drain's thread alone, whole.
+        self._batch: _Batch | None = None
+        self._reported: tuple[_Batch | None, int] = (None, 0)
+
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
+        """See ``Watch``."""
+        self._watch.on_snapshot(positions, until)
+
+    def landing(self, plan: BatchPlan) -> None:
+        """See ``Watch``."""
+        offsets = sum(wanted.count for wanted in plan.ranges)
+        self._batch = _Batch(plan.number, offsets, self._clock.now_ms())
+        self._watch.landing(plan)
+
+    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+        """See ``Watch``."""
+        self._batch = None
+        self._watch.landed(plan, manifest)
+
+    def report(self) -> None:
+        """Write the line if it is due. Thread: one, beside the drain's."""
+        batch = self._batch
+        if batch is None:
+            return
+        reported, due_ms = self._reported
+        if reported != batch:
+            due_ms = self._first_ms
+        age_ms = self._clock.now_ms() - batch.began_ms
+        if age_ms < due_ms:
+            return
+        self._reported = (batch, 2 * age_ms)
+        with suppress(OSError):
+            self._out.write(
+                f"batch {batch.number}, of {batch.offsets:,} offsets, has been under way for "
+                f"{duration(age_ms / 1000)}\n"
+            )
+            self._out.flush()
+
+
+@contextmanager
+def reporting_slow_batches(
+    watch: Watch, out: TextIO, first_ms: int = FIRST_MS
+) -> Iterator[SlowBatches]:
+    """Report slow batches while inside.
+
+    Args:
+        watch: as for ``SlowBatches``, which is yielded; so are the others.
+        out: as above.
+        first_ms: as above.
+    """
+    batches, wakeup = SlowBatches(watch, out, first_ms=first_ms), WakeEvent()
+
+    def run() -> None:
+        while not wakeup.wait(max(1, first_ms // 4)):
+            batches.report()
+
+    scope = ThreadScope("drain")
+    scope.spawn("slow batches", run, stop=wakeup.notify)
+    try:
+        yield batches
+    finally:
+        scope.close(_CLOSE_MS)
