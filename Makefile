@@ -83,6 +83,7 @@ spark-tests: $(STAMP)
 		-m 'spark and not versions' tests/spark
 
 # Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
+# Then, on the project's own, what CI leaves out: see docs/testing.md.
 # Warnings are those of old Sparks about young libraries. make test-spark-versions SPARKS="3.5 4.0"
 SPARKS ?= 3.4 3.5 4.0 4.1 4.2 4.3
 SPARK_TESTS := $(patsubst %,tests/spark/test_%.py,spark_versions legacy drain drain_engines confluent_avro)
@@ -94,7 +95,7 @@ test-spark-versions: $(STAMP)
 		SPARK_LOCAL_IP=127.0.0.1 $$folder/bin/python -m pytest -q -W default \
 			$(SPARK_TESTS) || exit 1; \
 	done
-	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m versions tests/spark/test_cluster.py
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m 'spark and versions' $(addprefix --ignore=,$(SPARK_TESTS)) tests/spark
 
 # The operators of docs/examples/airflow, run by the real Airflow in an environment of its own.
 AIRFLOW := build/airflow/bin/python

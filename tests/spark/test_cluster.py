@@ -22,7 +22,8 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import ENGINE
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]  # three JVMs more start
+# Seven JVMs start, so this is by hand.
+pytestmark = [pytest.mark.spark, pytest.mark.versions, pytest.mark.timeout(400)]
 
 PARTITIONS = 4
 RECORDS = 500
@@ -135,7 +136,6 @@ def check_all_was_read(found: Found) -> None:
     assert len(found.places) == len(found.readers) == 2  # one on each worker
 
 
-@pytest.mark.versions
 def test_package_is_shipped_as_a_zip_of_python_files(
     standalone: StandaloneCluster, cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:

@@ -52,8 +52,8 @@ def die(*_: object) -> None:
     ("file_format", "first"),
     [
         ("parquet", "local"),
-        ("parquet", "spark"),
-        ("json", "spark"),
+        pytest.param("parquet", "spark", marks=pytest.mark.versions),
+        pytest.param("json", "spark", marks=pytest.mark.versions),
         ("delta", "local"),
         ("iceberg", "spark"),
     ],

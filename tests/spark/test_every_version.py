@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.queries import committed_in_kafka
@@ -53,7 +54,16 @@ class Place:
         return reader.option("kafka.bootstrap.servers", self.bootstrap_servers).load()
 
 
-@pytest.fixture(scope="module", params=["0.8.0", "0.9.0.1", "0.10.2.2", "2.8.2", "3.9.1", "4.1"])
+def by_hand(version: str) -> ParameterSet:
+    """A version that reads and writes as another one does that CI has."""
+    return pytest.param(version, marks=pytest.mark.versions)
+
+
+PLACES = ["0.8.0", by_hand("0.9.0.1"), "0.10.2.2", by_hand("2.8.2"), by_hand("3.9.1"), "4.1"]
+"""One of each format: magic 0 without times, 1 with them, 2 with headers and without ZooKeeper."""
+
+
+@pytest.fixture(scope="module", params=PLACES)
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """Each of them."""
     if request.param == "4.1":

@@ -29,7 +29,9 @@ PROCESSES = 9
 """At most: the driver, and for each of the two threads those that read, decode and write."""
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "iceberg"])
+@pytest.mark.parametrize(
+    "file_format", [pytest.param("parquet", marks=pytest.mark.versions), "iceberg"]
+)
 def test_tasks_ask_a_registry_once_a_process(
     spark: SparkSession,
     cluster: Sandbox,
