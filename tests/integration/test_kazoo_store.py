@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
 from zkconsumer.zk.kazoo_store import KazooStore, connect
-from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, CreateOp
+from zkconsumer.zk.store import CreateOp
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_an_address_without_a_zookeeper_ends_in_time(kind: str) -> None:
         started_ms = clock.now_ms()
         with pytest.raises(RegistryError, match=f"127.0.0.1:{port} answered within 600 ms"):
             connect(f"127.0.0.1:{port}", session_timeout_ms=1_000, connection_timeout_ms=600)
-        assert clock.now_ms() - started_ms < 600 + CLOSE_TIMEOUT_MS
+        assert clock.now_ms() - started_ms < PROMPT_MS
         if kind == "answers nonsense":
             server.shutdown(socket.SHUT_RDWR)
     assert scope.close(5_000) == []
@@ -126,7 +126,7 @@ def test_a_frozen_server_costs_the_timeout_and_no_more(sandbox: Sandbox) -> None
         started_ms = clock.now_ms()
         with pytest.raises(RegistryError, match="no answer within 700 ms"):
             store.get_many([f"/{number}" for number in range(500)])
-        assert 600 <= clock.now_ms() - started_ms < 5_000
+        assert 600 <= clock.now_ms() - started_ms < PROMPT_MS
     finally:
         sandbox.resume_zookeeper()
     assert store.get_many(["/nope"]) == [None]
@@ -143,7 +143,7 @@ def test_closing_is_bounded_while_the_server_is_frozen(sandbox: Sandbox) -> None
     try:
         started_ms = clock.now_ms()
         store.close()
-        assert clock.now_ms() - started_ms < CLOSE_TIMEOUT_MS + 2_000
+        assert clock.now_ms() - started_ms < PROMPT_MS
     finally:
         sandbox.resume_zookeeper()
 

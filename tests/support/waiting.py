@@ -6,9 +6,16 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+PROMPT_MS: Final = 15_000
+"""What ends at once, or at a time-out of a second or two, has ended by then on the busiest machine.
+
+A bound tells that from a hang, or from the next longer time-out (20 s and more). How long something
+takes is measured by what is marked ``alone``, or on a clock of the test's own.
+"""
 
 log = logging.getLogger(__name__)
 

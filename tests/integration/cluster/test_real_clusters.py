@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.tcp_gate import TcpGate
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
@@ -25,7 +25,6 @@ from zkconsumer.wire.messages.metadata import MetadataRequest
 pytestmark = pytest.mark.sandbox
 
 LONG_MS = 20_000
-PROMPT_MS = 2_000
 ALL = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "3.9.1"]
 QUESTION = MetadataRequest(topics=())
 

@@ -26,7 +26,7 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-BOMBS = 5
+BOMBS = 3
 """Two of them in memory at once would be too much; each takes seconds to be refused."""
 BOUND_BYTES = 128 << 20
 """The default of ``fetch.max.decompressed.bytes``."""

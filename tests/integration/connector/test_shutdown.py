@@ -16,7 +16,7 @@ import pytest
 from tests.support.clusters import fresh_name
 from tests.support.members import Member, settings_for
 from tests.support.traffic import partitions_of, write
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer import ConsumerClosed, ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
@@ -27,7 +27,6 @@ from zkconsumer.scope import ThreadScope
 pytestmark = pytest.mark.sandbox
 
 CLOCK = SystemClock()
-PROMPT_MS = 10_000
 """What a busy machine may take for what is done at once; what is not waited for takes 30 s."""
 VALUES = [b"value %d" % number for number in range(10)]
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ import pytest
 from tests.support.clusters import fresh_name
 from tests.support.members import Member, Stream, settings_for
 from tests.support.traffic import partitions_of, write
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.sandbox
 VALUES = [b"x" * 500 + b"%d" % number for number in range(200)]
 SMALL_FETCHES = {"fetch_message_max_bytes": 1500, "queued_max_message_chunks": 2}
 CLOCK = SystemClock()
-PROMPT_MS = 10_000
 """What a busy machine may take for what is done at once."""
 
 

@@ -4,6 +4,7 @@ The members commit by hand and at known places, so what must come twice is known
 where the claims lived on, and what was delivered behind the last commit where they did not.
 """
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -13,16 +14,17 @@ from tests.support.clusters import fresh_name
 from tests.support.members import Member, all_delivered, await_ends, duplicates
 from tests.support.tcp_gate import TcpGate
 from tests.support.traffic import Traffic, partitions_of, write
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer.clock import SystemClock
+from zkconsumer.connector import assembly
 from zkconsumer.observe import DeliveryPaused, DeliveryResumed
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
 
 pytestmark = pytest.mark.sandbox
 
-PATIENT = {"zookeeper.session.timeout.ms": "20000"}
+PATIENT_MS = 20_000
+PATIENT = {"zookeeper.session.timeout.ms": str(PATIENT_MS)}
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +117,13 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
 
 
 @pytest.mark.parametrize("tries", range(3))
-def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_session(
+def test_a_link_that_swallows_packets_stops_delivery_within_the_session(
     cluster: Sandbox, tries: int
 ) -> None:
-    """No connection breaks, so nothing but the silence tells. Two members read all the time."""
+    """No connection breaks, so nothing but the silence tells. Two members read all the time.
+
+    They pause after a third of it (``tests/simulation``); here, before it is over for ZooKeeper.
+    """
     del tries  # at another moment between two pings each time
     topic, group = fresh_name("swallowed"), fresh_name("group")
     partitions = partitions_of(topic, 2)
@@ -142,9 +147,8 @@ def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_sessi
             lambda: all(one.observed.of(DeliveryPaused) for one in members), what="the pauses"
         )
         counts = [len(one.deliveries) for one in members]
-        assert clock.now_ms() - begin_ms < session_ms, "told too late"
         last_ms = [one.deliveries[-1].at_ms for one in members]
-        assert all(one - begin_ms <= session_ms // 3 for one in last_ms)
+        assert all(one - begin_ms < session_ms for one in last_ms), "delivered too late"
         ends = traffic.ends()
         wait_until(
             lambda: all(traffic.ends()[tp] > ends[tp] + 10 for tp in partitions),
@@ -160,20 +164,27 @@ def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_sessi
         assert [one.errors for one in members] == [[], []]
 
 
+def hold_interpreter(duration_ms: int) -> None:
+    """Stay in one call for so long, in which no other thread runs."""
+    ctypes.PyDLL(None).usleep(1_000 * duration_ms)
+
+
+@pytest.mark.alone
 def test_a_caller_that_keeps_all_threads_from_running_is_no_silence(cluster: Sandbox) -> None:
-    """It has the interpreter for longer than silence may last: nothing is lost, nothing told."""
+    """It has the interpreter for longer than silence may last: nothing is lost, nothing told.
+
+    ZooKeeper itself may lack the session's pings for as long as the rest of it, which is why
+    nothing else runs meanwhile.
+    """
     topic, group = fresh_name("busy"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)
-    clock, session_ms = SystemClock(), 6_000
+    session_ms = 6_000
     with Member(cluster, group, {topic: 1}, zookeeper_session_timeout_ms=session_ms) as member:
         write(cluster, tp, [b"before"])
         wait_until(lambda: member.got(tp), what="a message")
-        claims, numbers = member.claims(), 1_000_000
-        begin_ms = clock.now_ms()
-        while clock.now_ms() - begin_ms < session_ms // 3:
-            begin_ms, numbers = clock.now_ms(), 2 * numbers
-            sum(range(numbers))  # one call, in which no other thread runs
+        claims = member.claims()
+        hold_interpreter(session_ms // 3 + 200)
         write(cluster, tp, [b"after"])
         wait_until(lambda: len(member.got(tp)) == 2, what="the next message")
         assert member.claims() == claims
@@ -289,19 +300,25 @@ def test_shutdown_without_zookeeper_is_bounded(
             took_ms = clock.now_ms() - started_ms
         finally:
             (cluster.resume_zookeeper if fault == "frozen" else cluster.start_zookeeper)()
-    # The time-out of the session until the silence is noticed, then that of taking leave.
-    assert took_ms < 2000 + CLOSE_TIMEOUT_MS
+    assert took_ms < PROMPT_MS
     assert "Release skipped: ZooKeeper is away" in caplog.text
     wait_until(lambda: tree.members(group) == [], what="the end of the session")
     assert tree.offset(group, tp) is None
 
 
-def test_shutdown_keeps_to_its_time_while_zookeeper_hangs(cluster: Sandbox) -> None:
+def test_shutdown_keeps_to_its_time_while_zookeeper_hangs(
+    cluster: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """``shutdown.timeout.ms`` covers all of it: leaving, the good-bye, and the threads."""
+    monkeypatch.setattr(assembly, "CLOSE_TIMEOUT_MS", 60_000)
     topic = fresh_name("hurry")
     cluster.create_topic(topic)
     clock = SystemClock()
-    with Member(cluster, fresh_name("group"), {topic: 1}, shutdown_timeout_ms=1000) as member:
+    settings: dict[str, object] = {
+        "shutdown_timeout_ms": 1_000,
+        "zookeeper_session_timeout_ms": PATIENT_MS,
+    }
+    with Member(cluster, fresh_name("group"), {topic: 1}, **settings) as member:
         cluster.pause_zookeeper()
         try:
             started_ms = clock.now_ms()
@@ -309,4 +326,4 @@ def test_shutdown_keeps_to_its_time_while_zookeeper_hangs(cluster: Sandbox) -> N
             took_ms = clock.now_ms() - started_ms
         finally:
             cluster.resume_zookeeper()
-    assert took_ms < 4000, "less than the session, and than a good-bye alone may take"
+    assert took_ms < PROMPT_MS, "less than the session, and than a good-bye alone may take"

@@ -9,7 +9,7 @@ import pytest
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.group_members import poll_until, tps
 from tests.support.real_members import REAL, RealMember
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import CommitFailed
 from zkconsumer.membership.coordinator.core.states import GroupSettings
@@ -137,6 +137,6 @@ def test_close_is_prompt_when_the_broker_hangs(broker_of: BrokerOf, open_: Open)
     try:
         started = SystemClock().now_ms()
         member.close(timeout_ms=1_000)
-        assert SystemClock().now_ms() - started < 3_000
+        assert SystemClock().now_ms() - started < PROMPT_MS
     finally:
         sandbox.resume_broker(0)

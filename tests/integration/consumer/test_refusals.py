@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.real_topics import keyed_lines, write_lines
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import (
@@ -90,7 +90,7 @@ def test_nobody_listens(theirs: type[KafkaError]) -> None:
     began_ms = clock.now_ms()
     with pytest.raises(theirs, match=r"127\.0\.0\.1:1"):
         KafkaConsumer("t", bootstrap_servers="127.0.0.1:1", bootstrap_timeout_ms=600)
-    assert 300 <= clock.now_ms() - began_ms < 3_000
+    assert 300 <= clock.now_ms() - began_ms < PROMPT_MS
 
 
 def test_somebody_listens_and_is_silent(broker: Sandbox) -> None:
@@ -101,7 +101,7 @@ def test_somebody_listens_and_is_silent(broker: Sandbox) -> None:
         began_ms = clock.now_ms()
         with pytest.raises(NoBrokersAvailable, match=broker.bootstrap_servers):
             consumer_of(broker, "t", bootstrap_timeout_ms=1_000)
-        assert 1_000 <= clock.now_ms() - began_ms < 4_000
+        assert 1_000 <= clock.now_ms() - began_ms < PROMPT_MS
         for reported in ({"bootstrap_timeout_ms": 0}, {"api_version": (2, 8)}):
             with consumer_of(broker, "t", **reported) as consumer:
                 assert not consumer.bootstrap_connected()

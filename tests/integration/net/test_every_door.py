@@ -16,6 +16,7 @@ from tests.support.clusters import fresh_name
 from tests.support.members import settings_for
 from tests.support.set_producer import Producer
 from tests.support.traffic import write
+from tests.support.waiting import PROMPT_MS
 from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.cli.main import main
 from zkconsumer.clock import SystemClock
@@ -30,7 +31,6 @@ from zkconsumer.sandbox.certificates import make_certificates
 pytestmark = pytest.mark.sandbox
 
 LONG_MS = 20_000
-PROMPT_MS = 8_000
 VALUES = [b"%d" % number for number in range(20)]
 RELEASES = ["1.1.1", "2.8.2", "3.9.1"]
 

@@ -16,7 +16,7 @@ from tests.support.clusters import fresh_name
 from tests.support.members import settings_for
 from tests.support.mirrors import numbered, write_all
 from tests.support.traffic import write
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.cli.main import main
@@ -42,7 +42,6 @@ pytestmark = [
 ]
 
 LONG_MS = 20_000
-PROMPT_MS = 5_000
 REAUTHENTICATED_MS = 1_500
 """How long a broker of 3.9.1 believes a ticket here; it refuses two of one second."""
 

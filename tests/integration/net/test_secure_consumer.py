@@ -13,6 +13,7 @@ from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
 from tests.support.real_topics import keyed_lines, write_lines
 from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
+from tests.support.waiting import PROMPT_MS
 from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
 from zkconsumer.clock import SystemClock
@@ -28,7 +29,7 @@ from zkconsumer.records.codecs import Codec
 pytestmark = pytest.mark.sandbox
 
 LONG_MS = 30_000
-PROMPT_MS = 5_000
+REQUEST_MS = 5_000
 COUNT = 500
 
 
@@ -162,7 +163,7 @@ def test_what_can_never_work_is_raised_within_the_time_of_a_request(
             group_id=fresh_name("group"),
             security_protocol=refusal.protocol,
             ssl_cafile=trusted,
-            request_timeout_ms=PROMPT_MS,
+            request_timeout_ms=REQUEST_MS,
             bootstrap_timeout_ms=0,
         )
     ) as refused:
@@ -199,7 +200,7 @@ def test_a_broker_that_restarts_is_not_taken_for_one_without_tls(
                 auto_offset_reset="earliest",
                 security_protocol="SSL",
                 ssl_cafile=str(certificates.authority),
-                request_timeout_ms=PROMPT_MS,
+                request_timeout_ms=REQUEST_MS,
             )
         ) as member,
         ThreadPoolExecutor(1) as pool,
@@ -230,8 +231,8 @@ def dialer(certificates: Certificates, password: str) -> Iterator[BrokerDialer]:
         TcpConnector(),
         client_id="test",
         security=security,
-        connect_timeout_ms=PROMPT_MS,
-        request_timeout_ms=PROMPT_MS,
+        connect_timeout_ms=REQUEST_MS,
+        request_timeout_ms=REQUEST_MS,
     )
     yield made
     made.stop()

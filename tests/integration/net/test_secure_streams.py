@@ -18,7 +18,7 @@ from tests.support.secure_broker import (
     SCRAM_USER,
     SecureBroker,
 )
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector import connector, fetch_wiring
@@ -33,7 +33,6 @@ from zkconsumer.records.engine import ENGINE, Engine
 pytestmark = pytest.mark.sandbox
 
 COUNT = 300
-PROMPT_MS = 10_000
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
 from tests.support.offset_worlds import real_channel
 from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
+from tests.support.waiting import PROMPT_MS
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -21,7 +22,6 @@ from zkconsumer.offsets.store import FetchedOffset
 pytestmark = pytest.mark.sandbox
 
 RELEASES = pytest.mark.parametrize("version", ["1.1.1", "2.8.2"])
-PROMPT_MS = 5_000
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tests.support.secure_broker import (
 )
 from tests.support.token_endpoint import TokenEndpoint
 from tests.support.traffic import write
+from tests.support.waiting import PROMPT_MS
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed, ConnectionLost
@@ -30,7 +31,6 @@ from zkconsumer.wire.messages.metadata import MetadataRequest
 pytestmark = pytest.mark.sandbox
 
 LONG_MS = 20_000
-PROMPT_MS = 5_000
 ALL = ["0.9.0.1", "0.10.2.2", "3.9.1"]
 WITH_SASL = ["0.10.2.2", "3.9.1"]
 QUESTION = MetadataRequest(topics=())

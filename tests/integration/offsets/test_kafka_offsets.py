@@ -10,7 +10,7 @@ from tests.support.broker_worlds import TIMEOUT_MS
 from tests.support.clusters import fresh_name
 from tests.support.offset_worlds import PATIENT, real_channel
 from tests.support.raw_connections import raw_connection
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import TransportError, UnsupportedVersion
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -27,7 +27,6 @@ from zkconsumer.zk.kazoo_store import connect
 pytestmark = pytest.mark.sandbox
 
 IN_KAFKA = 1
-SOON_MS = 1_000
 BRIEF = ChannelSettings(timeout_ms=1_000, backoff_ms=100, limit_ms=2_000)
 
 
@@ -159,7 +158,7 @@ def test_the_only_coordinator_comes_back(single: Sandbox, stack: ExitStack) -> N
         began_ms = SystemClock().now_ms()
         with pytest.raises(TransportError, match=f"group {group}: no offset coordinator answers"):
             hasty.fetch([tp])
-        assert SystemClock().now_ms() - began_ms < BRIEF.limit_ms + SOON_MS
+        assert SystemClock().now_ms() - began_ms < PROMPT_MS
         with pytest.raises(TransportError):
             hasty.commit({tp: OffsetAndMetadata(8)})
     finally:
@@ -170,7 +169,7 @@ def test_the_only_coordinator_comes_back(single: Sandbox, stack: ExitStack) -> N
 
 
 def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(trio: Sandbox, stack: ExitStack) -> None:
-    """Whoever waits for its answer is free within a second of being interrupted."""
+    """Whoever waits for its answer is free when it is interrupted."""
     tp, group = new_topic(trio), fresh_name("group")
     channel = real_channel(trio, group, stack)
     store = KafkaOffsetStore(channel)
@@ -192,7 +191,7 @@ def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(trio: Sandbox, stack: 
         began_ms = SystemClock().now_ms()
         channel.interrupt()
         assert scope.close(TIMEOUT_MS) == []
-        assert SystemClock().now_ms() - began_ms < SOON_MS
+        assert SystemClock().now_ms() - began_ms < PROMPT_MS
     finally:
         trio.resume_broker(victim)
     assert "broken off" in str(failures[0])

@@ -20,7 +20,7 @@ from zkconsumer.model import Record, TimestampType
 pytestmark = pytest.mark.sandbox
 
 AGE_S = 111.0
-SLACK_S = 20.0
+SLACK_S = 60.0
 """How much later the last of them may be asked."""
 
 

@@ -18,7 +18,7 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 VERSION = "3.9.1"
-GRACE_S = 2.0
+GRACE_S = 10.0
 
 
 @contextmanager
