@@ -25,7 +25,8 @@ def test_a_page_with_groups_of_every_kind(
     words = [sys.executable, "-m", "zkconsumer", "serve", "--play", "--listen", "127.0.0.1:0"]
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(
-        f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\nsleep 99\n'
+        f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n'
+        "exec sleep 60 >/dev/null 2>&1\n"
     )
     browser.chmod(0o755)
     terminal, stdout = os.openpty()
