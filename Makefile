@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-spark-versions test-airflow test-hdfs test-lakehouse pure-tests test-busy properties simulate chaos \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-versions test-spark-versions test-airflow test-hdfs test-lakehouse pure-tests test-busy properties simulate chaos \
 	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -57,8 +57,8 @@ BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 unit: $(STAMP) native
 	$(LANE) unit -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
 
-# Where no test needs a server: to look through these takes each process twenty seconds.
-NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
+# Where no test of these lanes lies: to look through these takes each process twenty seconds.
+NO_SERVERS := $(patsubst %,--ignore=tests/%,golden mutants property simulation spark typing unit)
 
 # A Java that starts servers, or Spark, in half the processor time: JVMs are a third of these lanes.
 JAVA := $(CURDIR)/build/java
@@ -66,12 +66,20 @@ $(JAVA)/.%: $(STAMP)
 	$(PY) -m tests.support.class_archives $(JAVA) $* >/dev/null
 	touch $@
 
+WITH_SERVERS := (sandbox or docker or zk) and not spark
+
 sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-chromium
 	scripts/need-kerberos $(PY)
 	scripts/need-jdk
-	JAVA_HOME=$(JAVA) $(LANE) brokers -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
-	$(LANE) alone -q $(NO_SERVERS) -m "alone and not spark"
+	JAVA_HOME=$(JAVA) $(LANE) brokers -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "$(WITH_SERVERS) and not alone and not matrix"
+	JAVA_HOME=$(JAVA) $(LANE) alone -q $(NO_SERVERS) -m "alone and not spark"
+
+# The cells of matrices (broker versions by what is done there) that sandbox-tests leaves out, since
+# others like them run there: ten minutes.
+test-versions: $(STAMP) $(JAVA)/.kafka
+	scripts/need-kerberos $(PY)
+	JAVA_HOME=$(JAVA) $(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "$(WITH_SERVERS) and not alone and matrix"
 
 # On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
 # brokers and for its own triggers half of the time.

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -56,6 +57,17 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Keep modules together, as ``--dist loadscope`` does, and those that share dear servers."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    # Not every environment has xdist.
+    from tests.support.scheduling import ByServers  # noqa: PLC0415
+
+    return ByServers(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
 """The same promises on every Kafka that the sandbox knows; docs/versions.md shows the outcome.
 
-Each version is started once. The cells that a test asserts stand in ``version_matrix``.
+Each version is started once. The cells that a test asserts stand in ``version_matrix``. In CI each
+version shares a topic, and each feature is seen where versions differ in it: what is left out there
+(``on_versions``) is run by ``make test-versions``.
 """
 
 import inspect
@@ -18,6 +20,7 @@ from tests.interop.mixed_group import CONSOLE_CONSUMER, MixedGroup
 from tests.interop.version_matrix import FEATURES, PAGE, Cell, page
 from tests.support.fetch_bench import take_values
 from tests.support.log_readers import LogReader
+from tests.support.matrix import in_matrix
 from tests.support.real_topics import PartitionReader
 from tests.support.tcp_gate import TcpGate
 from tests.support.waiting import wait_until
@@ -57,7 +60,7 @@ class Running(NamedTuple):
     folder: Path
 
 
-@pytest.fixture(scope="module", params=list(VERSIONS))
+@pytest.fixture(scope="module")
 def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
@@ -65,6 +68,11 @@ def running(
     folder = tmp_path_factory.mktemp("kafka")
     with Sandbox(kafka=request.param, brokers=1, work_dir=folder) as cluster:
         yield Running(cluster, folder)
+
+
+def on_versions(*in_ci: str) -> pytest.MarkDecorator:
+    """Every version, of which all but these are left to ``make test-versions``."""
+    return in_matrix("running", VERSIONS, in_ci, indirect=True)
 
 
 @pytest.fixture
@@ -105,6 +113,7 @@ def key_of(value: str) -> bytes:
 
 
 @pytest.mark.sandbox
+@on_versions(*VERSIONS)
 def test_two_members_share_a_topic_and_hand_it_over(group: MixedGroup) -> None:
     """Each reads its half, all comes once, and who is left goes on exactly where the other was."""
     kafka = group.cluster.kafka
@@ -129,6 +138,7 @@ def test_two_members_share_a_topic_and_hand_it_over(group: MixedGroup) -> None:
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.0", "3.9.1")
 def test_a_member_that_comes_back_goes_on_where_it_was(group: MixedGroup) -> None:
     """What was read before is not read again, and what came meanwhile is not missed."""
     assert cell("restart", group.cluster.kafka) is Cell.YES
@@ -146,6 +156,7 @@ def test_a_member_that_comes_back_goes_on_where_it_was(group: MixedGroup) -> Non
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.0", "3.9.1")
 @pytest.mark.parametrize(("reset", "missed"), [("smallest", 0), ("largest", 25)])
 def test_an_offset_outside_of_the_log_is_reset(
     group: MixedGroup, caplog: pytest.LogCaptureFixture, reset: str, missed: int
@@ -167,6 +178,7 @@ def test_an_offset_outside_of_the_log_is_reset(
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.1.1", "0.8.2.2", "3.9.1")
 def test_offsets_move_into_kafka_and_back(group: MixedGroup) -> None:
     """By way of commits to both, each step goes on exactly where the one before was."""
     wanted = {cell("kafka", group.cluster.kafka), cell("dual", group.cluster.kafka)}
@@ -193,6 +205,7 @@ def test_offsets_move_into_kafka_and_back(group: MixedGroup) -> None:
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.0", "0.8.2.2", "0.10.2.2", "3.9.1")
 @pytest.mark.parametrize("codec", COMPRESSING)
 def test_a_compressed_topic_is_read(group: MixedGroup, running: Running, codec: Codec) -> None:
     """Plain and compressed sets by turns come whole, in order, from magic 0, whatever is stored."""
@@ -214,6 +227,7 @@ def test_a_compressed_topic_is_read(group: MixedGroup, running: Running, codec: 
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.0", "0.10.2.2", "3.9.1")
 def test_what_the_versions_own_producer_writes_is_read(group: MixedGroup, running: Running) -> None:
     """Its own console producer writes its own format; the broker converts it for us."""
     kafka, topic = group.cluster.kafka, group.topic(1)
@@ -239,6 +253,7 @@ def produce(cluster: Sandbox, topic: str, lines: list[str], *options: str) -> To
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.0", "0.8.2.2", "1.1.1", "3.9.1")
 def test_the_versions_own_consumer_shares_the_group(group: MixedGroup) -> None:
     """Up to 1.1 the console consumer of that version is a member as any other; later it is gone."""
     topic = group.topic(4)
@@ -284,6 +299,7 @@ def own_consumer(group: MixedGroup, topic: str) -> ScalaMember:
 
 
 @pytest.mark.sandbox
+@on_versions("1.1.1", "2.8.2")
 def test_a_zstd_topic_is_read(group: MixedGroup) -> None:
     """What the version's own producer writes with it, and plain records behind that."""
     topic = group.topic(1, "zstd")
@@ -298,6 +314,7 @@ def test_a_zstd_topic_is_read(group: MixedGroup) -> None:
 
 
 @pytest.mark.sandbox
+@on_versions("0.8.0", "0.10.2.2", "0.11.0.3", "1.1.1", "3.9.1")
 def test_streams_ask_in_the_newest_fetch(group: MixedGroup) -> None:
     """Seen on the wire, with the loop of either engine; the records are those that were written."""
     wanted = int(cell("fetch", group.cluster.kafka))

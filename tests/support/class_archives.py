@@ -16,6 +16,7 @@ from typing import Final
 
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.java import find_java
+from zkconsumer.sandbox.rendering import BROKER_MAIN
 
 RECORDING: Final = "ZKCONSUMER_ARCHIVE_CLASSES"
 _KAFKAS: Final = ("0.8.2.2", "3.9.1")
@@ -31,12 +32,16 @@ for argument in "$@"; do
     before=$argument
 done
 [ -n "$main" ] || exec {java} "$@"
-set -- -XX:SharedArchiveFile={folder}/$main-$(echo "$path" | cksum | tr ' ' -).jsa "$@"
-[ -f "${{1#*=}}" ] && exec {java} "$@"
-archive=${{1#*=}}
-shift
-[ -n "${{{recording}:-}}" ] || exec {java} "$@"
-exec {java} -XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit=$archive "$@"
+loaded=$(echo "$path" | cksum | tr ' ' -).jsa
+archive={folder}/$main-$loaded
+if [ -n "${{{recording}:-}}" ]; then
+    exec {java} -XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit=$archive "$@"
+fi
+# A tool loads much of what a broker does.
+for found in $archive {folder}/{broker}-$loaded; do
+    [ -f $found ] && exec {java} -XX:SharedArchiveFile=$found "$@"
+done
+exec {java} "$@"
 """
 
 
@@ -45,7 +50,10 @@ def make_wrapper(folder: Path, java: Path) -> None:
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True, exist_ok=True)
     text = _WRAPPER.format(
-        java=shlex.quote(str(java)), folder=shlex.quote(str(folder)), recording=RECORDING
+        java=shlex.quote(str(java)),
+        folder=shlex.quote(str(folder)),
+        recording=RECORDING,
+        broker=BROKER_MAIN,
     )
     program.write_text(text, "utf-8")
     program.chmod(0o755)

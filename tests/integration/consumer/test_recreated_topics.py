@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.matrix import in_matrix
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.errors import LogTruncated
@@ -162,7 +163,7 @@ def test_partitions_that_the_caller_chose_with_zookeeper(
     assert len(warnings_of(caplog, topic)) == 1
 
 
-@pytest.mark.parametrize("version", ["0.10.2.2", "1.1.1", "2.8.2", "3.9.1", "4"])
+@in_matrix("version", ["0.10.2.2", "1.1.1", "2.8.2", "3.9.1", "4"], ["0.10.2.2", "2.8.2", "4"])
 def test_in_a_coordinators_group_that_was_away(
     broker_of: BrokerOf, request: pytest.FixtureRequest, version: str
 ) -> None:
@@ -177,7 +178,7 @@ def test_in_a_coordinators_group_that_was_away(
         assert read(consumer, 500) == NEW
 
 
-@pytest.mark.parametrize("version", ["2.8.2", "3.9.1", "4"])
+@in_matrix("version", ["2.8.2", "3.9.1", "4"], ["2.8.2", "3.9.1"])
 def test_in_a_coordinators_group_that_polls(
     broker_of: BrokerOf,
     request: pytest.FixtureRequest,

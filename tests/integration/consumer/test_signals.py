@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.matrix import in_matrix
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
@@ -119,7 +120,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("way", "count", "signals"), CASES)
-@pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
+@in_matrix("version", ["0.9.0.1", "3.9.1"], ["3.9.1"])
 def test_a_member_that_is_told_to_end_commits_and_leaves(
     broker_of: BrokerOf,
     tmp_path: Path,

@@ -28,7 +28,7 @@ from zkconsumer.sandbox.tokens import unsigned_token
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 LONG_MS = 20_000
 ALL = ["0.9.0.1", "0.10.2.2", "3.9.1"]

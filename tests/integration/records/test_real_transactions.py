@@ -1,11 +1,13 @@
 """Transactions of real Java producers, on real brokers: we read what a Java consumer reads."""
 
-from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
 from tests.golden.jvm import no_compiler_because, run_oracle
+from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.engines import IS_BUILT, both
+from tests.support.matrix import in_matrix
 from tests.support.raw_connections import raw_connection
 from zkconsumer.model import Record
 from zkconsumer.net.connection import BrokerConnection
@@ -13,7 +15,6 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.sandbox import jars
-from zkconsumer.sandbox.cluster import Sandbox
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 pytestmark = [
@@ -34,13 +35,6 @@ SCRIPT = [
 ]
 COMMITTED = ["p1", "p2", "a4", "a5", "a6", "p3", "b3", "p4", "a8"]
 """In order of the log; what is behind b4, which nobody has committed yet, is not readable."""
-
-
-@pytest.fixture(scope="module", params=VERSIONS)
-def brokers(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A broker of each release that has transactions."""
-    with Sandbox(kafka=request.param) as cluster:
-        yield cluster
 
 
 def read(
@@ -75,13 +69,20 @@ def read(
         offset = decoded.next_offset
 
 
-@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4, Codec.ZSTD])
-def test_committed_records_are_read_as_java_does(brokers: Sandbox, codec: Codec) -> None:
+@in_matrix(
+    ("kafka", "codec"),
+    [
+        *product(VERSIONS, (Codec.NONE, Codec.LZ4)),
+        *product(("2.8.2", "3.9.1"), (Codec.ZSTD,)),
+    ],
+    [("0.11.0.3", Codec.NONE), ("1.1.1", Codec.LZ4), ("3.9.1", Codec.NONE), ("3.9.1", Codec.ZSTD)],
+)
+def test_committed_records_are_read_as_java_does(
+    broker_of: BrokerOf, kafka: str, codec: Codec
+) -> None:
     """Whatever the size of the answers, and from every offset: aborted ones and markers are not."""
-    version = VERSIONS[brokers.kafka]
-    if codec is Codec.ZSTD and version < 10:
-        pytest.skip("has no zstd")
-    topic = f"transactions-{codec.name.lower()}"
+    brokers, version = broker_of(kafka), VERSIONS[kafka]
+    topic = fresh_name("transactions")
     brokers.create_topic(topic)
     java = run_oracle(
         "TransactionOracle.java",

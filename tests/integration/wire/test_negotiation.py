@@ -5,12 +5,14 @@ from contextlib import closing
 import pytest
 
 from tests.golden.capture_negotiated import VERSIONS
+from tests.support.clusters import BrokerOf
+from tests.support.matrix import in_matrix
 from tests.support.negotiating import TIMEOUT_MS, negotiate
 from tests.support.raw_connections import raw_connection
 from tests.support.waiting import PROMPT_MS
 from zkconsumer.clock import SystemClock
+from zkconsumer.model import Broker
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.sandbox.cluster import Sandbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.negotiation import PROBES
@@ -29,27 +31,33 @@ NEWEST_PRODUCE = {"0.9.0.1": 1, "0.10.2.2": 2, "0.11.0.3": 3, "1.1.1": 5, "2.8.2
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("kafka", [*GENERATIONS, *VERSIONS[1:]])
-def test_negotiation(kafka: str) -> None:
+@in_matrix("kafka", [*GENERATIONS, *VERSIONS[1:]], [*GENERATIONS, "0.10.2.2", "3.9.1"])
+def test_negotiation(broker_of: BrokerOf, kafka: str) -> None:
     """The release is known at once, and nothing was created on the way."""
-    with Sandbox(kafka=kafka) as cluster:
-        (broker,) = cluster.brokers
-        clock = SystemClock()
-        start_ms = clock.now_ms()
-        found, requested = negotiate(
-            lambda: TcpConnector().connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
-        )
-        assert clock.now_ms() - start_ms < PROMPT_MS
-        if kafka in GENERATIONS:
-            generation, count = GENERATIONS[kafka]
-            assert found.generation is generation
-            assert requested == [(each.request.API.key, each.version) for each in PROBES[:count]]
-        else:
-            assert found.generation is None
-            assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]
-            assert found.common[ApiKey.HEARTBEAT].first == 0
-        assert found.common[ApiKey.METADATA].first == 0
-        assert found.common.get(ApiKey.PRODUCE) == VersionRange(0, NEWEST_PRODUCE.get(kafka, 0))
-        with closing(raw_connection(broker, timeout_ms=TIMEOUT_MS)) as connection:
-            every = MetadataRequest(topics=())
-            assert not connection.request(every, version=0, timeout_ms=TIMEOUT_MS).topics
+    (broker,) = broker_of(kafka).brokers
+    before = topics_of(broker)
+    clock = SystemClock()
+    start_ms = clock.now_ms()
+    found, requested = negotiate(
+        lambda: TcpConnector().connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
+    )
+    assert clock.now_ms() - start_ms < PROMPT_MS
+    if kafka in GENERATIONS:
+        generation, count = GENERATIONS[kafka]
+        assert found.generation is generation
+        assert requested == [(each.request.API.key, each.version) for each in PROBES[:count]]
+    else:
+        assert found.generation is None
+        assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]
+        assert found.common[ApiKey.HEARTBEAT].first == 0
+    assert found.common[ApiKey.METADATA].first == 0
+    assert found.common.get(ApiKey.PRODUCE) == VersionRange(0, NEWEST_PRODUCE.get(kafka, 0))
+    assert topics_of(broker) == before
+
+
+def topics_of(broker: Broker) -> set[str]:
+    """All that a broker has."""
+    every = MetadataRequest(topics=())
+    with closing(raw_connection(broker, timeout_ms=TIMEOUT_MS)) as connection:
+        metadata = connection.request(every, version=0, timeout_ms=TIMEOUT_MS)
+    return {topic.topic for topic in metadata.topics}

@@ -10,6 +10,7 @@ import pytest
 from tests.interop.coordinated.group import CoordinatorGroup
 from tests.interop.coordinated.members import all_values
 from tests.support.clusters import SHORT_SESSIONS
+from tests.support.matrix import in_matrix
 from tests.support.waiting import wait_until
 from zkconsumer.sandbox import Sandbox
 
@@ -22,7 +23,7 @@ def three_brokers() -> Iterator[Sandbox]:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@in_matrix("strategy", ["range", "cooperative-sticky"], ["cooperative-sticky"])
 def test_a_coordinator_killed_mid_rebalance(
     three_brokers: Sandbox, tmp_path: Path, strategy: str
 ) -> None:

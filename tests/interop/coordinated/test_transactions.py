@@ -8,6 +8,7 @@ from tests.golden.jvm import no_compiler_because, run_oracle
 from tests.integration.records.test_real_transactions import COMMITTED, SCRIPT
 from tests.interop.coordinated.conftest import GroupOn
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.matrix import in_matrix
 from zkconsumer import KafkaConsumer
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
@@ -51,7 +52,7 @@ def read_to_end(cluster: Sandbox, tp: TopicPartition, **settings: Any) -> list[C
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@in_matrix("version", VERSIONS, ["0.11.0.3", "2.8.2"])
 def test_what_is_committed_is_read_as_java_does(broker_of: BrokerOf, version: str) -> None:
     """In slices of two, or from answers of a few bytes; without isolation all that was sent."""
     cluster = broker_of(version)
