@@ -6,11 +6,13 @@ them to their ends, and goes on. What the frozen one had fetched before is still
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.matrix import in_matrix
 from tests.support.thawed_reader import Task, ThawedReader
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
@@ -111,14 +113,17 @@ def _all(partitions: list[TopicPartition], begin: int, end: int) -> set[tuple[in
     return {(tp.partition, offset) for tp in partitions for offset in range(begin, end)}
 
 
-@pytest.mark.parametrize("pure", [False, True], ids=["native", "pure"])
-@pytest.mark.parametrize("way", ["one by one", "batches", "arrow"])
+@in_matrix(
+    ("way", "engine"),
+    product(["one by one", "batches", "arrow"], ["native", "pure"]),
+    [("one by one", "native"), ("batches", "native"), ("arrow", "native"), ("one by one", "pure")],
+)
 def test_a_thawed_stream_gives_nothing_that_others_have_read(
-    cluster: Sandbox, tmp_path: Path, way: str, pure: bool
+    cluster: Sandbox, tmp_path: Path, way: str, engine: str
 ) -> None:
     """Streams, in every way that they are read."""
     settings = {**STREAM, "zookeeper_connect": cluster.zookeeper_connect}
-    _check_a_thaw(cluster, way, settings, tmp_path, pure=pure)
+    _check_a_thaw(cluster, way, settings, tmp_path, pure=engine == "pure")
 
 
 @pytest.mark.parametrize("way", ["polls", "iteration"])
@@ -130,8 +135,11 @@ def test_thawed_polls_give_nothing_that_others_have_read(
     _check_a_thaw(cluster, way, settings, tmp_path)
 
 
-@pytest.mark.parametrize("way", ["polls", "iteration"])
-@pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
+@in_matrix(
+    ("version", "way"),
+    product(["0.9.0.1", "3.9.1"], ["polls", "iteration"]),
+    [("0.9.0.1", "polls"), ("3.9.1", "iteration")],
+)
 def test_thawed_polls_in_a_coordinators_group_give_nothing_that_others_have_read(
     broker_of: BrokerOf, tmp_path: Path, way: str, version: str
 ) -> None:

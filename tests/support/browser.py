@@ -115,9 +115,15 @@ def window(
         context.close()
 
 
-def barriers(page: Page) -> list[str]:
-    """What keeps people from using the page: axe's serious and critical findings."""
-    found = Axe().run(page).response["violations"]
+def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
+    """What keeps people from using the page: axe's serious and critical findings.
+
+    In the dark only colours are looked at: all else is the same as in the light.
+    """
+    options = {"resultTypes": ["violations"]}
+    if scheme == "dark":
+        options["runOnly"] = ["color-contrast"]
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{one['impact']} {one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}"
         for one in found

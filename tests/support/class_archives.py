@@ -19,7 +19,7 @@ from zkconsumer.sandbox.java import find_java
 from zkconsumer.sandbox.rendering import BROKER_MAIN
 
 RECORDING: Final = "ZKCONSUMER_ARCHIVE_CLASSES"
-_KAFKAS: Final = ("0.8.2.2", "3.9.1")
+_KAFKAS: Final = ("0.8.2.2", "1.1.1", "2.8.2", "3.9.1")
 _TIMEOUT_S: Final = 120
 
 _WRAPPER: Final = """\

@@ -89,7 +89,7 @@ def test_every_view_can_be_used_by_all(browser: Browser, still: PaperSite, schem
             page = opened.open(path)
             expect(page.get_by_role("heading", level=1)).to_have_text(heading)
             drawn(page)
-            assert barriers(page) == [], name
+            assert barriers(page, scheme) == [], name
             if name in PICTURES[scheme]:
                 picture(page, f"{name}-{scheme}" if scheme == "dark" else name)
         assert opened.clean()
@@ -136,7 +136,7 @@ def test_messages_are_shown_and_harm_nobody(browser: Browser, scheme: Scheme) ->
         expect(page.locator(".message").nth(1)).to_contain_text("<script>document.title")
         assert page.title() == "Messages of orders · zkconsumer"
         assert page.locator(".message img").count() == 0
-        assert barriers(page) == []
+        assert barriers(page, scheme) == []
         if scheme == "light":
             picture(page, "messages")
         page.set_viewport_size({"width": 390, "height": 800})
@@ -266,7 +266,7 @@ def test_who_is_not_told_is_on_every_page(browser: Browser, scheme: Scheme, widt
         assert box is not None
         assert box["x"] + box["width"] <= width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert barriers(page) == []
+        assert barriers(page, scheme) == []
         assert opened.clean()
 
 

@@ -19,7 +19,7 @@ from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 TOOLS = "org.apache.kafka.tools"
 COUNT = 500
 PATIENCE_MS = 20_000

@@ -13,6 +13,7 @@ import pytest
 
 from tests.interop.version_matrix import POLL_FEATURES, Cell
 from tests.support.clusters import fresh_name
+from tests.support.matrix import in_matrix
 from tests.support.members import settings_for
 from tests.support.mirrors import numbered, write_all
 from tests.support.traffic import write
@@ -131,7 +132,11 @@ def secured(sandbox: Sandbox) -> Broker:
 CELLS = POLL_FEATURES["kerberos"].cells
 
 
-@pytest.mark.parametrize("version", [one for one in CELLS if CELLS[one] is Cell.YES])
+@in_matrix(
+    "version",
+    [one for one in CELLS if CELLS[one] is Cell.YES],
+    ["0.9.0.1", "0.10.2.2", "3.9.1"],
+)
 def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version: str) -> None:
     """Tokens without a handshake (0.9), bare behind one (0.10), and in requests (1.0)."""
     sandbox, topic = kerberos_of(version), fresh_name("tickets")

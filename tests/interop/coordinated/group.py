@@ -35,6 +35,8 @@ WITH_TWO_CONSUMERS = {"0.9.0.1", "0.10.2.2"}
 """Their tools must be told that the new consumer is meant."""
 API_VERSIONS = {"0.9.0.1": [0, 9]}
 """What kafka-python must be told: it can't find it out on brokers that old."""
+HASTE: Mapping[str, Mapping[str, object]] = {"0.9.0.1": {"request_timeout_ms": 10_000}}
+"""These brokers leave a request without an answer now and then, and tests wait for 30 s."""
 
 TIMINGS_MS = {
     "session_timeout_ms": 6000,
@@ -138,6 +140,7 @@ class CoordinatorGroup:
     ) -> ClientMember:
         all_settings = {
             **TIMINGS_MS,
+            **HASTE.get(self.cluster.kafka, {}),
             "bootstrap_servers": self.cluster.bootstrap_servers.split(","),
             "group_id": self.name,
             "client_id": library,
