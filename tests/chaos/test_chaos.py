@@ -9,7 +9,7 @@ from tests.chaos.run import run
 
 SEED = 8
 MINUTES = 2
-MESSAGES_PER_SECOND = 100
+MESSAGES_PER_SECOND = 300
 
 
 @pytest.mark.sandbox
