@@ -73,7 +73,7 @@ sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-kerberos $(PY)
 	scripts/need-jdk
 	JAVA_HOME=$(JAVA) $(LANE) brokers -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "$(WITH_SERVERS) and not alone and not matrix"
-	JAVA_HOME=$(JAVA) $(LANE) alone -q $(NO_SERVERS) -m "alone and not spark"
+	$(LANE) alone -q $(NO_SERVERS) -m "alone and not spark"
 
 # The cells of matrices (broker versions by what is done there) that sandbox-tests leaves out, since
 # others like them run there: ten minutes.
