@@ -182,7 +182,8 @@ class _Scan:
                 where = f"up to offset {piece.next_offset} of {range_.until_offset}"
                 self.notes.append(f"{range_.topic_partition}: read {where}: {piece.cut}")
         found = sorted(
-            self.found + found, key=lambda one: (one.timestamp, one.partition, one.offset)
+            self.found + found,
+            key=lambda message: (message.timestamp, message.partition, message.offset),
         )
         limit = self._query.limit
         self.found = found[-limit:] if self._is_last else found[:limit]

@@ -273,9 +273,6 @@ def open_cluster(
 def require_zookeeper(connect: str) -> None:
     """Check that something listens at one of the servers, so that no call waits for a time-out.
 
-    Args:
-        connect: the connect string.
-
     Raises:
         ConfigError: it is none.
         RegistryError: all refuse a connection, or have no address.
@@ -287,9 +284,6 @@ def require_zookeeper(connect: str) -> None:
 
 def require_brokers(brokers: Sequence[Broker]) -> None:
     """Check the same of brokers.
-
-    Args:
-        brokers: their addresses.
 
     Raises:
         NoBrokersAvailable: all refuse a connection, or have no address.

@@ -103,20 +103,20 @@ class Configuration:
         cluster, everywhere = self.clusters[wanted], self.everywhere
         if not cluster.keys().isdisjoint(_ADDRESSES):
             # Its address replaces both: half of another one would lead to two clusters at once.
-            everywhere = {key: one for key, one in everywhere.items() if key not in _ADDRESSES}
+            everywhere = _without_addresses(everywhere)
         return {**everywhere, **cluster}
 
     def with_environment(self, environment: Mapping[str, str]) -> "Configuration":
-        """Return this with the address of ``$ZKCONSUMER_ZOOKEEPER`` in place of the file's.
-
-        Args:
-            environment: the variables.
-        """
+        """Return this with the address of ``$ZKCONSUMER_ZOOKEEPER`` in place of the file's."""
         zookeeper = environment.get(ADDRESS_VARIABLE)
         if not zookeeper:
             return self
-        everywhere = {key: one for key, one in self.everywhere.items() if key not in _ADDRESSES}
+        everywhere = _without_addresses(self.everywhere)
         return replace(self, everywhere={**everywhere, "zookeeper": zookeeper}, cluster=None)
+
+
+def _without_addresses(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    return {key: value for key, value in settings.items() if key not in _ADDRESSES}
 
 
 def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
@@ -190,8 +190,8 @@ def _clusters(value: object, name: str) -> dict[str, dict[str, Scalar]]:
         raise ConfigError(f"{name}: clusters are tables: [clusters.NAME]")
     return {
         cluster: {
-            key: _shared_value(name, f"[clusters.{cluster}] ", key, one)
-            for key, one in table.items()
+            key: _shared_value(name, f"[clusters.{cluster}] ", key, setting)
+            for key, setting in table.items()
         }
         for cluster, table in value.items()
     }
@@ -233,12 +233,7 @@ class _Set(NamedTuple):
 
 
 class Defaults:
-    """Applies the file's values to the parsers of one command.
-
-    Args:
-        configuration: the file.
-        cluster_name: the value of ``--cluster``, if given.
-    """
+    """Applies the file's values to the parsers of one command."""
 
     def __init__(self, configuration: Configuration, cluster_name: str | None) -> None:
         self._configuration = configuration

@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.cli.cluster_access import (
@@ -59,17 +58,6 @@ EPILOG = """\
 exit status: 0 done; 1 not every partition told its offset; 2 wrong usage, or no such topic"""
 
 
-@dataclass(frozen=True, slots=True)
-class _OffsetQuery:
-    """The query; ``partitions`` None: all."""
-
-    topic: str
-    time: int
-    partitions: Sequence[int] | None
-    count: int
-    by_segment: bool
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
@@ -114,23 +102,28 @@ def run(args: argparse.Namespace) -> int:
     time = _ENDS.get(args.time)
     if time is None:
         time = parse_instant(args.time)
-    request = _OffsetQuery(
-        args.topic,
-        time,
-        args.partitions,
-        args.offsets,
-        by_segment=args.offsets > 1 or args.format == "scala",
-    )
     with _open(args) as client:
         found = offsets_of_topic(
             client,
-            request.topic,
-            request.time,
+            args.topic,
+            time,
             timeout_ms=args.max_wait_ms or args.timeout_ms,
-            by_segment=request.by_segment,
-            count=request.count,
+            by_segment=args.offsets > 1 or args.format == "scala",
+            count=args.offsets,
         )
-    return _print(args.format, request, found)
+    requested = sorted(found) if args.partitions is None else args.partitions
+    if args.format == "scala":
+        return _print_as_scala(args.topic, requested, found)
+    missing = [number for number in requested if number not in found]
+    if missing:
+        raise ConfigError(
+            f"topic {args.topic} has no partition {', '.join(map(str, missing))}: "
+            f"it has {', '.join(map(str, sorted(found)))}"
+        )
+    shown = {number: found[number] for number in requested}
+    text = _as_json if args.format == "json" else _as_table
+    print(text(args.topic, time, shown), end="")
+    return _FAILED if any(log_offset.error is not None for log_offset in shown.values()) else 0
 
 
 @contextmanager
@@ -165,66 +158,49 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             client.stop()
 
 
-def _print(form: str, request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> int:
-    requested = sorted(found) if request.partitions is None else request.partitions
-    if form == "scala":
-        lists = {
-            number: None
-            if log_offset.error == ErrorCode.LEADER_NOT_AVAILABLE
-            else log_offset.offsets
-            for number, log_offset in found.items()
-            if log_offset.error in {None, ErrorCode.LEADER_NOT_AVAILABLE}
-        }
-        failed = {
-            number: log_offset
-            for number, log_offset in found.items()
-            if log_offset.error is not None
-        }
-        reported = [number for number in requested if number in lists or number not in found]
-        printed = offset_shell_text(request.topic, lists, reported)
-        print(printed.output, end="")
-        print(printed.errors, end="", file=sys.stderr)
-        for number in requested:
-            if number in failed and number not in lists:
-                note(_failure(request.topic, number, failed))
-        return (
-            _FAILED if any(number not in lists and number in found for number in requested) else 0
-        )
-    missing = [number for number in requested if number not in found]
-    if missing:
-        raise ConfigError(
-            f"topic {request.topic} has no partition {', '.join(map(str, missing))}: "
-            f"it has {', '.join(map(str, sorted(found)))}"
-        )
-    shown = {number: found[number] for number in requested}
-    print(_as_json(request, shown) if form == "json" else _as_table(request, shown), end="")
-    return _FAILED if any(log_offset.error is not None for log_offset in shown.values()) else 0
+def _print_as_scala(
+    topic: str, requested: Sequence[int], found: Mapping[int, PartitionLogOffset]
+) -> int:
+    """Print what Kafka's tool prints, and the errors that it hides; return the exit status."""
+    errors = {
+        number: log_offset.error
+        for number, log_offset in found.items()
+        if log_offset.error is not None and log_offset.error != ErrorCode.LEADER_NOT_AVAILABLE
+    }
+    lists = {
+        number: log_offset.offsets if log_offset.error is None else None
+        for number, log_offset in found.items()
+        if number not in errors
+    }
+    reported = [number for number in requested if number not in errors]
+    printed = offset_shell_text(topic, lists, reported)
+    print(printed.output, end="")
+    print(printed.errors, end="", file=sys.stderr)
+    failed = [number for number in requested if number in errors]
+    for number in failed:
+        note(f"{topic}-{number}: {error_name(errors[number])}")
+    return _FAILED if failed else 0
 
 
-def _failure(topic: str, number: int, found: Mapping[int, PartitionLogOffset]) -> str:
-    code = found[number].error
-    return f"{topic}-{number}: {'' if code is None else error_name(code)}"
-
-
-def _as_table(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
+def _as_table(topic: str, time: int, found: Mapping[int, PartitionLogOffset]) -> str:
     rows: list[list[Cell]] = []
     for number, log_offset in found.items():
-        mark = "~" if log_offset.by_segment and request.time >= 0 else ""
+        mark = "~" if log_offset.by_segment and time >= 0 else ""
         offsets = ",".join(f"{mark}{offset}" for offset in log_offset.offsets) or None
-        note = ""
+        remark = ""
         if log_offset.error is not None:
-            note = error_name(log_offset.error)
+            remark = error_name(log_offset.error)
         elif offsets is None:
-            note = "no record is so young" if not mark else "nothing was whole by then"
-        rows.append([request.topic, number, offsets, Painted(note, Colour.WARN)])
+            remark = "no record is so young" if not mark else "nothing was whole by then"
+        rows.append([topic, number, offsets, Painted(remark, Colour.WARN)])
     return table(_COLUMNS, rows, coloured=shows_colour())
 
 
-def _as_json(request: _OffsetQuery, found: Mapping[int, PartitionLogOffset]) -> str:
+def _as_json(topic: str, time: int, found: Mapping[int, PartitionLogOffset]) -> str:
     return json_text(
         {
-            "topic": request.topic,
-            "time": request.time,
+            "topic": topic,
+            "time": time,
             "partitions": [
                 {
                     "partition": number,

@@ -28,12 +28,7 @@ def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
 
 
 class GroupNodeAccess:
-    """Checks and deletes a group's nodes in ZooKeeper.
-
-    Args:
-        store: the connection to ZooKeeper.
-        group_id: the group.
-    """
+    """Checks and deletes a group's nodes in ZooKeeper."""
 
     def __init__(self, store: ZkStore, group_id: str) -> None:
         self._store = store

@@ -19,12 +19,7 @@ _OURS_ALONE = frozenset(
 
 
 def advice(access: ClientAccess, zookeeper_connect: str) -> str:
-    """Return access instructions: environment, Python, our command, Kafka's tools.
-
-    Args:
-        access: a client's settings and files.
-        zookeeper_connect: ZooKeeper's connect string.
-    """
+    """Return access instructions: environment, Python, our command, Kafka's tools."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in access.environment.items()]
     if access.bootstrap_servers:
         lines += ["", "# Python", *_consumer(access.bootstrap_servers, access.settings)]

@@ -132,7 +132,9 @@ class Terminal:
 
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
         """See ``Receiver``."""
-        lines = [f"{instant(one.at_ms)} {plain_text(one, origin)}\n" for one in messages]
+        lines = [
+            f"{instant(message.at_ms)} {plain_text(message, origin)}\n" for message in messages
+        ]
         data = "".join(lines).encode(errors="backslashreplace")
         try:
             write_within(self._descriptor, data)

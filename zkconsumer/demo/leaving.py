@@ -55,15 +55,7 @@ class LeavingOutcome:
 
 
 class Leaving:
-    """Plays it on two running clusters. Thread: one.
-
-    Args:
-        old: a cluster of 0.8.2.2.
-        new: a node of Kafka 4.
-        folder: for logs and the mirror's offsets file.
-        write: prints for the audience.
-        lines_per_second: the producer's rate.
-    """
+    """Plays it on two running clusters. Thread: one."""
 
     def __init__(
         self,

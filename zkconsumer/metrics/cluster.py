@@ -19,9 +19,6 @@ __all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "
 def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
     """Yield all metrics of a cluster; before the first read only that it can't be read.
 
-    Args:
-        view: the measures to export.
-
     Returns:
         Families with different names; the samples of a family are computed when iterated.
     """

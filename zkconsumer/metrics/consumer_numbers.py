@@ -120,7 +120,7 @@ def numbers_of_poll(
     fetching = metrics.get("consumer-fetch-manager-metrics", {})
     group = metrics.get("consumer-coordinator-metrics", {})
     queued = metrics.get("consumer-metrics", {}).get("buffered-bytes", 0)
-    lags = {tp: one.get("records-lag") for tp, one in of_partition.items()}
+    lags = {tp: numbers.get("records-lag") for tp, numbers in of_partition.items()}
     return ConsumerNumbers(
         group_id=group_id,
         client_id=client_id,

@@ -46,11 +46,7 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
 
 
 class _Owners:
-    """Finds the member of an owner.
-
-    Args:
-        one: the group.
-    """
+    """Finds the member of an owner."""
 
     def __init__(self, group: GroupMeasures) -> None:
         self._kind = group.group.kind

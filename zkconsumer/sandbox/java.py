@@ -28,10 +28,6 @@ def find_java(
 ) -> Path:
     """Return the ``java`` program: of ``JAVA_HOME``, else on ``PATH``, else the bundled one.
 
-    Args:
-        environ: the environment.
-        bundled: finds the wheel's Java.
-
     Raises:
         SandboxError: there is none; the message lists the places.
     """

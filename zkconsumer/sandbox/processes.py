@@ -142,11 +142,6 @@ class SupervisedProcesses:
     def spawn(self, argv: Sequence[str], *, cwd: Path, files: ChildFiles) -> ChildProcess:
         """Start a program in a session of its own, with this process's environment.
 
-        Args:
-            argv: the program's path and its arguments.
-            cwd: its working folder.
-            files: its standard streams.
-
         Raises:
             SandboxError: it could not be started, or the supervisor is gone.
         """

@@ -35,13 +35,6 @@ class Launcher:
     ) -> ChildProcess:
         """Start a main class that works in ``folder`` and logs to ``folder/log``.
 
-        Args:
-            folder: its working folder.
-            main_class: the full name.
-            arguments: for the main class.
-            files: its standard streams.
-            flags: for the JVM.
-
         Raises:
             SandboxError: Java could not be started.
         """

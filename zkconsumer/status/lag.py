@@ -154,13 +154,7 @@ def time_behind(
 
 
 def group_lag(group: GroupStatus, history: History, now_ms: int) -> GroupLag:
-    """Return the lag of a group in all of its partitions.
-
-    Args:
-        group: its current status.
-        history: with the log ends of its partitions.
-        now_ms: the current time.
-    """
+    """Return the lag of a group in all of its partitions."""
     found = tuple(
         _partition_lag(group.kind, partition, history, now_ms) for partition in group.partitions
     )

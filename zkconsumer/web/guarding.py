@@ -36,14 +36,7 @@ _AUTHORIZATION: Final = b"authorization"
 
 
 class Guard:
-    """An ASGI middleware that checks hosts and tokens.
-
-    Args:
-        app: the guarded application.
-        tokens: check tokens and cookies.
-        hosts: the allowed host names.
-        clock: for the expiry of logins.
-    """
+    """An ASGI middleware that checks hosts and tokens."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, hosts: Hosts, clock: Clock) -> None:
         self._app = app

@@ -87,7 +87,7 @@ class Judgements:
     def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
         """Return the groups, and the values for lists that were already computed."""
         with self._lock:
-            found = {at: one for at, one in self._found.items() if at[0] in {"lag", "verdict"}}
+            found = {at: value for at, value in self._found.items() if at[0] in {"lag", "verdict"}}
         return self._snapshot.groups, found
 
     def prepare(self) -> None:

@@ -31,12 +31,7 @@ _BUSY: Final = "Others look at messages now: try again."
 
 
 class MessageEndpoints:
-    """The endpoints of messages. Thread: any.
-
-    Args:
-        read: reads messages.
-        current: returns the latest state.
-    """
+    """The endpoints of messages. Thread: any."""
 
     def __init__(
         self, read: Callable[[MessageQuery], BrowseResult], current: Callable[[], ClusterState]

@@ -250,7 +250,7 @@ def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
     """Return a configuration with a new group, of which nothing is left afterwards."""
     config = ConsumerConfig.from_properties({**settings, "group.id": "console-consumer"})
     with open_store(config) as store:
-        group_id = free_group(lambda one: GroupNodeAccess(store, one).exist(), random.randrange)
+        group_id = free_group(lambda group: GroupNodeAccess(store, group).exist(), random.randrange)
     config = replace(config, group_id=group_id, client_id=settings.get("client.id", group_id))
     try:
         yield config

@@ -31,7 +31,7 @@ def consume_polled(
     """Join the group and print until the end.
 
     Raises:
-        StopAsked: by a signal that could not wait for a line being written.
+        StopRequested: by a signal that could not wait for a line being written.
         OutputClosed: the reader of our output has gone.
         ZkConsumerError: something failed.
     """

@@ -60,12 +60,6 @@ class Treated:
 def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes: bool) -> Treated:
     """Go through the repairable diagnoses, and ask for confirmation of each.
 
-    Args:
-        store: ZooKeeper.
-        findings: all diagnoses.
-        undo: records how to undo the writes.
-        yes: whether ``--yes`` was given.
-
     Raises:
         ConfigError: the undo file exists already; nothing was done.
         OSError: it can't be written; no more was done.
@@ -92,13 +86,6 @@ def undo_repairs(
     store: ZkStore, record: UndoRecord, *, zookeeper: str, name: str, yes: bool
 ) -> bool:
     """Undo a run's writes, except where nodes have changed since.
-
-    Args:
-        store: ZooKeeper.
-        record: the writes.
-        zookeeper: the intended cluster.
-        name: of the file.
-        yes: whether ``--yes`` was given.
 
     Returns:
         Whether everything is restored.

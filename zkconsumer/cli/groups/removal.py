@@ -33,12 +33,7 @@ _OUTCOMES: Final = {
 
 
 class GroupRemoval:
-    """Deletes a group's nodes in ZooKeeper.
-
-    Args:
-        store: ZooKeeper.
-        group_id: the group.
-    """
+    """Deletes a group's nodes in ZooKeeper."""
 
     def __init__(self, store: ZkStore, group_id: str) -> None:
         self._store = store

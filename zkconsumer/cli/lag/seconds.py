@@ -22,9 +22,6 @@ class LagSeconds:
     The snapshot has the timestamps of records. Of other logs the growth is watched: a lag of 600
     records on a log that grows by 60 a second is about ten seconds. For a log that does not grow
     nothing can be estimated, unless it is watched for long.
-
-    Args:
-        access: the cluster.
     """
 
     def __init__(self, access: CommandCluster) -> None:

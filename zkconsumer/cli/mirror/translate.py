@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         _check_read(groups[group_id], translation, args.input_file)
     if not any(translation.offsets for translation in found.values()):
         raise ConfigError("the offsets file names no partition of these groups")
-    text = csv_text({group_id: one.offsets for group_id, one in found.items() if one.offsets})
+    text = csv_text({name: moved.offsets for name, moved in found.items() if moved.offsets})
     if args.output_file == _STDOUT:
         show(text)
     else:

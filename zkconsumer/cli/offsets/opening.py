@@ -78,11 +78,7 @@ class GroupOffsetStores:
 
 
 class OffsetsCluster:
-    """The offsets of a cluster's groups; made by ``open_offsets``, which closes it. Thread: one.
-
-    Args:
-        access: the cluster.
-    """
+    """The offsets of a cluster's groups; made by ``open_offsets``, which closes it. Thread: one."""
 
     def __init__(self, access: CommandCluster) -> None:
         self._access = access

@@ -34,8 +34,8 @@ class PerfLimits:
     Attributes:
         messages: how many each stream reads at most; None for no end.
         interval: after how many messages of a stream each is reported.
-        report: hears of it, and of the time of the beginning in ms since the epoch; in the thread
-            of the stream.
+        report: called with the interval and the start of the measurement, in ms since the epoch,
+            in the stream's thread.
         last_too: whether what a stream read in all is reported, too.
     """
 
@@ -63,7 +63,7 @@ def measure(
         terminal: where the rate is shown meanwhile, if it is one; standard error unless given.
 
     Raises:
-        StopAsked: by a signal while the source was being opened.
+        StopRequested: by a signal while the source was being opened.
         ZkConsumerError: what a stream, or the opening, failed of.
     """
     times = clock or SystemClock()
@@ -95,11 +95,7 @@ def _checked(found: Measurement, source: PerfSource) -> Measurement:
 
 
 class RateDisplay:
-    """One line that is written over and over, on a terminal alone.
-
-    Args:
-        stream: where to.
-    """
+    """One line that is written over and over, on a terminal alone."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -113,11 +113,7 @@ class RequestMetrics:
 
 
 def counts_of_mbeans(mbeans: Iterable[tuple[str, Any]]) -> tuple[RequestCount, ...]:
-    """Return the counts that MBeans hold.
-
-    Args:
-        mbeans: their names, and their ``Count``.
-    """
+    """Return the counts that MBeans hold."""
     return _worst(_mbean_count(mbean[:_LONGEST_LINE], count) for mbean, count in mbeans)
 
 

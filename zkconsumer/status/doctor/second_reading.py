@@ -50,13 +50,7 @@ class Suspicion:
 def suspicions(
     snapshot: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
 ) -> tuple[Suspicion, ...]:
-    """Return the suspicions that a second snapshot would settle.
-
-    Args:
-        snapshot: the first snapshot.
-        keys: of the groups to check.
-        around: the time limits.
-    """
+    """Return the suspicions that a second snapshot would settle."""
     found = []
     for key in keys:
         group = snapshot.groups.get(key)

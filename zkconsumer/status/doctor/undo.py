@@ -120,10 +120,6 @@ def encode_undo(record: UndoRecord) -> str:
 def decode_undo(text: str, name: str) -> UndoRecord:
     """Parse the file.
 
-    Args:
-        text: its content.
-        name: its name, for messages.
-
     Raises:
         ConfigError: it is malformed, damaged, or of a later version.
     """

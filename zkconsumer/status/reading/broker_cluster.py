@@ -54,14 +54,7 @@ class BrokerSource:
     def of(
         cls, dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock
     ) -> Self:
-        """Return a source with a client of its own.
-
-        Args:
-            dialer: connects to the brokers.
-            bootstrap: the bootstrap brokers.
-            timeout_ms: time limit of one response.
-            clock: for the times of reading.
-        """
+        """Return a source with a client of its own."""
         client = ClusterClient(
             dialer,
             bootstrap,
@@ -91,12 +84,7 @@ class BrokerSource:
 
 
 def cluster_read(found: Described, now_ms: int) -> ClusterRead:
-    """Convert a Metadata response to brokers and topics (pure).
-
-    Args:
-        found: the response for all topics.
-        now_ms: when it arrived.
-    """
+    """Convert a Metadata response to brokers and topics (pure)."""
     no_zookeeper = found.versions.no_zookeeper
     version = found.versions.version_for(ApiKey.METADATA)
     # Without ZooKeeper any broker is named controller, and forwards requests to it.

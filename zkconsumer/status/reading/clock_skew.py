@@ -25,13 +25,7 @@ class ClockSkew:
     def note(
         self, before: Mapping[str, GroupStatus], after: Mapping[str, GroupStatus], read_ms: int
     ) -> None:
-        """Record groups that were read again.
-
-        Args:
-            before: their last states.
-            after: their new states.
-            read_ms: when all had been read, by the local clock.
-        """
+        """Record groups that were read again."""
         lows: list[int] = []
         highs: list[int] = []
         for name, group in after.items():

@@ -4,12 +4,7 @@ from zkconsumer.clock import Clock
 
 
 class Deadline:
-    """A point in time. Thread: any.
-
-    Args:
-        clock: the clock that it refers to.
-        limit_ms: its distance from now.
-    """
+    """A point in time. Thread: any."""
 
     def __init__(self, clock: Clock, limit_ms: int) -> None:
         self._clock = clock

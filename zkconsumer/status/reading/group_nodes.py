@@ -61,14 +61,7 @@ class GroupNodes:
 def group_status(
     group_id: str, nodes: GroupNodes, topics: Mapping[str, Sequence[int]], seen_ms: int
 ) -> GroupStatus:
-    """Return the group's status, except its state, log ends and offsets in Kafka.
-
-    Args:
-        group_id: its id.
-        nodes: its nodes.
-        topics: the partitions of every existing topic.
-        seen_ms: when they were read.
-    """
+    """Return the group's status, except its state, log ends and offsets in Kafka."""
     members = tuple(
         _member(group_id, consumer_id, node, topics)
         for consumer_id, node in sorted(nodes.members.items())

@@ -24,12 +24,7 @@ from zkconsumer.status.reading.values import LogSpan, LogsRead
 
 
 class LogReader:
-    """Reads the ends of logs. Thread: any.
-
-    Args:
-        brokers: sends the requests.
-        clock: for the times of reading.
-    """
+    """Reads the ends of logs. Thread: any."""
 
     def __init__(self, brokers: BrokerRound, clock: Clock) -> None:
         self._brokers = brokers

@@ -158,14 +158,7 @@ class NextRecords:
         deadline: Deadline,
         keys: Collection[GroupKey] | None = None,
     ) -> None:
-        """Read the timestamps of these groups' next records (None: all, and drop other offsets).
-
-        Args:
-            snapshot: with the groups' offsets.
-            leaders: the leader of each partition.
-            deadline: time limit of the whole.
-            keys: of groups.
-        """
+        """Read the timestamps of these groups' next records (None: all, and drop other offsets)."""
         if not self._most:
             return
         all_placed = {

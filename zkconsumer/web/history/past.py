@@ -33,9 +33,6 @@ class RecordedPast:
     """The history written by this run and earlier ones; a ``Past``. Thread: any.
 
     Every query has a connection of its own: readers wait neither for the writer nor for each other.
-
-    Args:
-        recorder: the writer.
     """
 
     def __init__(self, recorder: Recorder) -> None:

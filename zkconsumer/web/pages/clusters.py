@@ -42,12 +42,7 @@ class ClusterRow:
 
 
 def clusters_page(states: Mapping[str, ClusterState], now_ms: int) -> View:
-    """Return the overview, the worst cluster first.
-
-    Args:
-        states: by the name of the cluster.
-        now_ms: the current time.
-    """
+    """Return the overview, the worst cluster first."""
     rows = sorted(
         (_row(name, state, now_ms) for name, state in states.items()),
         key=lambda row: (_WORST_FIRST.index(row.outcome.tone), row.name),

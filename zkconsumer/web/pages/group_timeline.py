@@ -88,12 +88,7 @@ def events_of(
 
 
 def ribbon(events: Sequence[Event], now_ms: int) -> list[Mark]:
-    """Return the rebalances of the last hour.
-
-    Args:
-        events: any.
-        now_ms: the current time.
-    """
+    """Return the rebalances of the last hour."""
     since_ms = now_ms - RIBBON_MS
     marks = []
     for event in events:
