@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clusters import broker_of, cluster, cluster3, kraft, zookeeper
 from tests.support.process_table import hear_ctrl_c
+from tests.support.shares import examples
 
 hear_ctrl_c()
 # Loading thousands of tests makes hardly any garbage: a quarter of its time went into looking.
@@ -27,13 +28,19 @@ os.environ["ZKCONSUMER_CONFIG"] = ""
 
 # How fast this machine is today says nothing of what is tested; and a failure is to be replayed.
 settings.register_profile(
-    "free", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "free",
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.register_profile("ci", settings.get_profile("free"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "free")
 
 _TESTS = Path(__file__).parent
-_WITHOUT_SERVERS = [_TESTS / name for name in ("golden", "property", "simulation", "unit")]
+_WITHOUT_SERVERS = [
+    _TESTS / name for name in ("golden", "property", "simulation", "threads", "unit")
+]
 """``make`` does not even look for tests on real servers here, which takes long."""
 _REAL = ("sandbox", "docker", "zk", "spark", "alone")
 

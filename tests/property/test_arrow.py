@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chunks import T0, T1, are_native, claim_of, each_chunk, ignore, native_records
+from tests.support.shares import examples
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import Record, TimestampType
@@ -93,7 +94,7 @@ def outcome(
     return [rows, commits, [(claim.consumed_offset, claim.delivered_offset) for claim in claims]]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     st.lists(record_sets(), max_size=5),
     st.integers(1, 30),

@@ -6,6 +6,7 @@ from typing import TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.shares import examples
 from zkconsumer.assignment.filters import Blacklist, Whitelist, normalised
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import parse_properties
@@ -27,7 +28,7 @@ odd_texts = st.text(
 topic_names = st.text(st.sampled_from("aB1.-_"), min_size=1, max_size=6)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(odd_texts, topic_names)
 def test_any_text_is_a_filter_or_refused(text: str, topic: str) -> None:
     """And a blacklist always says the opposite of the whitelist of the same text."""
@@ -39,14 +40,14 @@ def test_any_text_is_a_filter_or_refused(text: str, topic: str) -> None:
     assert allowed is not Blacklist(text).allows(topic, exclude_internal=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=20))
 def test_rewriting_a_filter_twice_changes_nothing(text: str) -> None:
     """What a member registers is rewritten again by those who read it."""
     assert normalised(normalised(text)) == normalised(text)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(topic_names, topic_names)
 def test_a_quoted_name_matches_itself_alone(name: str, other: str) -> None:
     """Between the marks of quoting every character is literal."""
@@ -55,7 +56,7 @@ def test_a_quoted_name_matches_itself_alone(name: str, other: str) -> None:
     assert quoted.allows(other, exclude_internal=True) is (name == other)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(st.characters(max_codepoint=255), max_size=30))
 def test_any_properties_text_is_read_or_refused(text: str) -> None:
     """Latin-1 text of any content ends in a dictionary of texts or one named error."""

@@ -6,6 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.shares import examples
 from zkconsumer.assignment import range as range_assignor
 from zkconsumer.assignment import round_robin
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
@@ -129,7 +130,7 @@ def listed(view: GroupView, topic: str) -> list[ConsumerThreadId]:
     return sorted(threads(view, topic), key=str)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(any_group())
 def test_range_gives_what_a_list_of_all_threads_gives(view: GroupView) -> None:
     """As the original computes it: for each thread where its partitions begin, and how many."""
@@ -144,7 +145,7 @@ def test_range_gives_what_a_list_of_all_threads_gives(view: GroupView) -> None:
     assert range_assignor.assign(view) == expected
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(even_group())
 def test_round_robin_takes_turns_through_a_list_of_all_threads(view: GroupView) -> None:
     """The first partition by Java's hash goes to the first thread as text, and so on."""
@@ -160,7 +161,7 @@ def test_round_robin_takes_turns_through_a_list_of_all_threads(view: GroupView) 
         ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(0, 1500), st.integers(0, 1500))
 def test_spans_of_numbers_come_sorted_as_text(low: int, high: int) -> None:
     """Just as sorting their texts has it."""

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.fake_script import Close, Cut, DefaultReply, Fail, Step
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from tests.support.shares import examples
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import WriteFailed
 from zkconsumer.model import Record, TopicPartition
@@ -42,7 +43,7 @@ def log(net: FakeNet, tp: TopicPartition) -> list[int]:
     return [int(record.value or b"") for record in decoded.records]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     counts=COUNTS,
     scripts=st.lists(st.lists(STEPS, max_size=8), min_size=2, max_size=2),

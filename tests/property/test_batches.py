@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.property.test_records_sets import boundaries, record_lists
 from tests.support.batches import ROOM, decode, with_body, with_head
 from tests.support.engines import check_fetched, each_engine, needs_native
+from tests.support.shares import examples
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("each_engine")
 BLOBS = st.none() | st.binary(max_size=150)
 STAMPS = st.integers(-1, 2**41) | st.integers(-(2**62) + 1, 2**62 - 1)
 HEADERS = st.lists(st.tuples(st.text(max_size=5), BLOBS), max_size=3).map(tuple)
-bounded = settings(max_examples=150, deadline=None)
+bounded = settings(max_examples=examples(150), deadline=None)
 
 Made = tuple[list[Record], list[Headers], bytes]
 

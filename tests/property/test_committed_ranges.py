@@ -9,6 +9,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelLog
 from tests.support.range_logs import Answer, LogClient, LogConnection, changed
 from tests.support.ranges import range_
+from tests.support.shares import examples
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.fetch.range_parts import LostRange, RangePart
@@ -47,7 +48,7 @@ def logs(draw: st.DrawFn) -> ModelLog:
     return log
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     logs(),
     st.sampled_from([LAST_BY_NAME, LAST_BY_NAME + 1]),

@@ -6,6 +6,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.shares import examples
 from zkconsumer.assignment.coordinated import cooperative, sticky
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
@@ -75,7 +76,7 @@ def test_every_partition_has_one_reader_who_subscribes(view: CoordinatedView, na
     assert_whole(view, ASSIGNORS[name].assign(view))
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(views())
 def test_sticky_is_as_even_as_the_subscriptions_allow(view: CoordinatedView) -> None:
     """Nobody has two more than another who could take one of them."""
@@ -119,7 +120,7 @@ def test_who_leaves_moves_only_his_own(view: CoordinatedView, data: st.DataObjec
         assert set(shares[name]) <= set(share)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(views())
 def test_cooperative_gives_nobody_what_another_one_claims(view: CoordinatedView) -> None:
     """And comes to the sticky assignment once all have given up what they were told to."""

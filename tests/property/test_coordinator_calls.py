@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from tests.support.shares import examples
 from zkconsumer.offsets import coordinator_state as st
 
 OUTCOMES = [
@@ -14,7 +15,7 @@ OUTCOMES = [
 MOST_STEPS = 5_000
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     rolls=some.lists(some.integers(0, 99), max_size=60),
     inherited=some.booleans(),

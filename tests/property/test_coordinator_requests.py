@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import zkconsumer
+from tests.support.shares import examples
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -35,7 +36,7 @@ from zkconsumer.wire.messages import offset_fetch as of
 
 COMMITS = pytest.mark.parametrize("version", range(oc.OFFSET_COMMIT.last + 1))
 FETCHES = pytest.mark.parametrize("version", range(of.OFFSET_FETCH.last + 1))
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = settings(max_examples=examples(40), deadline=None)
 
 PARTITIONS = some.builds(
     TopicPartition, some.sampled_from(["t", "u", "v"]), some.integers(0, 2**31 - 1)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.chunks import each_chunk
 from tests.support.delivery_world import CHUNK_RECORDS, DeliveryWorld, Partition
+from tests.support.shares import examples
 from zkconsumer.streams.delivery import Delivery
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
@@ -70,7 +71,7 @@ def everything(world: DeliveryWorld) -> set[tuple[int, int]]:
     return {(one.tp.partition, offset) for one in world.partitions for offset in one.offsets}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(logs, scripts)
 def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
     log: list[list[int]], script: list[Act]
@@ -90,7 +91,7 @@ def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
     assert [one.committed for one in world.partitions] == [one.end for one in world.partitions]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(logs, scripts)
 def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
     log: list[list[int]], script: list[Act]
@@ -116,7 +117,7 @@ def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
     assert len(missing) == sum(lost)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(logs, scripts)
 def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
     log: list[list[int]], script: list[Act]

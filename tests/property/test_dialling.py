@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.memory_transport import MemoryNetwork
+from tests.support.shares import examples
 from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word, old
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker
@@ -46,7 +47,7 @@ def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> S
     return broker
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from([None, *BrokerGeneration]), plans)
 def test_any_port(generation: BrokerGeneration | None, plan: list[Said | None]) -> None:
     """A broker that follows its plan to the end is spoken with as what it is."""

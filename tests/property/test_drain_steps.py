@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.drain_world import Killed, World, whole
+from tests.support.shares import examples
 from zkconsumer.drain import layout
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.errors import DrainError
@@ -86,7 +87,7 @@ def test_killed_once_at_every_point_it_goes_on() -> None:
     assert burns > 60
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     kills=st.lists(st.integers(0, 60), max_size=8),
     events=st.lists(st.tuples(st.sampled_from([T0, T1, U0]), st.integers(0, 9)), max_size=9),
@@ -117,7 +118,7 @@ def write_as_a_zombie(world: World) -> None:
             world.storage.content[path] = json.dumps([["t", 0, 0]]).encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(turns=st.lists(st.integers(0, 1), max_size=300))
 def test_two_drains_on_one_path_land_each_message_once(turns: list[int]) -> None:
     """Started twice by mistake, one may end with an error; nothing is lost or doubled."""

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.group_world import GroupWorld
+from tests.support.shares import examples
 
 STRATEGIES = (
     ("range",),
@@ -24,7 +25,7 @@ def run_world(seed: int, strategies: tuple[str, ...], *, static: bool, turns: in
     world.settle()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(STRATEGIES), st.booleans())
 def test_every_world_is_safe_and_comes_to_rest(
     seed: int, strategies: tuple[str, ...], static: bool

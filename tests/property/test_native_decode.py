@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.property.test_records_sets import boundaries, record_lists, record_sets
 from tests.support.engines import IS_BUILT, both, needs_native
+from tests.support.shares import examples
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records import codecs
@@ -112,7 +113,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
     return repaired(bytes(found)) if draw(st.booleans()) else bytes(found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(record_sets(), st.lists(COMPRESSING, max_size=3), st.integers(0, 60))
 def test_what_is_sound_is_not_refused(
     made: tuple[list[Record], bytes], codecs_around: list[Codec], fetch_offset: int
@@ -130,21 +131,21 @@ def test_what_is_sound_is_not_refused(
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(nested_sets(), st.integers(0, 30), BOUNDS, st.none() | st.integers(0, 500))
 def test_nested_sets(data: bytes, fetch_offset: int, bound: int, enough: int | None) -> None:
     """Any nesting, any bound, from any offset: what the definition says."""
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=bound, enough_bytes=enough)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(nested_sets().flatmap(damaged), st.integers(0, 30), BOUNDS, st.integers(0, 500))
 def test_damaged_sets(data: bytes, fetch_offset: int, bound: int, enough: int) -> None:
     """Any damage: the same records, and the same error in the same place."""
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=bound, enough_bytes=enough)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(nested_sets().flatmap(damaged), COMPRESSING, MAGICS, st.integers(0, 40), st.integers(0, 20))
 def test_damage_inside_of_sound_wrappers(
     inner: bytes, codec: Codec, magic: int, offset: int, fetch_offset: int
@@ -179,7 +180,7 @@ def check_codec(codec: Codec, data: bytes, magic: int, max_bytes: int) -> None:
         assert found == decompressed(codec, data, magic=magic, max_bytes=max_bytes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts(), COMPRESSED, MAGICS)
 def test_sound_compressed_data(text: bytes, codec: Codec, magic: int) -> None:
     """What our own encoders write comes back, with just enough room and not with less."""
@@ -190,7 +191,7 @@ def test_sound_compressed_data(text: bytes, codec: Codec, magic: int) -> None:
         assert core.decompress(int(codec), data, magic=magic, max_bytes=len(text) - 1) is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts(), st.integers(0, 9), st.integers(0, 4), st.integers(9, 15))
 def test_every_kind_of_deflate(text: bytes, level: int, strategy: int, window: int) -> None:
     """Stored, fixed and dynamic blocks, short windows, and several members."""
@@ -202,7 +203,7 @@ def test_every_kind_of_deflate(text: bytes, level: int, strategy: int, window: i
     assert core.decompress(1, data, magic=0, max_bytes=2 * len(text)) == text * 2
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts(), st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.integers(0, 9))
 def test_every_kind_of_lz4_frame(
     text: bytes, linked: bool, sums: bool, checksum: bool, sized: bool, level: int
@@ -221,7 +222,7 @@ def test_every_kind_of_lz4_frame(
     assert core.decompress(3, data, magic=1, max_bytes=len(text)) == text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts(), texts(), st.booleans(), st.booleans(), st.integers(1, 19), st.binary(max_size=6))
 def test_every_kind_of_zstd_frame(
     text: bytes, other: bytes, checksum: bool, sized: bool, level: int, skipped: bytes
@@ -240,7 +241,7 @@ def test_every_kind_of_zstd_frame(
         assert core.decompress(4, data, magic=2, max_bytes=len(made) - 1) is None
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(texts(), COMPRESSED, MAGICS, st.data())
 def test_damaged_compressed_data(
     text: bytes, codec: Codec, magic: int, data: st.DataObject
@@ -250,7 +251,7 @@ def test_damaged_compressed_data(
     check_codec(codec, data.draw(damaged(sound)), magic, data.draw(st.sampled_from([100, 1 << 20])))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.binary(max_size=60))
 def test_deflate_of_noise(noise: bytes) -> None:
     """Noise as a deflate stream, with the trailer that it would need: taken only if zlib does."""
@@ -265,14 +266,14 @@ def test_deflate_of_noise(noise: bytes) -> None:
     check_codec(Codec.GZIP, member, 0, 1 << 20)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=40), st.integers(0, 90))
 def test_snappy_of_noise(noise: bytes, size: int) -> None:
     """Noise as a raw snappy block that says it becomes so many bytes."""
     check_codec(Codec.SNAPPY, bytes([size]) + noise, 0, 1 << 20)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(min_size=1, max_size=40))
 def test_lz4_of_noise(noise: bytes) -> None:
     """Noise as the block of an lz4 frame."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.chunks import claim_of
 from tests.support.native_chunks import native_queue, new_wakeup
 from tests.support.queues import needs_native_engine
+from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
@@ -182,7 +183,7 @@ class World:
         raise AssertionError("standstill")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.integers(0, 2**32))
 def test_everything_gets_through_in_bounds_and_in_order(seed: int) -> None:
     """Whatever the order in which native code, Python, the stream and hand-overs come."""

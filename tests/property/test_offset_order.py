@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.engines import IS_BUILT, needs_native
 from tests.support.flipped_logs import FlippedBroker, LogEntry, make_log, read_log
+from tests.support.shares import examples
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.engine import believed
 from zkconsumer.records.offset_order import SetPosition, offsets_rise
@@ -36,7 +37,7 @@ def all_records(log: list[LogEntry], start: int) -> list[tuple[int, bytes | None
 
 
 @given(SEEDS, MAGICS, st.sampled_from([0, 3]), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_sound_sets_are_believed(seed: int, magic: int, gap: int, data: st.DataObject) -> None:
     """With gaps, from the middle of an entry on, cut off anywhere, and by either engine."""
     log = make_log(random.Random(seed), magic, 8, gap=gap, base=data.draw(st.integers(0, 500)))
@@ -55,7 +56,7 @@ def test_sound_sets_are_believed(seed: int, magic: int, gap: int, data: st.DataO
 
 
 @given(SEEDS, OLD_MAGICS, FETCHES, BITS, st.integers(0, 3), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_bit_that_flips_on_the_way_costs_nothing(
     seed: int, magic: int, fetch_bytes: int, bit: int, at: int, data: st.DataObject
 ) -> None:
@@ -83,7 +84,7 @@ def is_plausible(log: list[LogEntry], number: int, bit: int, start: int) -> bool
 
 
 @given(SEEDS, OLD_MAGICS, FETCHES, st.integers(12, 62), st.integers(0, 9))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_damaged_offset_on_the_disk_is_passed_over_alone(
     seed: int, magic: int, fetch_bytes: int, bit: int, number: int
 ) -> None:
@@ -111,7 +112,7 @@ def test_a_damaged_offset_on_the_disk_is_passed_over_alone(
 
 
 @given(SEEDS, MAGICS, st.lists(st.tuples(st.integers(0, 7), BITS), max_size=3), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_nothing_is_believed_that_contradicts_itself(
     seed: int, magic: int, flips: list[tuple[int, int]], data: st.DataObject
 ) -> None:
@@ -138,7 +139,7 @@ def test_nothing_is_believed_that_contradicts_itself(
 
 @needs_native
 @given(SEEDS, MAGICS, st.lists(st.tuples(st.integers(0, 7), BITS), max_size=3), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_both_engines_find_the_same(
     seed: int, magic: int, flips: list[tuple[int, int]], data: st.DataObject
 ) -> None:

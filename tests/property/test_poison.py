@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.chunks import T0, claim_of
 from tests.support.fetch_answers import chunks_in, fetched, requested
+from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
@@ -81,7 +82,7 @@ def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
     raise AssertionError("it never ended")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
 def test_only_what_is_damaged_is_lost(seed: int, skip: bool) -> None:
     """With skip all else comes, in order, end to end; with raise all that lies before it."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.poll_callers import A, B
 from tests.support.poll_fakes import FakeParts
+from tests.support.shares import examples
 from zkconsumer.consumer import kafka_consumer
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.membership.protocol import RevocationKind
@@ -178,7 +179,7 @@ class World:
         self.fakes.group.surely = sure
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(steps=st.lists(calls, max_size=30))
 def test_in_any_order_of_calls_and_rebalances(steps: list[tuple[Any, ...]]) -> None:
     """Each record once and in order, and positions behind what was handed out."""

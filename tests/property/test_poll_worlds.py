@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.poll_world import PollWorld
+from tests.support.shares import examples
 from zkconsumer.fetch.core import arrivals, completed, fetch_connection, incremental, planning
 from zkconsumer.fetch.core.incremental import FetchSessionState
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase
@@ -33,7 +34,7 @@ def run_world(world: PollWorld, *, turns: int = 200) -> PollWorld:
     return world
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(VERSIONS), st.sampled_from(POLICIES))
 def test_every_record_comes_once_and_in_order(
     seed: int, version: int, policy: LogEdge | None

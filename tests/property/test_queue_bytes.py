@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.queues import each_queue, new_queue, queued_in, waiters_of
+from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
@@ -146,7 +147,7 @@ def sum_of(chunks: deque[Chunk]) -> list[int]:
     return [record.offset for chunk in chunks for record in chunk.records]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32))
 def test_bytes_are_counted_bounded_and_given_back(seed: int) -> None:
     """Whatever the order in which fetchers, streams and hand-overs come."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.property.test_native_decode import damaged
 from tests.support.engines import set_facts
+from tests.support.shares import examples
 from zkconsumer.model import Record
 from zkconsumer.records import legacy
 from zkconsumer.records.build import build_message_set, wrap_message_set
@@ -55,7 +56,7 @@ def decoded_both_ways(data: bytes, fetch_offset: int) -> None:
     assert set_facts(quick) == set_facts(slow)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(sets(), st.integers(-3, 12), st.data())
 def test_nothing_changes_whatever_the_messages(
     whole: bytes, fetch_offset: int, data: st.DataObject
@@ -65,7 +66,7 @@ def test_nothing_changes_whatever_the_messages(
     decoded_both_ways(whole[: data.draw(st.integers(0, len(whole)))], fetch_offset)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(sets(), st.integers(0, 12), st.data())
 def test_nothing_changes_whatever_the_damage(
     whole: bytes, fetch_offset: int, data: st.DataObject
@@ -74,7 +75,7 @@ def test_nothing_changes_whatever_the_damage(
     decoded_both_ways(data.draw(damaged(whole)), fetch_offset)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sets(), COMPRESSING, st.integers(0, 12), st.data())
 def test_nothing_changes_inside_of_a_wrapper(
     whole: bytes, codec: Codec, fetch_offset: int, data: st.DataObject

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.fake_script import Close, Cut, Fail, ScriptedReply, Step
 from tests.support.ranges import DECODERS, TP, RangeBench, bench, damage, range_, response
+from tests.support.shares import examples
 from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -100,7 +101,7 @@ def events(draw: st.DrawFn) -> Event:
     return happen
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     logs(),
     st.integers(30, 400),
@@ -145,7 +146,7 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
     assert {offset: value for offset, value in expected.items() if offset not in gone} == seen
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(logs(), st.integers(0, 60), st.integers(0, 60), st.integers(1, 300))
 def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
     log: Log, start: int, length: int, part_bytes: int

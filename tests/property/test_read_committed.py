@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.batches import NOW, decode, of_producer, records
 from tests.support.engines import each_engine
 from tests.support.markers import build_marker
+from tests.support.shares import examples
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
@@ -105,7 +106,7 @@ def logs(draw: st.DrawFn) -> Log:
     return log
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(logs(), st.data())
 def test_what_is_committed_is_read_once_and_in_order(log: Log, data: st.DataObject) -> None:
     """From any offset, in any number of fetches of any size, up to the last stable offset."""

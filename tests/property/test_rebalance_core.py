@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.rebalance_script import Script
 from tests.support.rebalance_world import NewCore, run_world
+from tests.support.shares import examples
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.membership.zookeeper.core.states import RESTING, RebalanceState
@@ -16,7 +17,7 @@ from zkconsumer.membership.zookeeper.core.states import RESTING, RebalanceState
 Actions = tuple[ev.Action, ...]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_world_is_safe_and_comes_to_rest(seed: int) -> None:
     """Nobody reads what he does not own; in the end all is owned by whom the assignor names."""
@@ -177,7 +178,7 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(events, max_size=30), st.randoms(use_true_random=False))
 def test_a_core_takes_any_row_of_events(row: list[ev.Event], chance: Random) -> None:
     """Answers of other rounds change nothing; a step is always last; every round ends in a few."""

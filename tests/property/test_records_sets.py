@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.engines import each_engine
 from tests.support.record_sets import ROOM, decode
+from tests.support.shares import examples
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
@@ -22,7 +23,7 @@ BLOBS = st.none() | st.binary(max_size=40)
 MAGICS = st.sampled_from([0, 1])
 CODECS = st.sampled_from(CODECS_OF_MESSAGES)
 COMPRESSING = st.sampled_from([Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
-bounded = settings(max_examples=150, deadline=None)
+bounded = settings(max_examples=examples(150), deadline=None)
 
 
 @st.composite
@@ -131,14 +132,14 @@ def check(decoded: DecodedSet, fetch_offset: int, size: int) -> None:
         assert decoded.error.position == decoded.valid_bytes
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.binary(max_size=120), st.integers(0, 2**63 - 1))
 def test_any_bytes_decode_to_a_value(noise: bytes, fetch_offset: int) -> None:
     """Noise gives records or an error value, never an exception."""
     check(decode(noise, fetch_offset), fetch_offset, len(noise))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(COMPRESSING, MAGICS, st.binary(max_size=120))
 def test_any_inner_bytes_decode_to_a_value(codec: Codec, magic: int, noise: bytes) -> None:
     """Noise inside a sound wrapper gives records or an error value about that wrapper."""
@@ -148,7 +149,7 @@ def test_any_inner_bytes_decode_to_a_value(codec: Codec, magic: int, noise: byte
     assert decoded.error is not None or len(decoded.records) * 26 <= len(noise)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(record_lists(magic=0), COMPRESSING, st.data())
 def test_damaged_compressed_data_decodes_to_a_value(
     some: list[Record], codec: Codec, data: st.DataObject

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.control_bench import AUTO_COMMIT_MS, Group, drained
+from tests.support.shares import examples
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
@@ -116,7 +117,7 @@ class World:
         self.read()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(STEPS, max_size=25))
 @example([("produce", 3), ("read", 0), ("recreate", 5), ("commit_at_once", 0)])
 @example([("produce", 3), ("read", 0), ("recreate", 5), ("settle", 0)])

@@ -5,6 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.shares import examples
 from zkconsumer.assignment.java_charset import RegexRefused
 from zkconsumer.assignment.java_regex import java_matcher
 
@@ -29,7 +30,7 @@ singles = st.one_of(atoms, st.tuples(st.sampled_from(["a", ".", "[ab]"]), times)
 patterns = st.recursive(singles, larger, max_leaves=8)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(patterns, names)
 def test_it_says_what_python_says(pattern: str, texts: list[str]) -> None:
     """For the regular part of the language, for conditions and for look-arounds."""
@@ -41,7 +42,7 @@ def test_it_says_what_python_says(pattern: str, texts: list[str]) -> None:
     assert [matches(text) for text in texts] == [bool(python.match(text)) for text in texts]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.text("ab-1", min_size=1, max_size=5), min_size=1, max_size=30), names)
 def test_a_filter_of_names_matches_these(listed: list[str], texts: list[str]) -> None:
     """However many."""

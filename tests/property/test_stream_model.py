@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chunks import each_chunk
+from tests.support.shares import examples
 from tests.support.stream_model import (
     SILENCE_MS,
     StreamModel,
@@ -79,7 +80,7 @@ others = st.one_of(
 scripts = st.lists(st.one_of(puts, puts, requests, requests, requests, others), max_size=50)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(Delivery), st.sampled_from([PoisonMode.RAISE, PoisonMode.SKIP]), scripts)
 def test_in_whatever_way_it_is_read_a_stream_gives_its_line_once(
     delivery: Delivery, mode: PoisonMode, script: list[Act]

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.frame_reader import FrameReader
+from tests.support.shares import examples
 from zkconsumer.errors import DecodeError
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     bodies=st.lists(st.binary(min_size=4, max_size=50), max_size=5),
     cuts=st.lists(st.integers(0, 300), max_size=10),
@@ -28,7 +29,7 @@ def test_frames_survive_any_cutting(bodies: list[bytes], cuts: list[int]) -> Non
     assert reader.is_empty
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(noise=st.binary(max_size=60))
 def test_noise_gives_frames_or_one_error(noise: bytes) -> None:
     """Noise gives frames within the bounds, waits for more, or is a DecodeError."""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.shares import examples
 from tests.support.wire_values import REQUEST_VERSIONS, messages, name_of, responses
 from zkconsumer.errors import DecodeError
 from zkconsumer.wire.api import Request, Response
@@ -17,7 +18,7 @@ from zkconsumer.wire.codec import (
 )
 
 # There are more than a hundred versions, all from one compiler: few examples of each are many.
-EXAMPLES = settings(max_examples=10, deadline=None)
+EXAMPLES = settings(max_examples=examples(10), deadline=None)
 CASES = pytest.mark.parametrize(("kind", "version"), REQUEST_VERSIONS, ids=name_of)
 CORRELATION_IDS = st.integers(-(1 << 31), (1 << 31) - 1)
 
@@ -66,7 +67,7 @@ def test_response_round_trip(
 
 
 @CASES
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(data=st.data())
 def test_truncation_is_an_error_at_every_byte(
     kind: type[Request[Response]], version: int, data: st.DataObject
@@ -104,7 +105,7 @@ def test_flipped_bits(kind: type[Request[Response]], version: int, data: st.Data
 
 
 @CASES
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(noise=st.binary(max_size=200))
 def test_random_bytes(kind: type[Request[Response]], version: int, noise: bytes) -> None:
     """Noise, bare or behind a plausible header, is a message or a DecodeError."""
