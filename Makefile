@@ -54,11 +54,16 @@ WORKERS := $(shell echo $$(($$(nproc) + 1)))
 PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
+# What is of servers as a whole is not even loaded: a third of what each worker would look through.
+SERVED := $(shell grep -rlE '^pytestmark = .*mark\.(sandbox|docker|zk|spark|airflow|hdfs|lakehouse)\b' --include='test_*.py' tests)
+
+# A share of each property's examples, and of the places at which is interrupted: docs/testing.md.
+# make unit WHOLE=1
 unit: $(STAMP) native
-	$(LANE) unit -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
+	WHOLE=$(WHOLE) $(LANE) unit -q --durations=15 $(PARALLEL) $(addprefix --ignore=,$(SERVED)) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
 
 # Where no test of these lanes lies: to look through these takes each process twenty seconds.
-NO_SERVERS := $(patsubst %,--ignore=tests/%,golden mutants property simulation spark typing unit)
+NO_SERVERS := $(patsubst %,--ignore=tests/%,golden mutants property simulation spark threads typing unit)
 
 # A Java that starts servers, or Spark, in half the processor time: JVMs are a third of these lanes.
 JAVA := $(CURDIR)/build/java
@@ -128,15 +133,18 @@ test-lakehouse: $(STAMP)
 	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m lakehouse tests/integration/drain/test_lakehouse.py
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
-# out is what runs the same Python code in both engines, and takes long.
-PURE_TESTS := tests/unit/fetch tests/unit/streams tests/unit/records/test_engine.py \
-	$(addprefix --ignore=tests/unit/,fetch/test_sizes.py streams/test_interrupted_reader.py) \
+# out are modules that choose the engine themselves (`make unit` has run them with both), and what
+# runs the same Python code in both, and takes long; and loops over TCP, which they read as they do
+# memory.
+EACH := $(shell grep -rlE '^pytestmark = .*each_(chunk|engine)' --include='test_*.py' tests)
+PURE_TESTS := tests/unit/fetch tests/unit/streams tests/threads/fetch tests/threads/streams tests/threads/records/test_engine.py \
+	$(addprefix --ignore=,tests/unit/fetch/test_sizes.py $(EACH)) \
 	$(patsubst %,tests/property/test_%.py,committed_ranges fetch_session poison ranges) tests/integration/engine \
 	$(patsubst %,tests/integration/connector/test_%.py,commits delivery_modes large_messages)
 
 pure-tests: $(STAMP)
 ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)
-	ZKCONSUMER_PURE=1 $(LANE) pure -q -r fE $(BY_MODULE) -m "not alone" $(PURE_TESTS)
+	ZKCONSUMER_PURE=1 $(LANE) pure -q -r fE $(BY_MODULE) -m "not alone" -k "not tcp" $(PURE_TESTS)
 	ZKCONSUMER_PURE=1 $(LANE) pure-alone -q -r fE -m alone $(PURE_TESTS)
 endif
 

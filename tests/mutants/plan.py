@@ -12,15 +12,21 @@ from tests.mutants.swap import Change, change_between
 TOP = Path(__file__).parents[2]
 PACKAGES = ("connector", "membership", "fetch", "offsets", "zk", "records")
 TESTS = (
-    *(f"tests/unit/{name}" for name in (*PACKAGES, "streams", "consumer", "status", "metrics")),
+    *(
+        f"tests/{lane}/{name}"
+        for lane in ("unit", "threads")
+        for name in (*PACKAGES, "streams", "consumer", "status", "metrics")
+    ),
     "tests/contracts",
     "tests/property",
     "tests/simulation",
 )
 PURE_TESTS = (
-    "tests/unit/fetch",
-    "tests/unit/streams",
-    "tests/unit/records",
+    *(
+        f"tests/{lane}/{name}"
+        for lane in ("unit", "threads")
+        for name in ("fetch", "streams", "records")
+    ),
     "tests/property/test_fetch_session.py",
     "tests/property/test_poison.py",
     "tests/property/test_records_sets.py",
@@ -35,11 +41,9 @@ UNIT_MARKS = "not sandbox and not docker and not zk and not spark and not alone"
 SERVER_MARKS = "zk and not sandbox and not alone"
 
 LEFT_OUT = (
-    *(
-        f"tests/unit/{name}test_interrupts.py"
-        for name in ("consumer/", "membership/coordinator/polled/")
-    ),
-    "tests/unit/consumer/test_waiting.py",
+    "tests/unit/consumer/test_interrupts.py",
+    "tests/threads/membership/coordinator/polled/test_interrupts.py",
+    "tests/threads/consumer/test_waiting.py",
     "tests/unit/streams/test_interrupted_stream.py",
     "tests/unit/streams/test_interrupted_reader.py",
     "tests/simulation/test_planted_faults.py",

@@ -11,7 +11,6 @@ from tests.support.engines import each_engine
 from tests.support.record_sets import gzip_of_zeros, wrapper_around
 from zkconsumer.errors import CorruptRecord, PartitionFailed, without_frames
 from zkconsumer.observe import ErrorSeen
-from zkconsumer.scope import ThreadScope
 
 __all__ = ["each_engine"]
 
@@ -65,21 +64,6 @@ def test_causes_in_a_circle() -> None:
     one, other = ValueError(), ValueError()
     one.__cause__, other.__cause__ = other, one
     assert without_frames(one) is one
-
-
-def test_what_a_thread_died_of() -> None:
-    """Its scope keeps it, without the thread's variables; the log has said where it was."""
-
-    def die() -> None:
-        raise ValueError("here")
-
-    scope = ThreadScope("test")
-    scope.spawn("dies", die, stop=lambda: None)
-    assert scope.close(5_000) == []
-    error = scope.first_error()
-    assert str(error) == "here"
-    assert error is not None
-    assert error.__traceback__ is None
 
 
 def test_events() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
+from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.without_zookeeper import print_unknown
@@ -19,7 +19,6 @@ from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
-    GroupKey,
     GroupKind,
 )
 
@@ -67,31 +66,6 @@ def test_groups_of_a_zookeeper_that_nobody_gave_are_refused() -> None:
         pass
 
 
-def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """What needs a ZooKeeper says so then, in words."""
-    access = CommandCluster(
-        store=None,
-        dialer=world.cluster.dialer(),
-        zookeeper_connect=None,
-        bootstrap=world.cluster.bootstrap,
-        clock=world.clock,
-    )
-    try:
-        snapshot = access.snapshot()
-        brokers, topics = access.cluster()
-        with pytest.raises(ConfigError, match="give --zookeeper"):
-            _ = access.store
-    finally:
-        access.close()
-    assert ([broker.broker.id for broker in brokers], [one.name for one in topics]) == (
-        [0, 1],
-        ["t"],
-    )
-    assert snapshot.zookeeper == "none"
-    print_unknown(snapshot, None)
-    assert capsys.readouterr().err == ""
-
-
 def test_what_is_not_known_is_said_once_to_who_asks_for_all(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -106,17 +80,6 @@ def test_what_is_not_known_is_said_once_to_who_asks_for_all(
         find_group(snapshot, "g", None)
 
 
-def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
-    """Groups of both kinds; whom to ask is read from ZooKeeper."""
-    world.zookeeper_group()
-    with opening(world)(parsed("--zookeeper", "zk/chroot")) as access:
-        snapshot = access.snapshot()
-        view = access.client.view(None, timeout_ms=1_000)
-    assert GroupKey(GroupKind.ZOOKEEPER, "g") in snapshot.groups
-    assert snapshot.zookeeper_connect == "zk/chroot"
-    assert sorted(view.brokers) == [0, 1]
-
-
 def test_no_broker_to_ask(world: StatusWorld) -> None:
     """It says where it looked, and what to look at."""
     for number in range(2):
@@ -127,32 +90,6 @@ def test_no_broker_to_ask(world: StatusWorld) -> None:
         pytest.raises(RegistryError, match=r"registered in zk: .* down"),
     ):
         _ = access.client
-
-
-def test_a_zookeeper_that_does_not_answer(world: StatusWorld) -> None:
-    """There is nothing to show then."""
-    world.tree.store.close()
-    args = parsed("--zookeeper", "zk")
-    with opening(world)(args) as access, pytest.raises(RegistryError, match="can't be read"):
-        access.snapshot()
-
-
-def test_given_brokers_say_where_all_can_be_reached(world: StatusWorld) -> None:
-    """Not their registrations, which may name another listener."""
-    world.tree.write("/brokers/ids/0", b'{"host":"nowhere","port":1,"version":1}')
-    access = CommandCluster(
-        store=world.tree.store,
-        dialer=world.cluster.dialer(),
-        zookeeper_connect="zk",
-        bootstrap=[Broker(-1, "b1", 9092)],
-        clock=world.clock,
-    )
-    try:
-        [topic] = access.snapshot().topics
-    finally:
-        access.close()
-    assert [partition.problem for partition in topic.partitions] == [None, None]
-    assert None not in [partition.log_end for partition in topic.partitions]
 
 
 def test_a_group_is_found_or_its_like_are_named() -> None:

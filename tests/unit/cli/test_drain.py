@@ -1,8 +1,5 @@
 """``zkconsumer drain`` and ``drain verify``: what needs no Spark."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,89 +12,6 @@ from zkconsumer.cli.parsing import build_parser
 from zkconsumer.drain import layout
 from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.report import as_text
-
-WITHOUT_SPARK = (
-    "import sys; sys.modules.update(pyspark=None, pyarrow=None); "
-    "from zkconsumer.cli.main import main; sys.exit(main(sys.argv[1:]))"
-)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "error"),
-    [
-        (["--version"], 0, ""),
-        (["drain", "--help"], 0, ""),
-        (
-            ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x", "--master", "local[2]"],
-            1,
-            "zkconsumer: zkconsumer.spark needs pyspark and pyarrow: "
-            "pip install 'zkconsumer[spark]'\n",
-        ),
-        (
-            ["drain", "verify", "x", "--engine", "spark"],
-            2,
-            "zkconsumer: zkconsumer.spark needs pyspark and pyarrow: "
-            "pip install 'zkconsumer[spark]'\n",
-        ),
-        (
-            ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x"],
-            1,
-            "zkconsumer: the local engine needs pyarrow: pip install 'zkconsumer[local]'\n",
-        ),
-        (
-            ["drain", "verify", "x"],
-            2,
-            "zkconsumer: the local engine needs pyarrow: pip install 'zkconsumer[local]'\n",
-        ),
-    ],
-)
-def test_where_no_engine_is_installed(arguments: list[str], status: int, error: str) -> None:
-    """Everything else works, and what needs it says so in one line."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_SPARK, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (status, error)
-
-
-def test_where_pyiceberg_is_not_installed(tmp_path: Path) -> None:
-    """A drain into Iceberg says so before it begins; others do without."""
-    blocked = WITHOUT_SPARK.replace("pyarrow", "pyiceberg")
-    drain = ("drain", "--zookeeper", "127.0.0.1:1", "--topics", "t", "--to", str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-c", blocked, *drain, "--format", "iceberg", "--engine", "local"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = "zkconsumer: an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'\n"
-    assert (done.returncode, done.stderr) == (1, said)
-
-
-VERIFIED = (
-    "import sys; from zkconsumer.cli import drain_verify; "
-    "drain_verify._verify = lambda _args: (1, 'NOT PROVEN' * 100_000); "
-    "from zkconsumer.cli.main import main; sys.exit(main(sys.argv[1:]))"
-)
-
-
-def test_a_reader_that_has_had_enough_does_not_make_it_proven() -> None:
-    """As ``| head -1`` with ``pipefail``: the status is that of the verdict."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", VERIFIED, "drain", "verify", "x"],
-            stdout=writing,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    finally:
-        os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_a_fault_of_ours_says_nothing_of_the_drain(

@@ -1,5 +1,4 @@
 import os
-import threading
 
 import pytest
 
@@ -26,29 +25,6 @@ def test_a_closed_reader_is_noticed() -> None:
             Output(writer).write(b"line\n")
     finally:
         os.close(writer)
-
-
-@pytest.mark.parametrize("blocking", [True, False])
-def test_a_slow_reader_is_waited_for(blocking: bool) -> None:
-    """More than a pipe holds, on a pipe that blocks and on one that refuses."""
-    data = b"0123456789" * 100_000
-    reader, writer = os.pipe()
-    os.set_blocking(writer, blocking)
-    received = bytearray()
-
-    def read() -> None:
-        while part := os.read(reader, 65_536):
-            received.extend(part)
-
-    thread = threading.Thread(target=read)  # noqa: TID251 - ends with the pipe, joined below
-    thread.start()
-    try:
-        Output(writer).write(data)
-    finally:
-        os.close(writer)
-        thread.join(30)
-        os.close(reader)
-    assert bytes(received) == data
 
 
 def test_a_full_disk_is_an_error() -> None:

@@ -1,6 +1,4 @@
 import argparse
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -58,19 +56,6 @@ def test_the_innermost_parser_is_found() -> None:
     assert innermost(parser_for(words), words).prog == "zkconsumer sandbox up"
 
 
-def test_only_what_is_called_is_loaded() -> None:
-    """``sandbox`` needs no consumer, and the help none of both."""
-    code = (
-        "import sys; from zkconsumer.cli.parsing import parser_for; parser_for([{}]);"
-        "print('zkconsumer.connector.connector' in sys.modules)"
-    )
-    for word, loaded in (("'--help'", "False"), ("'consume'", "True")):
-        done = subprocess.run(
-            [sys.executable, "-c", code.format(word)], capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == loaded
-
-
 @pytest.mark.parametrize("command", every_command())
 def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> None:
     """Each sets what runs it, or has commands that do; and says more than its summary."""
@@ -78,24 +63,6 @@ def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> No
     described = innermost(parser, [command[0]])
     assert described.prog == f"zkconsumer {command[0]}"
     assert described.description
-
-
-def test_every_command_can_be_loaded_without_extras() -> None:
-    """Its help, at least, needs no more than what comes with the package."""
-    code = (
-        "import sys\n"
-        "for extra in sys.argv[1:]: sys.modules[extra] = None\n"
-        "from zkconsumer.cli.parsing import build_parser\n"
-        "build_parser()"
-    )
-    extras = (
-        *("argcomplete", "deltalake", "jinja2", "lz4", "opentelemetry", "prometheus_client"),
-        *("pyarrow", "pyspark", "rich", "starlette", "uvicorn", "zstandard"),
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *extras], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

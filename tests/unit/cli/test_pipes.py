@@ -1,15 +1,12 @@
 """How much waits in a pipe that nobody may ever read."""
 
 import os
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.waiting import wait_until
-from zkconsumer.cli.output import Output, OutputClosed
+from zkconsumer.cli.output import Output
 from zkconsumer.cli.pipes import PipeWindow, watching_reader
 
 LINE = b"a line of some fifty characters, as logs have them\n"
@@ -28,34 +25,6 @@ def pipe() -> Iterator[tuple[int, int]]:
             os.close(end)
         except OSError:
             continue  # the test closed it
-
-
-def write_until_closed(writer: int) -> int:
-    """How many lines were written before the reader was found to be gone."""
-    output, count = Output(writer), 0
-    try:
-        for _ in range(100_000):
-            output.write(LINE)
-            count += 1
-    except OutputClosed:
-        return count
-    finally:
-        output.close()
-    raise AssertionError("nobody closed the pipe")
-
-
-@pytest.mark.parametrize(("wanted", "most"), [(1, 3), (10, 15), (1_000, 1_100)])
-def test_a_reader_that_goes_leaves_a_few_lines_behind(
-    pipe: tuple[int, int], wanted: int, most: int
-) -> None:
-    """Not the thousand and more that a pipe holds."""
-    reader, writer = pipe
-    with subprocess.Popen(
-        [sys.executable, "-c", f"import os\nfor _ in range({wanted}): os.read(0, {len(LINE)})"],
-        stdin=reader,
-    ):
-        os.close(reader)
-        assert wanted <= write_until_closed(writer) <= most
 
 
 def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
@@ -109,14 +78,3 @@ def test_a_file_is_no_pipe(tmp_path: object) -> None:
         assert PipeWindow(file.fileno()).is_open
         with watching_reader(file.fileno(), pytest.fail):
             Output(file.fileno()).write(LINE)
-
-
-def test_a_reader_that_goes_is_heard_of_without_a_write(pipe: tuple[int, int]) -> None:
-    """A consumer that waits for a message would wait for ever; one that ends first is not told."""
-    reader, writer = pipe
-    gone = threading.Event()
-    with watching_reader(writer, gone.set):
-        assert not gone.is_set()
-    with watching_reader(writer, gone.set):
-        os.close(reader)
-        wait_until(gone.is_set, what="it is told")

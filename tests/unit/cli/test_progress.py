@@ -32,21 +32,6 @@ def test_a_plain_line_where_rich_is_missing() -> None:
     assert stream.getvalue().endswith("\r                       \r")
 
 
-def test_rich_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what is counted and of how many."""
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    with progress("writing", 1_000, unit="offsets") as advance:
-        advance(250)
-    shown = stream.getvalue()
-    assert "writing" in shown
-    assert "offsets" in shown
-    # Colours are SGR sequences; moving the cursor is none.
-    assert "\x1b[3" not in shown.replace("\x1b[3D", "")
-
-
 def test_a_dumb_terminal_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It can't go back to the beginning of a line."""
     stream = Terminal()

@@ -1,45 +1,14 @@
 """``zkconsumer --version``: all that a report of a fault should begin with."""
 
-import os
-import platform
-import subprocess
-import sys
 from importlib import metadata
 
 import pytest
 
-from tests.support.engines import needs_native
 from zkconsumer.build_info import OPTIONAL_LIBRARIES, BuildInfo, build_info
 from zkconsumer.cli.main import main
 from zkconsumer.cli.version import described
 from zkconsumer.records import engine
 from zkconsumer.version import __version__
-
-
-def shown(**environment: str) -> list[str]:
-    """The lines that a fresh process prints."""
-    names = {key: value for key, value in os.environ.items() if key != engine.SWITCH}
-    command = [sys.executable, "-m", "zkconsumer", "--version"]
-    done = subprocess.run(
-        command, env={**names, **environment}, capture_output=True, text=True, check=True
-    )
-    return done.stdout.splitlines()
-
-
-@needs_native
-def test_the_native_engine_is_named() -> None:
-    """With what computes its checksums."""
-    first, python, runs, libraries = shown()
-    assert first == f"zkconsumer {__version__}"
-    assert python == f"python: {platform.python_implementation()} {platform.python_version()}"
-    assert runs.startswith("engine: native (CRC-32 by ")
-    assert libraries.startswith("optional libraries: ")
-
-
-def test_the_pure_engine_says_why_it_runs() -> None:
-    """Here because it was asked for."""
-    expected = f"engine: pure ({engine.SWITCH} is set; CRC-32 by "
-    assert shown(ZKCONSUMER_PURE="1")[2].startswith(expected)
 
 
 def test_libraries_are_listed_by_version() -> None:

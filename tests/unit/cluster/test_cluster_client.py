@@ -1,13 +1,10 @@
 """Questions to a cluster: who answers, who hangs, who is wrong, and when it is given up."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Said, Word
 from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
-from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
@@ -16,11 +13,9 @@ from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectFailed,
     RemoteProtocolError,
-    TransportError,
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
@@ -96,20 +91,6 @@ def test_a_broker_that_hangs_or_is_away_is_passed_over(cluster: SpokenCluster) -
     hung = len(cluster.brokers[0].requests)
     client.view(["t"], timeout_ms=LONG_MS)
     assert len(cluster.brokers[0].requests) == hung
-
-
-def test_waiting_for_a_broker(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """It is tried again until somebody answers."""
-    for broker in cluster.brokers:
-        broker.down = True
-    scope = ThreadScope("test-wait")
-    views: list[object] = []
-    scope.spawn(
-        "ask", lambda: views.append(client.view(["t"], timeout_ms=LONG_MS)), stop=client.stop
-    )
-    cluster.brokers[1].down = False
-    wait_until(lambda: views, what="a view")
-    assert scope.close(LONG_MS) == []
 
 
 def test_a_broker_that_hangs_leaves_time_for_the_others(
@@ -356,54 +337,6 @@ def test_any_broker_of_0_8_1_keeps_offsets(cluster: SpokenCluster, client: Clust
         broker.break_all()
     with pytest.raises(UnsupportedVersion, match=r"0.8.0.*OFFSET_FETCH"):
         client.coordinator_of_offsets(timeout_ms=LONG_MS)
-
-
-# --- Stopping -------------------------------------------------------------------------------------
-
-
-QUESTIONS: list[Callable[[ClusterClient], object]] = [
-    lambda client: client.view(["t"], timeout_ms=LONG_MS),
-    lambda client: client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS),
-    lambda client: client.coordinator("g", timeout_ms=LONG_MS),
-    lambda client: client.coordinator_of_offsets(timeout_ms=LONG_MS),
-]
-
-
-@pytest.mark.parametrize("wanted", QUESTIONS)
-@pytest.mark.parametrize("trouble", ["hangs", "is away"])
-def test_stop_wakes(
-    cluster: SpokenCluster, wanted: Callable[[ClusterClient], object], trouble: str
-) -> None:
-    """Whether it waits for an answer or for the next try; and nothing is asked any more."""
-    client = cluster.client()
-    client.view(["t"], timeout_ms=LONG_MS)
-    requested = sum(len(one.requests) for one in cluster.brokers)
-    if trouble == "hangs":
-        cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
-    else:
-        for broker in cluster.brokers:
-            broker.down = True
-            broker.break_all()
-    ended: list[object] = []
-
-    def call() -> None:
-        try:
-            ended.append(wanted(client))
-        except TransportError as error:
-            ended.append(error)
-
-    scope = ThreadScope("test-stop")
-    scope.spawn("ask", call, stop=client.stop)
-    if trouble == "hangs":
-        wait_until(
-            lambda: sum(len(one.requests) for one in cluster.brokers) > requested,
-            what="the question",
-        )
-    assert scope.close(2_000) == []
-    assert scope.first_error() is None
-    assert len(ended) == 1
-    with pytest.raises(ConnectFailed, match="stopped"):
-        client.view(["t"], timeout_ms=LONG_MS)
 
 
 def test_stop_leaves_others_alone(cluster: SpokenCluster) -> None:

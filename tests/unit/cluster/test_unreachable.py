@@ -6,13 +6,10 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.spoken_cluster import PORT, SpokenCluster
-from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import LATEST
-from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
-from zkconsumer.scope import ThreadScope
 
 
 def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -33,25 +30,6 @@ def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureF
             broker.down = False
         client.view(["t"], timeout_ms=1000)
         assert len(caplog.records) == 1
-
-
-def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    """However often it is asked for; one that is there is not, nor is it when it goes."""
-    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
-    scope = ThreadScope("test-missing")
-    views: list[object] = []
-    metadata = MetadataManager(
-        cluster.client(), scope, refresh_ms=10, backoff_ms=10, on_change=views.append
-    )
-    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.metadata_manager"):
-        metadata.watch(frozenset({"t", "misspelt"}))
-        wait_until(lambda: len(cluster.brokers[0].requests) > 8, what="more questions")
-        cluster.leaders.clear()
-        wait_until(lambda: not metadata.view.partitions, what="a view without the topic")
-        assert scope.close(2_000) == []
-    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
-        "topic misspelt does not exist"
-    ]
 
 
 def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,6 @@ from tests.fakes.memory_transport import MemoryTransport
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
 from tests.support.manual_clock import ManualClock
 from tests.support.plain_ways import plain_client, plain_dialer
-from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.cluster.request_round import first_dial_ms
@@ -17,7 +16,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.scope import ThreadScope, wait_ms
+from zkconsumer.scope import wait_ms
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataRequest
 
@@ -131,29 +130,6 @@ def test_what_is_missing_may_be_created(net: FakeNet) -> None:
     net.cluster.auto_create = True
     read(net, ["new"])
     assert set(read(net, ["new"]).leaders) == {TopicPartition("new", 0)}
-
-
-def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
-    """Stopped from another thread, it asks no further broker, now or later."""
-    for broker in net.brokers:
-        broker.script(ApiKey.METADATA, Hang())
-    client = client_of(net, LONG_MS)
-    refused: list[TransportError] = []
-
-    def request() -> None:
-        try:
-            client.view_by(net.brokers.addresses, ["t"])
-        except TransportError as error:
-            refused.append(error)
-
-    scope = ThreadScope("test-view-by")
-    scope.spawn("ask", request, stop=client.stop)
-    wait_until(lambda: requested(net), what="the first broker to be asked")
-    assert scope.close(LONG_MS) == []
-    assert "stopped" in str(refused[0]) or "closed by us" in str(refused[0])
-    request()
-    assert len(refused) == 2
-    assert requested(net) == [0]
 
 
 def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -> None:

@@ -1,7 +1,5 @@
 """``commit_offsets`` with offsets: exactly those, back or forth, and only of what is ours."""
 
-from typing import Any
-
 import pytest
 
 from tests.support.control_bench import (
@@ -11,10 +9,8 @@ from tests.support.control_bench import (
     Group,
     drained,
 )
-from tests.support.memory_connector import MemoryConnector
-from zkconsumer.clock import SystemClock
 from zkconsumer.connector.subscription import check_offsets
-from zkconsumer.errors import ConfigError, ConsumerClosed, OffsetCommitFailed
+from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import CommitFailed, Committed
 
@@ -243,50 +239,9 @@ def test_after_a_release_whose_answer_was_lost_a_commit_is_about_what_is_left() 
 _GOOD = OffsetAndMetadata(1)
 
 
-@pytest.mark.parametrize(
-    "offsets",
-    [
-        [T0],
-        "t-0",
-        5,
-        {T0: 5},
-        {("t", 0): _GOOD},
-        {"t": _GOOD},
-        {T0: None},
-        {T0: OffsetAndMetadata("5")},  # type: ignore[arg-type]
-        {T0: OffsetAndMetadata(5.0)},  # type: ignore[arg-type]
-        {T0: OffsetAndMetadata(True)},
-        {T0: OffsetAndMetadata(5, None)},  # type: ignore[arg-type]
-        {TopicPartition("t", "0"): _GOOD},  # type: ignore[arg-type]
-        {TopicPartition(b"t", 0): _GOOD},  # type: ignore[arg-type]
-    ],
-)
-def test_what_is_no_map_of_offsets_is_refused_and_harms_nobody(offsets: Any) -> None:
-    """An error that names it, in the caller's thread; the member lives on and commits."""
-    group = Group(time=SystemClock())
-    with MemoryConnector(ControlledMember(group, "a", auto_commit=False)) as connector:
-        connector.create_message_streams({"t": 1})
-        with pytest.raises(ConfigError, match="offset"):
-            connector.commit_offsets(offsets)
-        assert group.offset(0) is None
-        assert connector.commit_offsets({T0: _GOOD}) == 1
-        assert group.offset(0) == "1"
-
-
 def test_the_map_may_change_while_it_is_being_committed() -> None:
     """It is copied first."""
     offsets = {T0: _GOOD}
     taken = check_offsets(offsets)
     offsets[T1] = _GOOD
     assert taken == {T0: _GOOD}
-
-
-def test_after_the_shutdown_they_are_refused() -> None:
-    """They are refused at once, without a wait."""
-    group = Group(time=SystemClock())
-    connector = MemoryConnector(ControlledMember(group, "a", auto_commit=False))
-    connector.create_message_streams({"t": 1})
-    connector.shutdown()
-    with pytest.raises(ConsumerClosed):
-        connector.commit_offsets({T0: _GOOD})
-    assert group.offset(0) is None

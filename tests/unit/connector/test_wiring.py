@@ -1,23 +1,15 @@
 """What is configured arrives where it is used; each value here is another one than the default."""
 
-import json
-import socket
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from tests.fakes.loopback import LOOPBACK
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
-from tests.support.chunks import ListSink
 from tests.support.manual_clock import ManualClock
-from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector import fetch_wiring
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
-from zkconsumer.connector.fetch_wiring import wire_fetching
-from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
@@ -32,12 +24,9 @@ from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
-from zkconsumer.observe import SILENT
 from zkconsumer.offsets import wiring as offset_wiring
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
-from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.delivery import Delivery
-from zkconsumer.zk.registry import GroupRegistry
 
 T0 = TopicPartition("t", 0)
 CLOCK = ManualClock()
@@ -198,34 +187,6 @@ def test_brokers_are_met_where_they_speak_what_is_wanted(
     assembled(server, security=wanted).close(1_000)
     plain = (Broker(1, "plain", 9092), Broker(2, "old", 9092))
     assert seen == [PLAINTEXT, plain, wanted, (Broker(1, "tls", 9093),)]
-
-
-def test_a_broker_that_hangs_in_a_handshake_holds_up_no_shutdown() -> None:
-    """The port takes connections, and the one behind it says nothing."""
-    zookeeper = MemoryZkServer()
-    store = zookeeper.connect()
-    scope = ThreadScope("hanging")
-    context = ssl.create_default_context()
-    with socket.create_server((LOOPBACK, 0)) as silent:
-        address = f"SSL://{LOOPBACK}:{silent.getsockname()[1]}"
-        node = {"version": 2, "host": None, "port": -1, "endpoints": [address]}
-        store.ensure_paths(["/brokers/ids"])
-        store.set_or_create_many({"/brokers/ids/1": json.dumps(node).encode()})
-        fetching = wire_fetching(
-            ConsumerConfig(None, zookeeper_connect="h:2181", group_id="g1"),
-            GroupRegistry(store, "g1", protocol="SSL"),
-            scope,
-            clock=SystemClock(),
-            observation=SILENT,
-            on_death=lambda _: None,
-            security=SecuritySettings(protocol="SSL", ssl_context=context),
-        )
-        fetching.add([(PartitionClaim(T0, ListSink(), 0), 0)])
-        connected, _ = silent.accept()
-        with connected:
-            assert connected.recv(1) == b"\x16", "a handshake of TLS"
-            assert scope.close(10_000) == [], "which may take thirty seconds"
-    assert scope.first_error() is None
 
 
 @pytest.mark.parametrize(("shutdown_ms", "limit_ms"), [(600, 400), (1, 1), (10**9, None)])

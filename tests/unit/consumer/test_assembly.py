@@ -1,25 +1,17 @@
 """What of the configuration goes where."""
 
 from dataclasses import fields
-from typing import Any, cast
 
 import pytest
 
-from tests.support.waiting import wait_until
-from zkconsumer.cluster.metadata_manager import MetadataManager
-from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
-from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
-from zkconsumer.membership.coordinator.polled.member import GroupMember
-from zkconsumer.membership.no_group import NoGroup
 from zkconsumer.net.security import security_in
 from zkconsumer.net.tls import context_for
 from zkconsumer.records.transactions import IsolationLevel
-from zkconsumer.scope import ThreadScope
 
 
 def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
@@ -101,56 +93,3 @@ def test_security() -> None:
     ):
         with pytest.raises(ConfigError):
             context_for(security_in(PollConfig(wrong).security_values))
-
-
-@pytest.mark.parametrize(("group_id", "kind"), [("g", GroupMember), (None, NoGroup)])
-def test_a_consumer_is_put_together_and_taken_apart(group_id: str | None, kind: type[Any]) -> None:
-    """Without a broker; no thread is left."""
-    parts = assemble(PollConfig(group_id=group_id, bootstrap_servers="127.0.0.1:1"))
-    assert isinstance(parts.session.membership, kind)
-    parts.close(5_000, commit=True)
-    assert parts.scope.close(0) == []
-    assert parts.scope.first_error() is None
-
-
-def test_a_poll_that_waits_is_heard_of_in_time() -> None:
-    """However short ``max.poll.interval.ms`` is beside the heartbeats."""
-    parts = assemble(PollConfig(group_id="g", max_poll_interval_ms=200))
-    clock, session = parts.clock, cast("Any", parts.session)
-    rounds: list[int] = []
-    session.turn = lambda: rounds.append(clock.now_ms())
-    parts.loop.run(1_000, lambda: None)
-    parts.close(5_000, commit=False)
-    assert len(rounds) > 5
-
-
-@pytest.mark.parametrize("wanted", [False, True])
-def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) -> None:
-    """The keeper asks for what is watched."""
-    requested: list[bool] = []
-
-    class Client:
-        def view(
-            self, topics: object, *, timeout_ms: int, allow_auto_create: bool = False
-        ) -> ClusterView:
-            assert topics == {"t"}
-            assert timeout_ms > 0
-            requested.append(allow_auto_create)
-            return NOTHING_KNOWN
-
-        def stop(self) -> None:
-            """Nothing to stop."""
-
-    scope = ThreadScope("test")
-    metadata = MetadataManager(
-        cast("Any", Client()),
-        scope,
-        refresh_ms=60_000,
-        on_change=lambda _: None,
-        allow_auto_create=wanted,
-    )
-    metadata.watch(frozenset({"t"}))
-    wait_until(lambda: requested, what="the question")
-    metadata.stop()
-    assert scope.close(5_000) == []
-    assert set(requested) == {wanted}

@@ -90,13 +90,3 @@ def test_the_page_has_all_of_them() -> None:
     page = PAGE.read_text("utf-8")
     assert [one for one in (*KEYS, *METHODS) if f"`{one}" not in page] == []
     assert [ours for ours in KEYS.values() if ours.replace("_", ".") not in BY_KEY] == []
-
-
-def test_the_defaults_are_a_map_with_a_copy() -> None:
-    """Programs copy it and make consumers of that."""
-    defaults = KafkaConsumer.DEFAULT_CONFIG.copy()
-    assert defaults["max_poll_records"] == 500
-    assert {"bootstrap_servers", "api_version", "kafka_client", "ssl_context"} <= defaults.keys()
-    defaults["bootstrap_timeout_ms"] = 0
-    with KafkaConsumer(**defaults) as consumer:  # type: ignore[arg-type]
-        assert dict(consumer.config) == defaults

@@ -11,6 +11,7 @@ import pytest
 from tests.support.interrupting import interrupt_at_check
 from tests.support.poll_callers import A, B, Make
 from tests.support.poll_fakes import FakeParts
+from tests.support.shares import stride
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.consumer.arrow_polls import PolledBatches
 
@@ -97,7 +98,8 @@ def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> Non
     """Neither does it hand out one twice, nor keep a consumer from closing."""
     if read is by_batch:
         pytest.importorskip("pyarrow")
-    for number in count(first * 4, 12):
+    step = stride(24)
+    for number in count(first * step // 3, step):
         consumer, fakes = make(
             "t", consumer_timeout_ms=1, max_poll_records=3, auto_commit_interval_ms=0
         )

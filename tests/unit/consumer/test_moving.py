@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -257,15 +256,6 @@ def test_a_member_says_who_it_is_to_its_group(make: Make) -> None:
     found = consumer.group_metadata()
     assert found._fields[:4] == ("group_id", "generation_id", "member_id", "group_instance_id")
     assert found[:4] == ("g", 7, fakes.group.member_id, None)
-
-
-def test_metrics_can_be_asked_for_by_any_thread_until_the_end(make: Make) -> None:
-    """A server of metrics does so while the caller polls."""
-    consumer, _ = joined(make)
-    with consumer._parts.one_caller, ThreadPoolExecutor(1) as others:
-        assert others.submit(consumer.metrics).result(5)["consumer-coordinator-metrics"]
-    consumer.close()
-    assert consumer.metrics() == {}
 
 
 def test_metrics_bear_the_names_of_others(make: Make) -> None:

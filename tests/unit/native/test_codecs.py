@@ -1,65 +1,15 @@
 """What the core decompresses by libraries: bounded in memory, and told by name."""
 
-import subprocess
-import sys
 import zlib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from tests.support.engines import needs_native
-from tests.support.record_sets import gzip_of_zeros
 from zkconsumer.records import engine
 from zkconsumer.records.codecs import Codec, compress, decompress
 
 pytestmark = needs_native
-
-MEBIBYTE = 1 << 20
-IN_LITTLE_MEMORY = """
-import resource, sys
-from pathlib import Path
-from zkconsumer.native import _core
-pages = int(Path("/proc/self/statm").read_text().split()[0])
-here = pages * resource.getpagesize()
-packed = Path(sys.argv[2]).read_bytes()
-resource.setrlimit(resource.RLIMIT_AS, (here + (48 << 20), resource.RLIM_INFINITY))
-try:
-    print(_core.decompress(int(sys.argv[1]), packed, magic=2, max_bytes=int(sys.argv[3])))
-except MemoryError:
-    print("no memory")
-"""
-
-
-def in_little_memory(codec: Codec, packed: bytes, folder: Path, *, max_bytes: int) -> str:
-    """What a process makes of it that gets 48 MiB more than it has when it begins."""
-    file = folder / "packed"
-    file.write_bytes(packed)
-    done = subprocess.run(
-        [sys.executable, "-c", IN_LITTLE_MEMORY, str(int(codec)), str(file), str(max_bytes)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
-def bomb(codec: Codec) -> bytes:
-    """A frame of 200 MiB of zeros that does not say what it becomes."""
-    if codec is Codec.GZIP:
-        return gzip_of_zeros(200)
-    if codec is Codec.ZSTD:
-        packer = pytest.importorskip("zstandard").ZstdCompressor().compressobj()
-        return bytes(packer.compress(bytes(200 * MEBIBYTE)) + packer.flush())
-    return compress(codec, bytes(200 * MEBIBYTE), magic=2)
-
-
-@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
-def test_memory_is_taken_for_what_came(codec: Codec, tmp_path: Path) -> None:
-    """A bomb is refused at the bound; where even that is not to be had, it is no crash."""
-    packed = bomb(codec)
-    assert in_little_memory(codec, packed, tmp_path, max_bytes=MEBIBYTE) == "None"
-    assert in_little_memory(codec, packed, tmp_path, max_bytes=1 << 30) == "no memory"
 
 
 def test_a_window_that_is_too_large_is_refused() -> None:

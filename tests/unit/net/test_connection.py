@@ -5,7 +5,6 @@ import pytest
 from tests.fakes.fake_script import Close, Cut, Hang, Raw, Step
 from tests.support import requests as request
 from tests.support.fake_net import CLIENT_ID, LONG_MS, SHORT_MS, FakeNet, fake_net
-from tests.support.waiting import wait_until
 from zkconsumer.errors import (
     ConnectFailed,
     ConnectionLost,
@@ -17,7 +16,6 @@ from zkconsumer.errors import (
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.records.build import build_message_set
-from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_response
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchTopic
@@ -132,26 +130,6 @@ def test_send_only_does_not_wait(net: FakeNet) -> None:
     connection.send_only(unanswered, version=0, timeout_ms=LONG_MS)
     assert ask_about_topic(connection).topics[0].topic == "t"
     assert net.cluster.log(TP).end_offset == 1
-
-
-def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
-    """Closing from another thread wakes a request with ConnectionLost."""
-    net.brokers[0].script(ApiKey.METADATA, Hang())
-    connection = net.connect()
-    received: list[ConnectionLost] = []
-
-    def wait_for_answer() -> None:
-        try:
-            ask_about_topic(connection)
-        except ConnectionLost as error:
-            received.append(error)
-
-    scope = ThreadScope("test-connection")
-    scope.spawn("ask", wait_for_answer, stop=connection.close)
-    wait_until(lambda: net.brokers[0].requests, what="the question")
-    assert scope.close(LONG_MS) == []
-    assert scope.first_error() is None
-    assert len(received) == 1
 
 
 def test_nobody_there(net: FakeNet) -> None:

@@ -15,23 +15,18 @@ from tests.support.spoken_dialling import (
     dialer_to,
     version_sent,
 )
-from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectFailed,
     ConnectionLost,
     RequestTimedOut,
-    TransportError,
     ZkConsumerError,
 )
-from zkconsumer.model import Broker
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings, TlsSettings
-from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
@@ -97,29 +92,6 @@ def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> 
     assert clock.now_ms() - began_ms < LONG_MS
 
 
-def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """A hanging broker holds nobody up; and later dials fail at once."""
-    broker.response = lambda _: Word.SILENCE
-    ended: list[TransportError] = []
-
-    def dial() -> None:
-        try:
-            dialer.dial(ADDRESS)
-        except TransportError as error:
-            ended.append(error)
-
-    scope = ThreadScope("test-stop")
-    scope.spawn("dial", dial, stop=dialer.stop)
-    wait_until(lambda: broker.requests, what="the question")
-    assert scope.close(LONG_MS) == []
-    assert scope.first_error() is None
-    assert len(ended) == 1
-    accepted = broker.accepted
-    with pytest.raises(ConnectionLost, match="broken off"):
-        dialer.dial(ADDRESS)
-    assert broker.accepted == accepted == 1
-
-
 def test_twins_are_stopped_apart(broker: SpokenBroker, dialer: BrokerDialer) -> None:
     """What one finds out the other knows; the elder's stop ends the younger, too."""
     broker.become(BrokerGeneration.V0_8_2)
@@ -152,43 +124,6 @@ def test_a_twin_needs_no_file_again(certificates: Certificates, tmp_path: Path) 
     elder = dialer_of(client)
     authority.unlink()
     assert elder.twin().twin().protocol == "SSL"
-
-
-def test_a_twin_connects_on_its_own() -> None:
-    """Over TCP: stopping one leaves what the other connects alone."""
-    connector = TcpConnector()
-    elder = BrokerDialer(
-        connector, client_id="test", connect_timeout_ms=SHORT_MS, request_timeout_ms=SHORT_MS
-    )
-    elder.twin().stop()
-    with pytest.raises(ConnectFailed, match="can't connect"):
-        elder.dial(Broker(-1, "127.0.0.1", 1))
-
-
-def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """Closing from another thread ends a wait; what is known of the broker lives on."""
-    broker.become(BrokerGeneration.V0_8_2)
-    other = dialer.dial(ADDRESS)
-    connection = dialer.dial(ADDRESS)
-    broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
-    ended: list[ConnectionLost] = []
-
-    def call() -> None:
-        try:
-            connection.call(QUESTION, timeout_ms=LONG_MS)
-        except ConnectionLost as error:
-            ended.append(error)
-
-    scope = ThreadScope("test-close")
-    scope.spawn("call", call, stop=connection.close)
-    wait_until(lambda: broker.requested(ApiKey.METADATA), what="the question")
-    assert scope.close(LONG_MS) == []
-    assert len(ended) == 1
-    assert not connection.is_idle
-    accepted = broker.accepted
-    dialer.dial(ADDRESS).close()
-    assert broker.accepted == accepted + 1
-    other.close()
 
 
 def test_a_call_that_times_out_closes(broker: SpokenBroker, dialer: BrokerDialer) -> None:

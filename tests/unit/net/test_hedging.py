@@ -1,6 +1,5 @@
 """When a request is sent once more, whose answer counts, and how patient that makes us."""
 
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,12 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
-from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection, Received
+from zkconsumer.net.connection import Received
 from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, first_response
-from zkconsumer.net.tcp import TcpTransport
-from zkconsumer.wire.codec import encode_response
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 QUIET_MS = 2_000
 TIMEOUT_MS = 30_000
@@ -216,29 +211,3 @@ def test_patience_grows_with_hedges_in_vain_and_comes_back(
         if event == "won":
             assert pace.quiet_ms == first_ms
         assert (pace.quiet_ms > before_ms) <= (event == "lost")
-
-
-def test_an_answer_is_heard_piece_by_piece() -> None:
-    """Nothing that came is lost between two looks, in the length or behind it."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        transport = TcpTransport(ours, "fake:9092")
-        broker = Broker(1, "fake", 9092)
-        connection = BrokerConnection(broker, transport, client_id="c", max_response_bytes=1_000)
-        request = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
-        response = HeartbeatResponse(error_code=27)
-        for _ in range(2):
-            in_flight = connection.begin(request, version=0, timeout_ms=1_000)
-            frame = encode_response(response, version=0, correlation_id=in_flight.correlation_id)
-            assert connection.receive(in_flight, timeout_ms=1) is Received.NOTHING
-            for piece in (frame[:2], frame[2:4], frame[4:7]):
-                theirs.sendall(piece)
-                assert connection.receive(in_flight, timeout_ms=5_000) is Received.PART
-                assert connection.receive(in_flight, timeout_ms=1) is Received.NOTHING
-            theirs.sendall(frame[7:])
-            assert connection.receive(in_flight, timeout_ms=5_000) is Received.ALL
-            assert connection.receive(in_flight, timeout_ms=1) is Received.ALL
-            assert not connection.is_idle
-            assert connection.finish(in_flight, timeout_ms=0) == response
-            assert connection.is_idle
-        connection.close()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.fakes.loopback import LOOPBACK, LoopbackServer
 from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
 from tests.support.spoken_dialling import (
     ADDRESS,
@@ -17,9 +16,7 @@ from zkconsumer.errors import (
     ConnectionLost,
     UnsupportedVersion,
 )
-from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest
@@ -77,28 +74,6 @@ def test_a_broker_whose_version_is_known_is_asked_nothing(broker: SpokenBroker) 
         connection.close()
     assert broker.accepted == 2
     assert not broker.requested(ApiKey.API_VERSIONS)
-
-
-def test_a_connection_that_broke_in_a_borrowers_hands_proves_nothing_any_more() -> None:
-    """The broker may be back as another version: the next one asks anew."""
-    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10_2, response=answering)
-    with LoopbackServer() as server:
-        address = Broker(-1, LOOPBACK, server.listen(broker.accept))
-        dialer = BrokerDialer(
-            TcpConnector(), client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS
-        )
-        lent, other = dialer.dial(address), dialer.dial(address)
-        assert broker.accepted == 3
-        assert lent.has_descriptor
-        first, known = (one.version for one in broker.requested(ApiKey.API_VERSIONS)[1:])
-        assert known < broker.requested(ApiKey.API_VERSIONS)[0].version
-        with pytest.raises(ConnectionLost, match="borrowed"), lent.delegate():
-            raise ConnectionLost("borrowed, and gone")
-        broker.serves = MODERN
-        anew = dialer.dial(address)
-        assert broker.requested(ApiKey.API_VERSIONS)[-1].version > known == first
-        for one in (lent, other, anew):
-            one.close()
 
 
 def test_what_has_no_descriptor_is_not_lent(dialer: BrokerDialer) -> None:

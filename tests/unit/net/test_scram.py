@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.scram_server import ScramServer
+from tests.support.shares import examples
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.net.scram import HASHES, MAX_ITERATIONS, ScramConversation
 
@@ -89,7 +90,7 @@ def test_first_messages_that_break_the_rules(message: bytes) -> None:
         conversation().proof(message)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=40))
 def test_any_last_message(message: bytes) -> None:
     """Nothing but the right signature is believed, and nothing breaks."""

@@ -10,7 +10,6 @@ from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import KEY_PASSWORD, Certificates
 from tests.support.scripted_peer import ScriptedPeer
 from tests.support.tls_peer import HOST, TlsPeer, server_context
-from tests.support.waiting import wait_until
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -20,7 +19,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import TlsTransport, context_of
-from zkconsumer.scope import ThreadScope
 
 LONG_MS = 10_000
 SHORT_MS = 50
@@ -113,29 +111,6 @@ def test_peers_without_tls(certificates: Certificates) -> None:
         connected(closing, context, HOST).handshake(timeout_ms=LONG_MS)
     with pytest.raises(RequestTimedOut):
         connected(ScriptedPeer(), context, HOST).handshake(timeout_ms=SHORT_MS)
-
-
-def test_close_wakes_a_handshake(certificates: Certificates) -> None:
-    """A peer that says nothing holds nobody up."""
-    transport = connected(
-        ScriptedPeer(), context_of(TlsSettings(cafile=certificates.authority)), HOST
-    )
-    ended: list[BaseException] = []
-    begun: list[bool] = []
-
-    def shake() -> None:
-        begun.append(True)
-        try:
-            transport.handshake(timeout_ms=LONG_MS)
-        except ConnectionLost as error:
-            ended.append(error)
-
-    scope = ThreadScope("test-close")
-    scope.spawn("shake", shake, stop=transport.close)
-    wait_until(lambda: begun, what="the handshake to begin")
-    assert scope.close(LONG_MS) == []
-    assert scope.first_error() is None
-    assert "closed by us" in str(ended[0])
 
 
 def test_files_that_are_not_what_they_should_be(certificates: Certificates, tmp_path: Path) -> None:

@@ -1,15 +1,14 @@
 """Finding a group's coordinator, and breaking that off."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
-from tests.support.fake_net import LONG_MS, fake_net
+from tests.support.fake_net import fake_net
 from tests.support.manual_clock import ManualClock
 from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
-from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -20,11 +19,9 @@ from zkconsumer.errors import (
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Transport
-from zkconsumer.offsets.coordinator import ChannelSettings, CoordinatorChannel
+from zkconsumer.offsets.coordinator import ChannelSettings
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
@@ -281,88 +278,6 @@ def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> Non
     assert clock.now_ms() == 1_000 + 1_000
 
 
-# --- breaking off ---------------------------------------------------------------------------------
-
-
-class Caller:
-    """Fetches in a thread of its own, and tells how that ended."""
-
-    def __init__(self, bench: OffsetBench) -> None:
-        self._bench = bench
-        self.outcome: object = None
-        self._scope = ThreadScope("test-coordinator")
-        self._scope.spawn("fetch", self._run, stop=lambda: None)
-
-    def _run(self) -> None:
-        try:
-            self.outcome = self._bench.store().fetch([T0])
-        except TransportError as error:
-            self.outcome = error
-
-    def ended_within(self, limit_ms: int) -> str:
-        """What it failed with."""
-        assert self._scope.close(limit_ms) == []
-        assert isinstance(self.outcome, TransportError)
-        return str(self.outcome)
-
-
-def in_a_pause(bench: OffsetBench) -> None:
-    """Wait until the call pauses: the one broker that it asked said "later"."""
-    wait_until(lambda: bench.requested(ApiKey.CONSUMER_METADATA), what="a first look-up")
-    wait_until(lambda: bench.open_connections() == 0, what="the pause")
-
-
-def in_a_question(bench: OffsetBench) -> None:
-    """Wait until a broker is asked, which hangs."""
-    wait_until(lambda: bench.requested(ApiKey.CONSUMER_METADATA), what="a question")
-
-
-def in_a_fetch(bench: OffsetBench) -> None:
-    """Wait until the coordinator is asked, which hangs."""
-    wait_until(lambda: bench.requested(ApiKey.OFFSET_FETCH), what="a fetch")
-
-
-MOMENTS = pytest.mark.parametrize(
-    ("api", "step", "moment"),
-    [
-        (ApiKey.CONSUMER_METADATA, Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE), in_a_pause),
-        (ApiKey.CONSUMER_METADATA, Hang(), in_a_question),
-        (ApiKey.OFFSET_FETCH, Hang(), in_a_fetch),
-    ],
-)
-
-
-@MOMENTS
-def test_interrupt_ends_a_call_at_once(
-    api: ApiKey, step: Step, moment: Callable[[OffsetBench], None]
-) -> None:
-    """Whatever it waits for; the next call finds its way again."""
-    bench = OffsetBench(settings=PATIENT)
-    bench.net.brokers[0].script(api, step)
-    caller = Caller(bench)
-    moment(bench)
-    bench.channel.interrupt()
-    assert "broken off" in caller.ended_within(SOON_MS)
-    assert bench.store().fetch([T0]) == NOTHING
-    bench.channel.close()
-
-
-@MOMENTS
-def test_close_ends_all_calls(
-    api: ApiKey, step: Step, moment: Callable[[OffsetBench], None]
-) -> None:
-    """The one under way and every later one; no connection is left."""
-    bench = OffsetBench(settings=PATIENT)
-    bench.net.brokers[0].script(api, step)
-    caller = Caller(bench)
-    moment(bench)
-    bench.channel.close()
-    bench.channel.close()
-    assert "broken off" in caller.ended_within(SOON_MS)
-    assert "the offset channel is closed" in failure(bench)
-    assert bench.open_connections() == 0
-
-
 def test_close_at_rest_closes_the_channel(bench: OffsetBench) -> None:
     """Nothing has to be under way."""
     bench.store().fetch([T0])
@@ -381,19 +296,6 @@ def test_interrupt_at_rest_does_nothing(bench: OffsetBench) -> None:
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
 
 
-def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
-    """The fetch under way ends, none begins; the last commit goes through."""
-    bench = OffsetBench(settings=PATIENT)
-    bench.net.brokers[0].script(ApiKey.OFFSET_FETCH, Hang())
-    caller = Caller(bench)
-    in_a_fetch(bench)
-    bench.channel.stop_fetching()
-    assert "broken off" in caller.ended_within(SOON_MS)
-    assert "the offset channel is closed" in failure(bench)
-    assert bench.commit() == {T0: None}
-    bench.channel.close()
-
-
 @pytest.mark.parametrize(
     ("api", "requested"), [(ApiKey.OFFSET_FETCH, [0, 0]), (ApiKey.CONSUMER_METADATA, [0, 0, 1, 2])]
 )
@@ -404,74 +306,14 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(
 
     Commits go once, as ever.
     """
-    bench = OffsetBench(settings=PATIENT)
+    settings = replace(PATIENT, timeout_ms=6_000)  # a second connection after 0.4 s
+    bench = OffsetBench(settings=settings)
     for broker in bench.net.brokers:
         broker.script(api, Hang())
     began_ms = SystemClock().now_ms()
     assert bench.store().fetch([T0]) == NOTHING
-    assert SystemClock().now_ms() - began_ms < PATIENT.timeout_ms / 2
+    assert SystemClock().now_ms() - began_ms < settings.timeout_ms / 2
     assert bench.requested(api) == requested
     assert bench.open_connections() == 1
     assert bench.commit() == {T0: None}
     assert len(bench.requested(ApiKey.OFFSET_COMMIT)) == 1
-
-
-def test_a_connect_that_is_under_way_is_broken_off() -> None:
-    """The dialer is told; and what it connected all the same is closed."""
-    connecting = threading.Event()
-    stopped = threading.Event()
-    net = fake_net(1)
-
-    class Slow:
-        """Connects only when it is told to stop: too late."""
-
-        def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
-            connecting.set()
-            assert stopped.wait(LONG_MS / 1000)
-            return net.network.connect(host, port, timeout_ms=timeout_ms)
-
-        def stop(self) -> None:
-            """Be told."""
-            stopped.set()
-
-        def twin(self) -> "Slow":
-            """One for another call."""
-            return self
-
-    bench = OffsetBench(net, settings=PATIENT, connector=Slow())
-    caller = Caller(bench)
-    assert connecting.wait(LONG_MS / 1000)
-    bench.channel.interrupt()
-    assert "broken off" in caller.ended_within(SOON_MS)
-    assert bench.open_connections() == 0
-
-
-def test_a_tcp_connect_into_nowhere_is_broken_off() -> None:
-    """An address that swallows everything does not hold up a shutdown."""
-    nowhere = Broker(0, "203.0.113.1", 9092)
-
-    class Nowhere(OffsetBench):
-        def list_brokers(self) -> Sequence[Broker]:
-            return (nowhere,)
-
-    bench = Nowhere(settings=PATIENT, connector=TcpConnector())
-    caller = Caller(bench)
-    wait_until(lambda: _is_calling(bench.channel), what="the call")
-    bench.channel.close()
-    assert "broken off" in caller.ended_within(SOON_MS)
-
-
-def _is_calling(channel: CoordinatorChannel) -> bool:
-    return channel._running is not None
-
-
-def test_brokers_that_say_nothing_are_not_taken_for_old_ones(bench: OffsetBench) -> None:
-    """Those of before 0.8.2 hang up; these may come back, so the time is used."""
-    for broker in bench.net.brokers:
-        broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 100)
-    settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=60_000)
-    bench = OffsetBench(bench.net, settings=settings)
-    caller = Caller(bench)
-    wait_until(lambda: len(bench.requested(ApiKey.CONSUMER_METADATA)) > 9, what="a fourth round")
-    bench.channel.interrupt()
-    assert "broken off" in caller.ended_within(SOON_MS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.errors import SandboxError
-from zkconsumer.sandbox.java import bundled_java, check_kerberos, find_java, major_version
+from zkconsumer.sandbox.java import bundled_java, find_java, major_version
 
 
 def program(folder: Path) -> Path:
@@ -64,18 +64,3 @@ def test_no_java_is_one_clear_line(home: str, tmp_path: Path) -> None:
 def test_the_version_of_a_java(text: str, major: int | None) -> None:
     """As it prints it itself, old ones with a 1 in front."""
     assert major_version(text) == major
-
-
-@pytest.mark.parametrize(("version", "fits"), [("17.0.1", True), ("25.0.2", False), ("", False)])
-def test_brokers_with_kerberos_want_a_java_that_is_not_too_new(
-    tmp_path: Path, version: str, fits: bool
-) -> None:
-    """The others don't find their key: told before anything starts, with what helps."""
-    java = tmp_path / "java"
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
-    java.chmod(0o755)
-    if fits:
-        check_kerberos(java)
-        return
-    with pytest.raises(SandboxError, match=r"up to 22, .*set JAVA_HOME"):
-        check_kerberos(java)

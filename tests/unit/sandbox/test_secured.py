@@ -7,8 +7,6 @@ import pytest
 
 from zkconsumer.cli.sandbox_access import advice
 from zkconsumer.errors import SandboxError
-from zkconsumer.net.client_credentials import ClientCredentials
-from zkconsumer.net.oauth import FetchedTokens
 from zkconsumer.sandbox.certificates import Certificates
 from zkconsumer.sandbox.kdc import krb5_conf
 from zkconsumer.sandbox.secured import (
@@ -21,7 +19,6 @@ from zkconsumer.sandbox.secured import (
     with_tls,
 )
 from zkconsumer.sandbox.settings import check_settings
-from zkconsumer.sandbox.tokens import TokenServer
 from zkconsumer.sandbox.versions import VERSIONS
 
 SECRET = "s3cret"
@@ -100,19 +97,6 @@ def test_tickets_for_a_while() -> None:
     assert "ticket_lifetime = 5s\n" in text
     assert "ticket_lifetime" not in krb5_conf(88)
     assert "dns_lookup_kdc = false" in text
-
-
-def test_tokens_are_given_to_our_client() -> None:
-    """By the grant of client credentials."""
-    server = TokenServer("client")
-    try:
-        credentials = ClientCredentials(
-            endpoint_url=server.url, client_id="client", client_secret="any"
-        )
-        token = FetchedTokens(credentials).token()
-    finally:
-        server.close()
-    assert token.count(".") == 2
 
 
 def access_of(tmp_path: Path, *, kerberos: bool) -> ClientAccess:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from pyspark.sql import datasource as ds
 
+from tests.support.shares import examples
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.compat import is_pushing_filters
 from zkconsumer.spark.filters import is_exact, select
@@ -80,7 +81,7 @@ def compared(one: ds.Filter, value: object) -> bool | None:
     return COMPARISONS[type(one)](value, bound)  # type: ignore[arg-type]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(some.lists(filters, min_size=1, max_size=2))
 def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[ds.Filter]) -> None:
     """Row by row, as SQL says; several filters hold together."""

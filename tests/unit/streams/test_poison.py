@@ -15,7 +15,6 @@ from tests.support.resources import resource_limit
 from zkconsumer.errors import ConfigError, DeadLetterFailed, PartitionFailed
 from zkconsumer.fetch.claim import Poison
 from zkconsumer.observe import ErrorSeen, Event, MemberName, MessagePoisoned, Observation
-from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.poison import RAISE, DeadLetterFile, PoisonMode, PoisonPolicy
 
 
@@ -168,22 +167,6 @@ def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path) -> None:
     file.write(poison(2))
     assert [line["offset"] for line in lines(path)] == [2]
     assert [line["offset"] for line in lines(tmp_path / "old")] == [1]
-
-
-def test_several_streams_write_whole_lines(tmp_path: Path) -> None:
-    """Each of theirs, none mixed with another."""
-    path = tmp_path / "letters"
-    file, scope = letters(path), ThreadScope("letters")
-
-    def write(start: int) -> None:
-        for offset in range(start, start + 20):
-            file.write(poison(offset, raw=bytes(2_000)))
-
-    for number in range(4):
-        scope.spawn(f"stream-{number}", lambda start=number * 20: write(start), stop=lambda: None)  # type: ignore[misc]
-    assert scope.close(10_000) == []
-    assert scope.first_error() is None
-    assert sorted(int(str(line["offset"])) for line in lines(path)) == list(range(80))
 
 
 def test_a_line_is_on_the_disk_before_anybody_goes_on(

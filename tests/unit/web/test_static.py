@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.asgi_client import request
 from zkconsumer.web import rendering
-from zkconsumer.web.files import PageFiles
 
 WEB = Path(rendering.__file__).parent
 STATIC = WEB / "static"
@@ -40,13 +38,3 @@ def test_everything_named_is_there() -> None:
             assert (STATIC / named).is_file(), (path.name, named)
         for named in re.findall(r"(?:from \"\./|url\(\")([\w./-]+)\"", text):
             assert (STATIC / named).is_file(), (path.name, named)
-
-
-def test_browsers_keep_what_they_have() -> None:
-    """It is asked for again, and costs no bytes where it is the same."""
-    app = PageFiles()
-    styles = request(app, "/page.css", {})
-    assert styles.headers["cache-control"] == "no-cache"
-    again = request(app, "/page.css", {"if-none-match": styles.headers["etag"]})
-    assert (again.status, again.body) == (304, b"")
-    assert again.headers["cache-control"] == "no-cache"

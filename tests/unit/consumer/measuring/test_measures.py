@@ -5,7 +5,6 @@ from tests.support.poll_callers import A, B, Make, joined
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.model import Broker
-from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 
 TERMS = WindowTerms(samples=2, window_ms=1_000)
@@ -113,19 +112,6 @@ def test_traffic_is_counted_by_broker_and_in_all() -> None:
     clock.advance(2_000)
     assert not any(one.nodes()["node-1"].values())
     assert (one.consumer()["connection-count"], one.consumer()["request-rate"]) == (2, 0)
-
-
-def test_nobody_waits_for_who_was_interrupted_and_nothing_is_lost() -> None:
-    """Whoever holds it up, the others go on; what they told is counted by the next."""
-    one = Measures(TERMS, ManualClock())
-    assert one._lock.acquire(blocking=False)  # as of a thread that was stopped in the middle
-    scope = ThreadScope("others")
-    for number in range(5):
-        scope.spawn(f"other {number}", lambda: one.sent(ONE, 10), stop=lambda: None)
-    assert scope.close(5_000) == []
-    assert not one._nodes
-    one._lock.release()
-    assert one.nodes()["node-1"]["request-rate"] == 5
 
 
 def test_a_handler_that_tells_amid_a_count_is_counted() -> None:

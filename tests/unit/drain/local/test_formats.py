@@ -12,7 +12,7 @@ from zkconsumer.drain.local import dated_files, formats
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
-from zkconsumer.drain.local.landed import LocalRows, _topic
+from zkconsumer.drain.local.landed import _topic
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
 
@@ -156,13 +156,3 @@ def test_a_file_that_is_full_ends(
     assert [offset for some in found for offset in some.column("offset").to_pylist()] == [
         *range(40)
     ]
-
-
-def test_lines_that_nobody_wrote_count_as_missing(files: LocalFiles, tmp_path: Path) -> None:
-    """Whatever is odd about them."""
-    odd = ['{"key":5}', '{"timestamp":5}', '{"timestamp":"now"}', f'{{"offset":{2**70}}}']
-    odd += ['{"partition":"x"}', "[]", "[" * 100_000, f'{{"timestamp":"{"9" * 5_000}-01-01"}}']
-    for number, line in enumerate(odd):
-        (tmp_path / f"{number}").write_text(line + "\n")
-    paths = [f"{number}" for number in range(len(odd))]
-    assert LocalRows(files, paths, "json", Shares.of(256, 1)).contents() == {}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support.group_tree import NODES_MS, REGISTERED_MS, GroupTree
 from tests.support.manual_clock import ManualClock
+from tests.support.shares import examples
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.group_state import zookeeper_state
@@ -275,7 +276,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_who_remembers_sees_what_all_see(steps: list[tuple[str, str, int, bool]]) -> None:
     """Whatever happened meanwhile, a reading from memory is the same as a first one."""
     tree, clock = GroupTree(), ManualClock()

@@ -4,10 +4,7 @@ import pytest
 
 from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
 from tests.support.listening import NotedListener, Share
-from tests.support.memory_connector import MemoryConnector
-from tests.support.waiting import wait_until
-from zkconsumer.clock import SystemClock
-from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed
+from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import ErrorSeen, RebalanceStep
 
@@ -128,42 +125,3 @@ def test_a_session_that_ends_in_it_takes_the_right_to_commit() -> None:
     assert other.starts() == {T0: None}
     assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
     assert set(member.owned()) == {T1}
-
-
-def test_one_that_ends_the_thread_ends_the_member_and_not_the_group() -> None:
-    """``SystemExit`` is nothing to go on behind: the session ends, the streams say why."""
-    group = Group(time=SystemClock())
-    member = ControlledMember(group, "a")
-
-    def leave(_share: Share) -> None:
-        raise SystemExit(3)
-
-    connector = MemoryConnector(member)
-    connector.set_consumer_rebalance_listener(NotedListener(leave))
-    [stream] = connector.create_message_streams({"t": 1})["t"]
-    other = MemoryConnector(ControlledMember(group, "0"))
-    other.create_message_streams({"t": 1})
-    with pytest.raises(ConsumerClosed, match="control thread died"):
-        next(stream)
-    wait_until(
-        lambda: group.owners() == {0: "g_0-0", 1: "g_0-0"}, timeout_s=5, what="the other's share"
-    )
-    assert group.ids() == ["g_0"]
-    connector.shutdown()
-    other.shutdown()
-
-
-def test_a_shutdown_does_not_wait_for_one_that_never_returns() -> None:
-    """Its time is limited; with the session go the nodes, and the others have everything."""
-    group = Group(time=SystemClock())
-    let_go: list[bool] = []
-    connector = MemoryConnector(ControlledMember(group, "a"), shutdown_timeout_ms=300)
-    connector.set_consumer_rebalance_listener(
-        NotedListener(lambda _share: wait_until(lambda: let_go, what="the test's end"))
-    )
-    [stream] = connector.create_message_streams({"t": 1})["t"]
-    connector.shutdown()
-    assert (group.ids(), group.owners()) == ([], {})
-    let_go.append(True)
-    assert list(stream) == []
-    wait_until(lambda: connector.closed, timeout_s=5, what="the end of the thread")

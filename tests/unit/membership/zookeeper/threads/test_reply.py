@@ -4,7 +4,6 @@ import pytest
 
 from zkconsumer.errors import ConsumerClosed
 from zkconsumer.membership.zookeeper.threads.reply import Reply
-from zkconsumer.scope import ThreadScope
 
 
 def test_a_value_arrives() -> None:
@@ -30,17 +29,6 @@ def test_an_error_is_raised_where_it_is_waited_for() -> None:
     with pytest.raises(ConsumerClosed) as raised:
         reply.wait(0)
     assert raised.value is error
-
-
-def test_a_waiting_thread_gets_it() -> None:
-    """Whatever the order of asking and answering."""
-    reply: Reply[str] = Reply()
-    scope = ThreadScope("reply")
-    got: list[object] = []
-    scope.spawn("waiter", lambda: got.append(reply.wait(5_000)), stop=lambda: None)
-    reply.give("here")
-    assert scope.close(5_000) == []
-    assert got == [("here", True)]
 
 
 def test_no_answer_in_time_is_said() -> None:

@@ -1,0 +1,95 @@
+"""What commands open, and the groups they name: on real threads."""
+
+import argparse
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.opened_cluster import opening
+from tests.support.status_world import StatusWorld
+from zkconsumer.cli.cluster_access import CommandCluster
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.without_zookeeper import print_unknown
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.model import Broker
+from zkconsumer.status.model import (
+    GroupKey,
+    GroupKind,
+)
+
+
+@pytest.fixture
+def world() -> Iterator[StatusWorld]:
+    """A cluster."""
+    world = StatusWorld()
+    yield world
+    world.close()
+
+
+def parsed(*flags: str) -> argparse.Namespace:
+    """The arguments that all commands have."""
+    parser = argparse.ArgumentParser()
+    add_cluster_arguments(parser)
+    return parser.parse_args(flags)
+
+
+def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """What needs a ZooKeeper says so then, in words."""
+    access = CommandCluster(
+        store=None,
+        dialer=world.cluster.dialer(),
+        zookeeper_connect=None,
+        bootstrap=world.cluster.bootstrap,
+        clock=world.clock,
+    )
+    try:
+        snapshot = access.snapshot()
+        brokers, topics = access.cluster()
+        with pytest.raises(ConfigError, match="give --zookeeper"):
+            _ = access.store
+    finally:
+        access.close()
+    assert ([broker.broker.id for broker in brokers], [one.name for one in topics]) == (
+        [0, 1],
+        ["t"],
+    )
+    assert snapshot.zookeeper == "none"
+    print_unknown(snapshot, None)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
+    """Groups of both kinds; whom to ask is read from ZooKeeper."""
+    world.zookeeper_group()
+    with opening(world)(parsed("--zookeeper", "zk/chroot")) as access:
+        snapshot = access.snapshot()
+        view = access.client.view(None, timeout_ms=1_000)
+    assert GroupKey(GroupKind.ZOOKEEPER, "g") in snapshot.groups
+    assert snapshot.zookeeper_connect == "zk/chroot"
+    assert sorted(view.brokers) == [0, 1]
+
+
+def test_a_zookeeper_that_does_not_answer(world: StatusWorld) -> None:
+    """There is nothing to show then."""
+    world.tree.store.close()
+    args = parsed("--zookeeper", "zk")
+    with opening(world)(args) as access, pytest.raises(RegistryError, match="can't be read"):
+        access.snapshot()
+
+
+def test_given_brokers_say_where_all_can_be_reached(world: StatusWorld) -> None:
+    """Not their registrations, which may name another listener."""
+    world.tree.write("/brokers/ids/0", b'{"host":"nowhere","port":1,"version":1}')
+    access = CommandCluster(
+        store=world.tree.store,
+        dialer=world.cluster.dialer(),
+        zookeeper_connect="zk",
+        bootstrap=[Broker(-1, "b1", 9092)],
+        clock=world.clock,
+    )
+    try:
+        [topic] = access.snapshot().topics
+    finally:
+        access.close()
+    assert [partition.problem for partition in topic.partitions] == [None, None]
+    assert None not in [partition.log_end for partition in topic.partitions]

@@ -1,0 +1,93 @@
+"""On real threads: what the unit tests of the same name do not hold."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.spoken_broker import Word
+from tests.support.spoken_cluster import SpokenCluster
+from tests.support.waiting import wait_until
+from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
+from zkconsumer.errors import (
+    ConnectFailed,
+    TransportError,
+)
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope
+
+LONG_MS = 10_000
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+
+@pytest.fixture
+def cluster() -> SpokenCluster:
+    """Two brokers, each leads a partition."""
+    return SpokenCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
+
+
+@pytest.fixture
+def client(cluster: SpokenCluster) -> ClusterClient:
+    """What asks it."""
+    return cluster.client()
+
+
+def test_waiting_for_a_broker(cluster: SpokenCluster, client: ClusterClient) -> None:
+    """It is tried again until somebody answers."""
+    for broker in cluster.brokers:
+        broker.down = True
+    scope = ThreadScope("test-wait")
+    views: list[object] = []
+    scope.spawn(
+        "ask", lambda: views.append(client.view(["t"], timeout_ms=LONG_MS)), stop=client.stop
+    )
+    cluster.brokers[1].down = False
+    wait_until(lambda: views, what="a view")
+    assert scope.close(LONG_MS) == []
+
+
+# --- Stopping -------------------------------------------------------------------------------------
+
+
+QUESTIONS: list[Callable[[ClusterClient], object]] = [
+    lambda client: client.view(["t"], timeout_ms=LONG_MS),
+    lambda client: client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS),
+    lambda client: client.coordinator("g", timeout_ms=LONG_MS),
+    lambda client: client.coordinator_of_offsets(timeout_ms=LONG_MS),
+]
+
+
+@pytest.mark.parametrize("wanted", QUESTIONS)
+@pytest.mark.parametrize("trouble", ["hangs", "is away"])
+def test_stop_wakes(
+    cluster: SpokenCluster, wanted: Callable[[ClusterClient], object], trouble: str
+) -> None:
+    """Whether it waits for an answer or for the next try; and nothing is asked any more."""
+    client = cluster.client()
+    client.view(["t"], timeout_ms=LONG_MS)
+    requested = sum(len(one.requests) for one in cluster.brokers)
+    if trouble == "hangs":
+        cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
+    else:
+        for broker in cluster.brokers:
+            broker.down = True
+            broker.break_all()
+    ended: list[object] = []
+
+    def call() -> None:
+        try:
+            ended.append(wanted(client))
+        except TransportError as error:
+            ended.append(error)
+
+    scope = ThreadScope("test-stop")
+    scope.spawn("ask", call, stop=client.stop)
+    if trouble == "hangs":
+        wait_until(
+            lambda: sum(len(one.requests) for one in cluster.brokers) > requested,
+            what="the question",
+        )
+    assert scope.close(2_000) == []
+    assert scope.first_error() is None
+    assert len(ended) == 1
+    with pytest.raises(ConnectFailed, match="stopped"):
+        client.view(["t"], timeout_ms=LONG_MS)

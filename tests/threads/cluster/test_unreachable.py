@@ -1,0 +1,30 @@
+"""On real threads: what the unit tests of the same name do not hold."""
+
+import logging
+
+import pytest
+
+from tests.support.spoken_cluster import SpokenCluster
+from tests.support.waiting import wait_until
+from zkconsumer.cluster.metadata_manager import MetadataManager
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope
+
+
+def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """However often it is asked for; one that is there is not, nor is it when it goes."""
+    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    scope = ThreadScope("test-missing")
+    views: list[object] = []
+    metadata = MetadataManager(
+        cluster.client(), scope, refresh_ms=10, backoff_ms=10, on_change=views.append
+    )
+    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.metadata_manager"):
+        metadata.watch(frozenset({"t", "misspelt"}))
+        wait_until(lambda: len(cluster.brokers[0].requests) > 8, what="more questions")
+        cluster.leaders.clear()
+        wait_until(lambda: not metadata.view.partitions, what="a view without the topic")
+        assert scope.close(2_000) == []
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
+        "topic misspelt does not exist"
+    ]

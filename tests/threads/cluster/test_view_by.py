@@ -1,0 +1,53 @@
+"""On real threads: what the unit tests of the same name do not hold."""
+
+import pytest
+
+from tests.fakes.fake_script import Hang
+from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.waiting import wait_until
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import TransportError
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.api import ApiKey
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """Three brokers, and a topic that each of them leads a partition of."""
+    net = fake_net(3)
+    net.cluster.create_topic("t", partitions=3)
+    return net
+
+
+def client_of(net: FakeNet, timeout_ms: int = SHORT_MS) -> ClusterClient:
+    """Asks brokers in the order in which they are given."""
+    return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)
+
+
+def requested(net: FakeNet) -> list[int]:
+    """Which brokers were asked."""
+    return [broker.id for broker in net.brokers if broker.requests]
+
+
+def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
+    """Stopped from another thread, it asks no further broker, now or later."""
+    for broker in net.brokers:
+        broker.script(ApiKey.METADATA, Hang())
+    client = client_of(net, LONG_MS)
+    refused: list[TransportError] = []
+
+    def request() -> None:
+        try:
+            client.view_by(net.brokers.addresses, ["t"])
+        except TransportError as error:
+            refused.append(error)
+
+    scope = ThreadScope("test-view-by")
+    scope.spawn("ask", request, stop=client.stop)
+    wait_until(lambda: requested(net), what="the first broker to be asked")
+    assert scope.close(LONG_MS) == []
+    assert "stopped" in str(refused[0]) or "closed by us" in str(refused[0])
+    request()
+    assert len(refused) == 2
+    assert requested(net) == [0]

@@ -1,0 +1,265 @@
+"""On real threads: what the unit tests of the same name do not hold."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+import pytest
+
+from tests.fakes.fake_broker import FakeBrokers
+from tests.fakes.fake_cluster import FakeCluster
+from tests.fakes.fake_script import Close, Fail, Hang
+from tests.fakes.memory_transport import MemoryNetwork
+from tests.support.poll_rig import PollRig
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import (
+    OffsetOutOfRange,
+    ZkConsumerError,
+)
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.wire.api import ApiKey
+
+PARTITIONS = tuple(TopicPartition("t", number) for number in range(4))
+QUICK = PollFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)
+
+
+class Fakes:
+    """Two brokers with a topic of four partitions."""
+
+    def __init__(self) -> None:
+        self.cluster = FakeCluster(2)
+        self.cluster.create_topic("t", 4, 2)
+        self.brokers = FakeBrokers(self.cluster)
+        self.network = MemoryNetwork()
+        self.brokers.listen_in_memory(self.network)
+        for broker in self.brokers:
+            for api in (ApiKey.API_VERSIONS, ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT):
+                broker.script(api, *[Close()] * 100)  # as 0.8.1 does with what it lacks
+
+    def write(self, tp: TopicPartition, count: int) -> None:
+        """Append records."""
+        records = [Record(0, None, b"%d" % number) for number in range(count)]
+        self.cluster.append(tp, records)
+
+    @contextmanager
+    def rig(self, settings: PollFetchSettings = QUICK) -> Iterator[PollRig]:
+        """An engine that reads from them."""
+        addresses = self.brokers.addresses
+        with PollRig(addresses, ["t"], settings, connector=self.network) as rig:
+            yield rig
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    """Brokers with some records."""
+    made = Fakes()
+    for tp in PARTITIONS:
+        made.write(tp, 30)
+    return made
+
+
+def check(rig: PollRig, count: int = 30) -> None:
+    """All records of all partitions, once and in order."""
+    rig.poll_until(lambda: all(len(rig.offsets(tp)) >= count for tp in PARTITIONS), "all records")
+    assert all(rig.offsets(tp) == list(range(count)) for tp in PARTITIONS)
+
+
+def test_everything_is_read_and_what_comes_later(fakes: Fakes) -> None:
+    """Records of all brokers are read, also those that are written later."""
+    with fakes.rig() as rig:
+        rig.start({tp: Reset(EARLIEST) if tp.partition else AtOffset(0) for tp in PARTITIONS})
+        check(rig)
+        for tp in PARTITIONS:
+            fakes.write(tp, 3)
+        check(rig, 33)
+        assert rig.engine.lag(PARTITIONS[0]) == 0
+        assert rig.engine.high_watermark(PARTITIONS[0]) == 33
+        assert rig.engine.log_start(PARTITIONS[0]) is None
+        stats = rig.engine.stats()
+        assert stats.collected_records == stats.fetched_records == 4 * 33
+        assert stats.brokers == 2
+
+
+def test_failures_of_all_kinds_lose_and_double_nothing(fakes: Fakes) -> None:
+    """Closed connections, lost leaders, errors of ListOffsets."""
+    for broker in fakes.brokers:
+        broker.script(ApiKey.FETCH, Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION), Close())
+        broker.script(ApiKey.LIST_OFFSETS, Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    with fakes.rig() as rig:
+        rig.start({tp: Reset(EARLIEST) for tp in PARTITIONS})
+        check(rig)
+
+
+def test_leaders_move(fakes: Fakes) -> None:
+    """When their broker goes down; and back."""
+    with fakes.rig() as rig:
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        check(rig)
+        fakes.brokers[1].stop()
+        for tp in PARTITIONS:
+            found = fakes.cluster.partition(tp)
+            assert found is not None
+            found.leader = 0
+            fakes.write(tp, 5)
+        check(rig, 35)
+
+
+def test_a_hanging_broker_holds_up_nobody_else(fakes: Fakes) -> None:
+    """Neither the partitions of others nor the end."""
+    fakes.brokers[1].script(ApiKey.FETCH, Hang())
+    with fakes.rig() as rig:
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        even = [tp for tp in PARTITIONS if tp.partition % 2 == 0]
+        rig.poll_until(lambda: all(len(rig.offsets(tp)) == 30 for tp in even), "the others")
+        wait_until(lambda: rig.engine.stats().in_flight == 2, what="the hanging fetch")
+        started_ms = SystemClock().now_ms()
+    assert SystemClock().now_ms() - started_ms < 2_000
+
+
+def test_seeking_and_pausing(fakes: Fakes) -> None:
+    """By the caller's word only."""
+    tp = PARTITIONS[0]
+    with fakes.rig() as rig:
+        rig.engine.add([tp])
+        assert rig.engine.position(tp) is None
+        assert rig.poll(100) == {}
+        rig.engine.seek(tp, AtOffset(25))
+        assert rig.engine.position(tp) == PositionView(25)
+        rig.engine.pause([tp])
+        assert rig.engine.paused() == {tp}
+        assert rig.poll(100) == {}
+        rig.engine.resume([tp])
+        rig.poll_until(lambda: rig.offsets(tp) == list(range(25, 30)), "the rest")
+        rig.engine.seek(tp, Reset(LATEST))
+        wait_until(lambda: rig.engine.position(tp) == PositionView(30), what="the end")
+        rig.engine.seek(tp, AtOffset(77))
+        with pytest.raises(OffsetOutOfRange):
+            rig.poll_until(lambda: False, "the error")
+        with pytest.raises(KeyError):
+            rig.engine.seek(TopicPartition("u", 0), AtOffset(0))
+
+
+def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes) -> None:
+    """The thread that asks starts with the first question: known offsets need no broker's word."""
+    known, missing = PARTITIONS[0], PARTITIONS[1]
+
+    def requests() -> bool:
+        return any(thread.name == "poll-rig/positions" for thread in threading.enumerate())
+
+    with fakes.rig() as rig:
+        wait_until(lambda: set(PARTITIONS) <= set(rig.metadata.view.leaders), what="the leaders")
+        rig.start({known: AtOffset(0)})
+        rig.poll_until(lambda: len(rig.offsets(known)) == 30, "all records")
+        assert not requests()
+        rig.start({missing: Reset(LATEST)})
+        assert requests()
+        wait_until(lambda: rig.engine.position(missing) == PositionView(30), what="the end")
+
+
+def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of ours must not look like an empty topic."""
+
+    def fail(_: FetchConnection) -> Rest:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(FetchConnection, "turn", fail)
+    rig = PollRig(fakes.brokers.addresses, ["t"], QUICK, connector=fakes.network)
+    rig.start({PARTITIONS[0]: AtOffset(0)})
+    with pytest.raises(ZkConsumerError, match="a fault"):
+        rig.poll_until(lambda: False, "the error")
+    assert rig.engine.ready()
+    rig.engine.stop()
+    rig.dialer.stop()
+    assert not rig.scope.close(5_000)
+
+
+def test_what_could_not_be_made_of_records_stays_to_be_handed_out(fakes: Fakes) -> None:
+    """Their positions, too: what never arrived must not be committed."""
+    tp = PARTITIONS[0]
+
+    def fail(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with fakes.rig() as rig:
+        rig.start({tp: AtOffset(0)})
+        wait_until(rig.engine.ready, what="records")
+        with pytest.raises(KeyboardInterrupt):
+            rig.engine.collect_as(10, fail)
+        assert rig.engine.position(tp) == PositionView(0)
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
+        assert rig.offsets(tp) == list(range(30))
+
+
+def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
+    """And is replaced when its broker gets some again."""
+    tp = PARTITIONS[0]
+    with fakes.rig() as rig:
+        rig.start({tp: AtOffset(0)})
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
+        ((broker, fetcher),) = rig.engine._fetchers.items()
+        assert not rig.engine._retire(broker, fetcher.line)
+        rig.engine.remove([tp])
+        another = cast("Any", "a line whose fetcher an interrupt kept from being known")
+        assert rig.engine._retire(broker, another)
+        assert rig.engine._fetchers[broker] is fetcher
+        assert rig.engine._retire(broker, fetcher.line)
+        rig.start({tp: AtOffset(20)})
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 40, "the last ones again")
+        assert rig.engine._fetchers[broker] is not fetcher
+
+
+def _has_requests(fakes: Fakes, count: int) -> bool:
+    return len(fakes.brokers[0].requests) >= count
+
+
+def _has_offsets(rig: PollRig, tp: TopicPartition, count: int) -> bool:
+    return len(rig.offsets(tp)) == count
+
+
+@pytest.mark.parametrize("sessions", [True, False])
+def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sessions: bool) -> None:
+    """Over a second connection, again and again; each record comes once."""
+    settings = replace(QUICK, request_timeout_ms=6_000, sessions=sessions)
+    tp = PARTITIONS[0]
+    with fakes.rig(settings) as rig:
+        rig.start({tp: AtOffset(0)})
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "what is there")
+        for _ in range(3):
+            requested, count = len(fakes.brokers[0].requests), len(rig.offsets(tp)) + 1
+            fakes.brokers[0].script(ApiKey.FETCH, Hang())
+            wait_until(partial(_has_requests, fakes, requested + 2), what="silence")
+            fakes.write(tp, 1)
+            rig.poll_until(partial(_has_offsets, rig, tp, count), "one more", timeout_s=4)
+        assert rig.offsets(tp) == list(range(33))
+        assert rig.engine.stats().failed_fetches == 0
+
+
+def test_a_view_that_nobody_told_of_is_seen_all_the_same(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the next call of whoever reads: the keeper may have had it before the engine was there."""
+    monkeypatch.setattr(PollRig, "_changed", lambda _rig, _view: None)
+    with fakes.rig() as rig:
+        wait_until(lambda: bool(rig.metadata.view.leaders), what="a view")
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        check(rig)
+
+
+@pytest.mark.parametrize("isolation", list(IsolationLevel))
+def test_what_no_answer_has_told_is_not_known(fakes: Fakes, isolation: IsolationLevel) -> None:
+    """Neither the ends of a log nor how far they are; nor what nobody reads."""
+    with fakes.rig(replace(QUICK, isolation=isolation)) as rig:
+        tp = PARTITIONS[0]
+        rig.engine.add([tp])
+        for one in (tp, PARTITIONS[1]):
+            known = rig.engine.high_watermark(one), rig.engine.last_stable(one), rig.engine.lag(one)
+            assert known == (None, None, None)

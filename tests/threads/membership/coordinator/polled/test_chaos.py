@@ -1,0 +1,123 @@
+"""Several members, with their threads, while their coordinator has a bad time; seeded."""
+
+import random
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from tests.support.coordinator_double import HERE, CoordinatorDouble
+from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
+from tests.threads.membership.coordinator.polled.conftest import MakeMember
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import CommitFailed, OffsetCommitFailed
+from zkconsumer.membership.protocol import Offsets
+from zkconsumer.model import OffsetAndMetadata
+from zkconsumer.scope import wait_ms
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.join_group import JoinGroupRequest
+from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
+from zkconsumer.wire.messages.sync_group import SyncGroupRequest
+
+ALL = tps("t", *range(6))
+KINDS = (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, OffsetCommitRequest)
+CODES = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+SETTINGS = replace(QUICK, session_timeout_ms=800, heartbeat_interval_ms=30)
+
+
+class BadTime:
+    """What goes wrong with the coordinator, one thing after another."""
+
+    def __init__(self, broker: CoordinatorDouble, seed: int) -> None:
+        self._broker = broker
+        self._random = random.Random(seed)
+
+    def strike(self) -> None:
+        """Something breaks, or is mended."""
+        broker, kind = self._broker, self._random.choice(KINDS)
+        match self._random.randrange(7):
+            case 0:
+                broker.break_lines()
+            case 1:
+                broker.silent.add(kind)
+            case 2:
+                broker.refuse(kind, self._random.choice(CODES))
+            case 3:
+                broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            case 4:
+                broker.break_lines()
+                with broker.lock:
+                    broker.group.move(broker.now_ms())
+            case _:
+                self.mend()
+
+    def mend(self) -> None:
+        """All is well, but for the connections on which nobody answers."""
+        self._broker.silent.clear()
+        self._broker.found = HERE
+
+
+class Reader:
+    """A member that commits what it has, ever further, and notes what it is told of it."""
+
+    def __init__(self, test: MemberInTest, first: int) -> None:
+        self.test = test
+        self.done: list[Offsets] = []
+        self.refused = 0
+        self._offset = first
+
+    def read(self) -> None:
+        """Poll once and commit."""
+        self.test.member.poll()
+        self._offset += 10
+        share = self.test.has
+        if share:
+            offsets = dict.fromkeys(share, OffsetAndMetadata(self._offset))
+            self.test.member.commit_async(offsets, self._received)
+
+    def _received(self, offsets: Offsets, error: Exception | None) -> None:
+        if error is None:
+            self.done.append(offsets)
+        else:
+            assert isinstance(error, CommitFailed | OffsetCommitFailed)
+            self.refused += 1
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_bad_time_passes(make: MakeMember, strategy: str, seed: int) -> None:
+    """No partition is in two hands, no commit is said to be done that is not, and all ends well."""
+    broker = CoordinatorDouble({"t": 6})
+    settings = replace(SETTINGS, strategies=(strategy,))
+    members = [
+        make(broker, "t", settings=settings, name=f"m{number}", request_timeout_ms=400)
+        for number in range(3)
+    ]
+    readers = [Reader(member, number) for number, member in enumerate(members)]
+    trouble = BadTime(broker, seed)
+    chance = random.Random(seed)
+    for _ in range(150):
+        if chance.random() < 0.2:
+            trouble.strike()
+        for reader in chance.sample(readers, chance.randrange(len(readers) + 1)):
+            reader.read()
+        for one, other in combinations(members, 2):
+            assert not one.has & other.has
+        wait_ms(chance.randrange(10))
+    trouble.mend()
+    poll_until(
+        "all is shared evenly",
+        lambda: all(len(one.has) == 2 for one in members),
+        *members,
+    )
+    for reader in readers:
+        reader.test.close()
+    for reader in readers:
+        for offsets in reader.done:
+            for tp, position in offsets.items():
+                assert any(
+                    which == tp and at >= position.offset and at % 10 == position.offset % 10
+                    for which, at in broker.history
+                )
+    assert any(reader.done for reader in readers)
+    assert ALL.issuperset(broker.offsets)

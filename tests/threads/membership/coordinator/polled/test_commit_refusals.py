@@ -1,0 +1,206 @@
+"""Commits that are refused, looked for elsewhere, or cut short by a close."""
+
+import pytest
+
+from tests.support.coordinator_double import HERE, CoordinatorDouble
+from tests.support.group_commits import ONE, Told, at
+from tests.support.group_members import MemberInTest, tps
+from tests.support.waiting import wait_until
+from tests.threads.membership.coordinator.polled.conftest import MakeMember
+from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import (
+    CommitFailed,
+    CommitFailedError,
+    ConsumerClosed,
+    GroupAuthorizationFailedError,
+    GroupFailed,
+    OffsetCommitFailed,
+    OffsetCommitTimedOut,
+    OffsetMetadataTooLargeError,
+    TopicAuthorizationFailed,
+    TopicAuthorizationFailedError,
+)
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+
+ALL = tps("t", 0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "theirs"),
+    [
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, GroupFailed, GroupAuthorizationFailedError),
+        (
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            TopicAuthorizationFailed,
+            TopicAuthorizationFailedError,
+        ),
+        (ErrorCode.OFFSET_METADATA_TOO_LARGE, OffsetCommitFailed, OffsetMetadataTooLargeError),
+        (ErrorCode.ILLEGAL_GENERATION, CommitFailed, CommitFailedError),
+        (ErrorCode.UNKNOWN_MEMBER_ID, CommitFailed, CommitFailedError),
+    ],
+)
+def test_refusals_have_their_own_errors(
+    broker: CoordinatorDouble,
+    member: MemberInTest,
+    code: ErrorCode,
+    error: type[Exception],
+    theirs: type[Exception],
+) -> None:
+    """Ours and kafka-python's; and the callback of an asynchronous commit gets the same."""
+    broker.refuse(OffsetCommitRequest, code)
+    with pytest.raises(error):
+        member.member.commit(at(7), timeout_ms=5_000)
+    member.poll_until("all", lambda: member.has == ALL)
+    reported = Told()
+    broker.refuse(OffsetCommitRequest, code)
+    member.member.commit_async(at(7), reported)
+    member.poll_until("told", lambda: reported.notes)
+    assert isinstance(reported.notes[0][1], error)
+    assert isinstance(reported.notes[0][1], theirs)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, GroupFailed),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, GroupFailed),
+        (ErrorCode.INVALID_GROUP_ID, GroupFailed),
+    ],
+)
+def test_positions_that_may_not_be_read(
+    broker: CoordinatorDouble, member: MemberInTest, code: ErrorCode, error: type[Exception]
+) -> None:
+    """There is no None where something may be committed."""
+    if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        error = TopicAuthorizationFailed
+    broker.refuse(OffsetFetchRequest, code)
+    with pytest.raises(error):
+        member.member.committed([ONE], timeout_ms=5_000)
+
+
+def test_a_group_that_may_not_be_looked_for(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """A commit does not wait for what will not come."""
+    broker.found = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    member = make(broker)
+    with pytest.raises(GroupFailed, match="FindCoordinator"):
+        member.member.commit(at(7), timeout_ms=60_000)
+    with pytest.raises(GroupFailed, match="FindCoordinator"):
+        member.member.committed([ONE], timeout_ms=60_000)
+
+
+# --- without membership ------------------------------------------------------------------------
+
+
+def test_who_assigns_partitions_to_itself_commits_as_nobody(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """No group is joined for it; a group that has members refuses."""
+    alone = make(broker)
+    alone.member.commit(at(7), timeout_ms=5_000)
+    assert alone.member.committed([ONE], timeout_ms=5_000) == at(7)
+    assert (broker.kinds(OffsetCommitRequest)[0].generation_id, broker.group.members) == (-1, {})
+    member = make(broker, "t", name="real")
+    member.poll_until("all", lambda: member.has == ALL)
+    with pytest.raises(CommitFailed, match="the group has members"):
+        alone.member.commit(at(8), timeout_ms=5_000)
+    assert broker.offsets == at(7)
+
+
+def test_the_coordinator_is_found_again_for_a_commit(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Also where nothing else asks for it, and the connection was idle for too long."""
+    alone = make(broker)
+    alone.member.commit(at(7), timeout_ms=5_000)
+    broker.break_lines()
+    alone.member.commit(at(8), timeout_ms=5_000)
+    broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    broker.break_lines()
+    alone.member.commit_async(at(9), None)
+    searched = broker.searches
+    wait_until(lambda: broker.searches > searched + 2, what="it looks for it")
+    broker.found = HERE
+    assert alone.member.committed([ONE], timeout_ms=5_000) == at(9)
+
+
+# --- closing -----------------------------------------------------------------------------------
+
+
+def test_close_finishes_what_was_asked_for(broker: CoordinatorDouble, member: MemberInTest) -> None:
+    """And runs the callbacks."""
+    reported = Told()
+    for offset in range(1, 20):
+        member.member.commit_async(at(offset), reported)
+    member.close()
+    assert reported.notes == [(offset, None) for offset in range(1, 20)]
+    assert broker.offsets == at(19)
+
+
+def test_close_says_of_every_commit_what_became_of_it(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """None is left without a word, and none is said to be done."""
+    member = make(broker, "t", request_timeout_ms=60_000)
+    member.poll_until("all", lambda: member.has)
+    broker.silent |= {OffsetCommitRequest}
+    reported = Told()
+    for offset in range(1, 4):
+        member.member.commit_async(at(offset), reported)
+    started = SystemClock().now_ms()
+    member.close(timeout_ms=200)
+    assert SystemClock().now_ms() - started < 20_000
+    assert [type(error) for _, error in reported.notes] == [OffsetCommitTimedOut] * 3
+
+
+def test_close_ends_a_question_in_another_thread(
+    broker: CoordinatorDouble, member: MemberInTest
+) -> None:
+    """Nobody waits for an answer that will not come."""
+    broker.silent |= {OffsetFetchRequest}
+    ended: list[Exception] = []
+
+    def request() -> None:
+        with pytest.raises(ConsumerClosed) as caught:
+            member.member.committed([ONE], timeout_ms=60_000)
+        ended.append(caught.value)
+
+    scope = ThreadScope("asking")
+    scope.spawn("thread", request, stop=lambda: None)
+    wait_until(lambda: broker.attempts.get(OffsetFetchRequest), what="it asks")
+    member.close(timeout_ms=200)
+    assert scope.close(5_000) == []
+    assert len(ended) == 1
+
+
+def test_what_is_lost_is_refused_at_once(broker: CoordinatorDouble, member: MemberInTest) -> None:
+    """Also where there is no coordinator that could be asked."""
+    broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    broker.break_lines()
+    started = SystemClock().now_ms()
+    with pytest.raises(CommitFailed, match="u-0"):
+        member.member.commit(at(7, TopicPartition("u", 0)), timeout_ms=60_000)
+    assert SystemClock().now_ms() - started < 20_000
+
+
+def test_a_lost_answer_about_offsets_costs_a_moment(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Not all that a request may take: another try is made after a tenth of it."""
+    alone = make(broker, request_timeout_ms=30_000)
+    alone.member.commit(at(7), timeout_ms=5_000)
+    broker.silent |= {OffsetFetchRequest}
+
+    def answer_again() -> None:
+        wait_until(lambda: broker.attempts.get(OffsetFetchRequest), what="the first try")
+        broker.silent.clear()
+
+    scope = ThreadScope("answering")
+    scope.spawn("again", answer_again, stop=lambda: None)
+    began_ms = SystemClock().now_ms()
+    assert alone.member.committed([ONE], timeout_ms=60_000) == at(7)
+    assert SystemClock().now_ms() - began_ms < 15_000
+    assert scope.close(5_000) == []

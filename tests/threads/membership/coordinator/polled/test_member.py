@@ -1,0 +1,340 @@
+"""A member's life: joins, shares, gives up, leaves; on a coordinator without a network."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from tests.support.coordinator_double import OF_0_8_2, OF_0_9, CoordinatorDouble
+from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
+from tests.support.waiting import wait_until
+from tests.threads.membership.coordinator.polled.conftest import MakeMember
+from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import ConfigError, GroupFailed
+from zkconsumer.membership.protocol import RevocationKind
+from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.wire.messages.join_group import JoinGroupRequest
+from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
+from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
+
+ALL = tps("t", 0, 1, 2, 3)
+STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
+
+
+def even(*members: MemberInTest) -> bool:
+    """Whether these share all of the topic evenly, each partition in one hand."""
+    shares = [one.has for one in members]
+    return frozenset().union(*shares) == ALL and all(
+        len(share) == len(ALL) // len(members) for share in shares
+    )
+
+
+@pytest.mark.parametrize("versions", [{}, OF_0_9], ids=["new", "0.9"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_two_members_share_and_the_one_that_stays_gets_all(
+    make: MakeMember, versions: dict[int, int], strategy: str
+) -> None:
+    """Each partition in one hand; who leaves says so, and nobody waits for its session."""
+    broker = CoordinatorDouble({"t": 4}, versions=versions)  # type: ignore[arg-type]
+    settings = replace(QUICK, strategies=(strategy,))
+    first = make(broker, "t", settings=settings, name="first")
+    poll_until("the first has all", lambda: first.has == ALL, first)
+    second = make(broker, "t", settings=settings, name="second")
+    poll_until("both have half", lambda: even(first, second), first, second)
+    first.close()
+    assert broker.kinds(LeaveGroupRequest)
+    second.poll_until("the second has all", lambda: second.has == ALL)
+    assert first.handler.owned == frozenset()
+    assert second.handler.threads == {threading.get_ident()}
+
+
+def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """It gives up only what goes to the other, and reads on in between."""
+    settings = replace(QUICK, strategies=("cooperative-sticky",))
+    first = make(broker, "t", settings=settings, name="first")
+    first.poll_until("all", lambda: first.has == ALL)
+    kept: list[frozenset[TopicPartition]] = []
+    second = make(broker, "t", settings=settings, name="second")
+
+    def shared() -> bool:
+        kept.append(first.has)
+        return even(first, second)
+
+    poll_until("both have half", shared, first, second)
+    assert all(len(one) >= 2 for one in kept)
+    revoked = [partitions for what, partitions in first.handler.notes if what == "revoked"]
+    assert len(revoked) == 1
+    assert revoked[0] == second.has
+
+
+def test_what_a_member_has_is_empty_when_its_session_may_be_over(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """The network is gone: others may have the partitions, so nothing is handed out."""
+    settings = replace(QUICK, session_timeout_ms=300)
+    member = make(broker, "t", settings=settings, request_timeout_ms=60_000)
+    member.poll_until("all", lambda: member.has == ALL)
+    broker.deaf = True
+    broker.break_lines()
+    wait_until(lambda: not member.has, what="nothing to hand out")
+    assert member.member.counts.lost == 0
+    broker.deaf = False
+    member.poll_until("all again", lambda: member.has == ALL)
+
+
+def test_who_is_thrown_out_hears_of_its_loss_and_comes_back(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """The loss comes before the new share, and nothing of it is revoked."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    broker.throw_out(member.member.member_id)
+    wait_until(lambda: not member.has, what="nothing to hand out, without a poll")
+    member.poll_until("all again", lambda: member.has == ALL)
+    assert member.handler.notes == [("taken", ALL), ("lost", ALL), ("taken", ALL)]
+
+
+def test_a_silent_caller_leaves_and_comes_back_and_says_so(
+    broker: CoordinatorDouble, make: MakeMember, caplog: pytest.LogCaptureFixture
+) -> None:
+    """max.poll.interval.ms: the others don't wait for who is stuck."""
+    member = make(broker, "t", settings=replace(QUICK, max_poll_interval_ms=200))
+    member.poll_until("all", lambda: member.has == ALL)
+    wait_until(lambda: broker.kinds(LeaveGroupRequest), what="it leaves")
+    assert not member.has
+    assert "no poll within max.poll.interval.ms=200" in caplog.text
+    member.poll_until("all again", lambda: member.has == ALL)
+    assert "polled again" in caplog.text
+    assert ("lost", ALL) in member.handler.notes
+    assert member.member.counts.notices == 2
+
+
+def test_a_static_member_comes_back_without_a_rebalance(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """KIP-345: it does not leave, and its partitions wait for it."""
+    long = replace(QUICK, session_timeout_ms=20_000)
+    settings = replace(long, instance_id="i1")
+    other = make(broker, "t", settings=replace(long, instance_id="i2"), name="other")
+    other.poll_until("all", lambda: other.has == ALL)
+    first = make(broker, "t", settings=settings, name="first")
+    poll_until("both have half", lambda: even(first, other), first, other)
+    had, generation, joins = first.has, broker.group.generation, other.member.counts.joined
+    first.close()
+    assert not broker.kinds(LeaveGroupRequest)
+    again = make(broker, "t", settings=settings, name="again")
+    again.poll_until("what it had", lambda: again.has == had)
+    assert (broker.group.generation, other.member.counts.joined) == (generation, joins)
+
+
+def test_two_with_one_instance_id(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The older one hears it at every poll and does not fight back."""
+    settings = replace(QUICK, instance_id="i1")
+    older = make(broker, "t", settings=settings, name="older")
+    older.poll_until("all", lambda: older.has == ALL)
+    newer = make(broker, "t", settings=settings, name="newer")
+    newer.poll_until("all", lambda: newer.has == ALL)
+    wait_until(lambda: not older.has, what="the older one is fenced")
+    for _ in range(2):
+        with pytest.raises(GroupFailed, match=r"group\.instance\.id") as caught:
+            older.member.poll()
+        assert caught.value.final
+    assert newer.has == ALL
+
+
+def test_a_final_refusal_is_over_after_unsubscribe(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Then another subscription starts anew."""
+    member = make(broker, "t", settings=replace(QUICK, instance_id="i1"))
+    broker.refuse(JoinGroupRequest, ErrorCode.FENCED_INSTANCE_ID)
+    with pytest.raises(GroupFailed):
+        member.poll_until("never", lambda: False)
+    member.member.unsubscribe(1_000)
+    member.subscribe("t")
+    member.poll_until("all", lambda: member.has == ALL)
+
+
+def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """What is committed and looked up after another subscription has its own time."""
+
+    def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+        raise ValueError("the caller's")
+
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    member.handler.on_give_up = fail
+    with pytest.raises(ValueError, match="the caller's"):
+        member.member.unsubscribe(0)
+    member.handler.on_give_up = lambda _partitions, _why: None
+    member.subscribe("t")
+    member.poll_until("all again", lambda: member.has == ALL)
+    one = TopicPartition("t", 0)
+    member.member.commit({one: OffsetAndMetadata(7)}, timeout_ms=5_000)
+    assert member.member.committed([one], timeout_ms=5_000) == {one: OffsetAndMetadata(7)}
+
+
+def test_an_interrupted_good_bye_is_said_all_the_same(
+    broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next life has its own name; the group does not wait for the end of the former one."""
+    member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=60_000))
+    member.poll_until("all", lambda: member.has == ALL)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(member.member._calls, "_flush", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            member.member.unsubscribe(5_000)
+    assert broker.kinds(LeaveGroupRequest)
+    member.subscribe("t")
+    member.poll_until("all again", lambda: member.has == ALL)
+    member.member.commit({TopicPartition("t", 0): OffsetAndMetadata(7)}, timeout_ms=5_000)
+
+
+def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Ctrl-C in a commit of the last moment: neither for that one, nor for those before."""
+    member = make(broker, "t", request_timeout_ms=60_000)
+    member.poll_until("all", lambda: member.has == ALL)
+    broker.silent |= {OffsetCommitRequest}
+    offsets = {TopicPartition("t", 0): OffsetAndMetadata(7)}
+    member.member.commit_async(offsets, None)
+
+    def interrupt(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+        raise KeyboardInterrupt
+
+    member.handler.on_give_up = interrupt
+    begun_ms = SystemClock().now_ms()
+    with pytest.raises(KeyboardInterrupt):
+        member.close(60_000)
+    assert SystemClock().now_ms() - begun_ms < 20_000
+
+
+def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """An ACL may be mended while the consumer polls."""
+    broker.refuse(JoinGroupRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    member = make(broker, "t")
+    with pytest.raises(GroupFailed, match="GROUP_AUTHORIZATION_FAILED") as caught:
+        member.poll_until("never", lambda: False)
+    assert caught.value.code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    member.poll_until("all", lambda: member.has == ALL)
+
+
+def test_a_broker_too_old_for_groups(make: MakeMember) -> None:
+    """It is told what else there is."""
+    member = make(CoordinatorDouble({"t": 1}, versions=OF_0_8_2), "t")
+    with pytest.raises(GroupFailed, match="zookeeper_connect"):
+        member.poll_until("never", lambda: False)
+
+
+def test_a_broker_too_old_for_static_members(make: MakeMember) -> None:
+    """The message names the setting's version."""
+    member = make(
+        CoordinatorDouble({"t": 1}, versions=OF_0_9), "t", settings=replace(QUICK, instance_id="i")
+    )
+    with pytest.raises(GroupFailed, match="JOIN_GROUP"):
+        member.poll_until("never", lambda: False)
+
+
+def test_a_broker_of_0_9_takes_no_session_of_45_s(
+    make: MakeMember, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The default of later releases is too long for it: it gets what it takes, and we say so."""
+    broker = CoordinatorDouble({"t": 4}, versions=OF_0_9, longest_session_ms=30_000)
+    member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=45_000))
+    member.poll_until("all", lambda: member.has == ALL)
+    assert "session.timeout.ms=45000" in caplog.text
+    assert broker.kinds(JoinGroupRequest)[-1].session_timeout_ms == 30_000
+
+
+def test_strategies_must_exist(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """Before anything is started."""
+    for names in ((), ("range", "fastest")):
+        with pytest.raises((ConfigError, KeyError)):
+            make(broker, "t", settings=replace(QUICK, strategies=names))
+
+
+# --- rebalances that go wrong ------------------------------------------------------------------
+
+
+def test_what_the_handler_raises_comes_out_and_the_group_goes_on(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """A call that raised counts as done."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+
+    def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+        raise ValueError("the listener's own")
+
+    member.handler.on_give_up = fail
+    member.member.rejoin()
+    with pytest.raises(ValueError, match="own"):
+        member.poll_until("never", lambda: False)
+    member.poll_until("all again", lambda: member.has == ALL)
+    with pytest.raises(ValueError, match="own"):
+        member.close()
+
+
+def test_a_change_of_subscription(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """What is no longer read is given up, what is new is taken."""
+    broker.partitions["u"] = (0,)
+    member = make(broker, "t", settings=replace(QUICK, strategies=("cooperative-sticky",)))
+    member.poll_until("all", lambda: member.has == ALL)
+    member.subscribe("u")
+    member.poll_until("the other topic", lambda: member.has == tps("u", 0))
+    assert ("revoked", ALL) in member.handler.notes
+    member.member.unsubscribe(1_000)
+    assert member.handler.notes[-1] == ("revoked", tps("u", 0))
+    assert member.has == frozenset()
+    assert not broker.group.members
+    assert (member.member.generation, member.member.state) == (-1, "unjoined")
+
+
+def test_commits_on_the_way_out(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The handler commits for the last time before the coordinator hears that we go."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+
+    def commit(partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+        offsets = {tp: OffsetAndMetadata(5) for tp in partitions}
+        member.member.commit(offsets, timeout_ms=5_000)
+
+    member.handler.on_give_up = commit
+    member.close()
+    assert broker.offsets == {tp: OffsetAndMetadata(5) for tp in ALL}
+    kinds = [type(one) for one, _ in broker.requested]
+    assert kinds[-1] is LeaveGroupRequest
+
+
+# --- closing -----------------------------------------------------------------------------------
+
+
+def test_close_without_time(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The handler is called all the same."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    broker.silent |= {LeaveGroupRequest}
+    member.close(timeout_ms=0)
+    assert member.handler.owned == frozenset()
+
+
+def test_close_where_nobody_listens(make: MakeMember) -> None:
+    """There is no coordinator to tell."""
+    broker = CoordinatorDouble({"t": 1})
+    broker.found = Broker(9, "nowhere", 1)
+    broker.deaf = True
+    member = make(broker, "t", request_timeout_ms=60_000)
+    member.poll_until("a try", lambda: broker.dials > 0)
+    started = SystemClock().now_ms()
+    member.close(60_000)
+    assert SystemClock().now_ms() - started < 20_000

@@ -1,0 +1,182 @@
+"""A member whose coordinator is lost, hangs or says what nobody can read."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.coordinator_double import HERE, CoordinatorDouble
+from tests.support.group_members import QUICK, poll_until, tps
+from tests.support.waiting import wait_until
+from tests.threads.membership.coordinator.polled.conftest import MakeMember
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import GroupFailed
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.join_group import JoinGroupRequest
+from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
+from zkconsumer.wire.messages.sync_group import SyncGroupRequest
+
+ALL = tps("t", 0, 1, 2, 3)
+STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
+
+
+def test_a_lost_coordinator_costs_nothing(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """Connections break, the coordinator is another broker for a while, then nobody: all passes."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    searched = broker.searches
+    broker.break_lines()
+    wait_until(lambda: broker.searches > searched, what="it looks for the coordinator")
+    broker.refuse(HeartbeatRequest, ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR)
+    broker.deaf = True
+    broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    broker.break_lines()
+    searched = broker.searches
+    wait_until(lambda: broker.searches > searched + 2, what="it asks again")
+    broker.deaf = False
+    broker.found = HERE
+    beats = member.member.counts.heartbeats
+    wait_until(lambda: member.member.counts.heartbeats > beats + 2, what="heartbeats")
+    assert member.handler.notes == [("taken", ALL)]
+
+
+def test_a_useless_coordinator_is_not_hammered(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The brokers name one where nobody listens: asked again after pauses that grow."""
+    settings = replace(QUICK, retry_backoff_ms=50, retry_backoff_max_ms=200)
+    member = make(broker, "t", settings=settings)
+    member.poll_until("all", lambda: member.has == ALL)
+    broker.deaf = True
+    broker.break_lines()
+    started, dials = SystemClock().now_ms(), broker.dials
+    wait_until(lambda: broker.dials >= dials + 6, what="several tries")
+    assert SystemClock().now_ms() - started >= 500
+
+
+@pytest.mark.parametrize("kind", [JoinGroupRequest, SyncGroupRequest])
+def test_a_coordinator_killed_in_the_middle_of_a_rebalance(
+    broker: CoordinatorDouble, make: MakeMember, kind: type[object]
+) -> None:
+    """JoinGroup or SyncGroup is answered by nobody; then another broker has the group."""
+    first = make(broker, "t", name="first")
+    first.poll_until("all", lambda: first.has == ALL)
+    broker.silent |= {kind}
+    requested = _requested(broker, kind)
+    first.member.rejoin()
+    first.poll_until("it asks", lambda: _requested(broker, kind) > requested)
+    broker.break_lines()
+    with broker.lock:
+        broker.group.move(broker.now_ms())
+    broker.silent.clear()
+    first.poll_until("all again", lambda: first.has == ALL and first.member.state == "stable")
+
+
+def _requested(broker: CoordinatorDouble, kind: type[object]) -> int:
+    return broker.attempts.get(kind, 0)
+
+
+def test_the_leader_hears_of_new_partitions(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """Also of a topic that it does not read itself."""
+    leader = make(broker, "t", name="leader")
+    leader.poll_until("all", lambda: leader.has == ALL)
+    other = make(broker, "u", name="other")
+    poll_until("both take part", lambda: other.handler.notes, leader, other)
+    assert leader.group_topics[-1] == frozenset({"t", "u"})
+    assert other.group_topics[-1] == frozenset()
+    broker.partitions["u"] = (0, 1)
+    leader.member.topics_changed()
+    poll_until("the new topic", lambda: other.has == tps("u", 0, 1), leader, other)
+    broker.partitions["t"] = (0, 1, 2, 3, 4)
+    leader.member.topics_changed()
+    poll_until("the new partition", lambda: len(leader.has) == 5, leader, other)
+
+
+def test_nothing_new_is_no_reason_to_join_again(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """The metadata came again, or without a topic that it was not asked for."""
+    leader = make(broker, "t")
+    leader.poll_until("all", lambda: leader.has == ALL)
+    leader.member.topics_changed()
+    del broker.partitions["t"]
+    leader.member.topics_changed()
+    beats = leader.member.counts.heartbeats
+    leader.poll_until("time passes", lambda: leader.member.counts.heartbeats > beats + 2)
+    found = leader.member.numbers()
+    assert (found["join-total"], found["commit-total"], found["lost-total"]) == (1, 0, 0)
+    assert found["heartbeat-total"] > beats
+    assert 0 <= found["last-heartbeat-seconds-ago"] < 30
+
+
+def test_a_join_that_hangs_does_not_hold_up_the_next(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Another subscription begins while the first one's JoinGroup is not answered."""
+    member = make(broker, "t", request_timeout_ms=60_000)
+    broker.silent |= {JoinGroupRequest}
+    member.poll_until("it joins", lambda: _requested(broker, JoinGroupRequest))
+    member.member.unsubscribe(1_000)
+    broker.silent.clear()
+    member.subscribe("t")
+    member.poll_until("all", lambda: member.has == ALL, timeout_s=10)
+
+
+def test_a_join_answered_too_late_is_taken_back(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Who unsubscribed meanwhile would hold up the others as a member that nobody plays."""
+    first = make(broker, "t", settings=replace(QUICK, session_timeout_ms=20_000), name="first")
+    first.poll_until("all", lambda: first.has == ALL)
+    second = make(broker, "t", name="second")
+    broker.group.member_id_required = False
+    second.poll_until("it joins", lambda: second.member.state == "preparing")
+    wait_until(lambda: len(broker.group.members) == 2, what="it is a member")
+    second.member.unsubscribe(1_000)
+    first.poll_until("it is gone", lambda: len(broker.group.members) == 1 and first.has == ALL)
+
+
+def test_an_answer_that_cannot_be_read_is_told(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The leader assigned nonsense: every poll says so, and none waits for ever in silence."""
+    broker.nonsense = True
+    member = make(broker, "t")
+    with pytest.raises(GroupFailed, match="Assignment"):
+        member.poll_until("never", lambda: False)
+    broker.nonsense = False
+    member.poll_until("all", lambda: member.has == ALL)
+
+
+def test_a_thread_that_dies_of_a_bug_is_told_for_ever(
+    broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for what will not come, and unsubscribing does not hide it."""
+
+    def view(topics: object, *, timeout_ms: int) -> ClusterView:
+        del topics, timeout_ms
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(broker, "view", view)
+    member = make(broker, "t")
+    with pytest.raises(GroupFailed, match="broke down"):
+        member.poll_until("never", lambda: False)
+    member.member.unsubscribe(1_000)
+    member.subscribe("t")
+    with pytest.raises(GroupFailed, match="broke down"):
+        member.member.poll()
+    with pytest.raises(ZeroDivisionError):
+        member.close()
+
+
+# --- the handler -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [JoinGroupRequest, SyncGroupRequest, HeartbeatRequest])
+def test_close_is_prompt_when_the_coordinator_hangs(
+    broker: CoordinatorDouble, make: MakeMember, kind: type[object]
+) -> None:
+    """Whatever it does not answer."""
+    broker.silent |= {kind, LeaveGroupRequest}
+    member = make(broker, "t", request_timeout_ms=60_000)
+    member.poll_until("it asks", lambda: _requested(broker, kind))
+    started = SystemClock().now_ms()
+    member.close(timeout_ms=300)
+    assert SystemClock().now_ms() - started < 20_000

@@ -1,0 +1,49 @@
+"""One request at a time, and never half an answer for the next one: on real threads."""
+
+import pytest
+
+from tests.fakes.fake_script import Hang
+from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from tests.support.waiting import wait_until
+from zkconsumer.errors import (
+    ConnectionLost,
+)
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+QUESTION = MetadataRequest(topics=("t",))
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """One broker with one topic."""
+    net = fake_net()
+    net.cluster.create_topic("t")
+    return net
+
+
+def ask_about_topic(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> MetadataResponse:
+    """Ask anything that is always answered."""
+    return connection.request(QUESTION, version=0, timeout_ms=timeout_ms)
+
+
+def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
+    """Closing from another thread wakes a request with ConnectionLost."""
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    connection = net.connect()
+    received: list[ConnectionLost] = []
+
+    def wait_for_answer() -> None:
+        try:
+            ask_about_topic(connection)
+        except ConnectionLost as error:
+            received.append(error)
+
+    scope = ThreadScope("test-connection")
+    scope.spawn("ask", wait_for_answer, stop=connection.close)
+    wait_until(lambda: net.brokers[0].requests, what="the question")
+    assert scope.close(LONG_MS) == []
+    assert scope.first_error() is None
+    assert len(received) == 1

@@ -1,0 +1,47 @@
+"""Connections that know their broker, whatever it is, and was, and becomes: on real threads."""
+
+import pytest
+
+from tests.fakes.loopback import LOOPBACK, LoopbackServer
+from tests.support.spoken_broker import MODERN, Serves, SpokenBroker
+from tests.support.spoken_dialling import (
+    ADDRESS,
+    LONG_MS,
+    answering,
+)
+from zkconsumer.errors import (
+    ConnectionLost,
+)
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.versions import VersionRange
+
+KAFKA_0_10_2: Serves = {
+    **MODERN,
+    ApiKey.API_VERSIONS: VersionRange(0, 0),
+    ApiKey.METADATA: VersionRange(0, 2),
+}
+
+
+def test_a_connection_that_broke_in_a_borrowers_hands_proves_nothing_any_more() -> None:
+    """The broker may be back as another version: the next one asks anew."""
+    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10_2, response=answering)
+    with LoopbackServer() as server:
+        address = Broker(-1, LOOPBACK, server.listen(broker.accept))
+        dialer = BrokerDialer(
+            TcpConnector(), client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS
+        )
+        lent, other = dialer.dial(address), dialer.dial(address)
+        assert broker.accepted == 3
+        assert lent.has_descriptor
+        first, known = (one.version for one in broker.requested(ApiKey.API_VERSIONS)[1:])
+        assert known < broker.requested(ApiKey.API_VERSIONS)[0].version
+        with pytest.raises(ConnectionLost, match="borrowed"), lent.delegate():
+            raise ConnectionLost("borrowed, and gone")
+        broker.serves = MODERN
+        anew = dialer.dial(address)
+        assert broker.requested(ApiKey.API_VERSIONS)[-1].version > known == first
+        for one in (lent, other, anew):
+            one.close()

@@ -1,0 +1,31 @@
+"""The lag of groups in equal stretches of time."""
+
+from pathlib import Path
+
+from tests.support.asgi_client import StatesByHand
+from tests.threads.web.history.test_history import KEY, record, recorder_of, seen
+from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.web.history.past import RecordedPast
+
+
+def test_the_largest_of_each_stretch(tmp_path: Path) -> None:
+    """What lies before or after is left out, and who was never seen."""
+    samples = {900: 99, 1_000: 3, 1_400: 8, 1_999: 5, 3_000: 1, 4_000: 77}
+    states = StatesByHand(seen(1, 0))
+    nobody = GroupKey(GroupKind.COORDINATOR, KEY.group_id)
+    with recorder_of(tmp_path / "past") as recorder:
+        past = RecordedPast(recorder)
+        assert past.trends([KEY], 1_000, 4_000, 3) == {}
+        for at_ms, lag in samples.items():
+            record(recorder, states, seen(at_ms, lag))
+        assert past.trends([KEY, nobody], 1_000, 4_000, 3) == {KEY: (8, None, 1)}
+        assert past.trends([KEY], 5_000, 9_000, 4) == {}
+
+
+def test_a_file_that_is_damaged_has_no_trends(tmp_path: Path) -> None:
+    """The list of groups is shown all the same."""
+    path = tmp_path / "past"
+    with recorder_of(path) as recorder:
+        past = RecordedPast(recorder)
+    path.write_bytes(b"no database" * 1_000)
+    assert past.trends([KEY], 0, 10, 2) == {}
