@@ -184,8 +184,8 @@ _HEAD = """\
 
 The consumers against real brokers, each with the ZooKeeper it ships with. Every cell is asserted by
 tests in `tests/interop` (Kerberos: in `tests/integration/net`), which run on each version that the
-cell is not empty for (CI runs some of them, `make test-versions` the others); the tables are printed
-from what they assert (`python -m tests.interop.version_matrix`).
+cell is not empty for (CI runs some of them, `make test-versions` the others); the tables are
+printed from what they assert (`python -m tests.interop.version_matrix`).
 
 ## Groups in ZooKeeper: `ZookeeperConsumerConnector`
 

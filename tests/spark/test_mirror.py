@@ -71,18 +71,14 @@ def _verify(spark: SparkSession, settings: DrainSettings, cluster: Sandbox) -> D
 def test_batches_arrive_once_and_their_offsets_translate(
     spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
-    """A killed try wrote a part: the next writes the rest. Topics are made; verify proves all."""
-    session = drain_session(spark)
-    storage = HadoopStorage(session, settings.path)
-    _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
+    """Topics are made; two runs follow each other; verify proves it from the target."""
     drain(spark, settings)
     _fill(cluster, topic)
     drain(spark, settings)
-    assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
     proof = _verify(spark, settings, cluster)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert [one.coverage.rows for one in proof.partitions] == [2 * _COUNT] * 2
-    translation = read_translation(storage)
+    translation = read_translation(HadoopStorage(spark, settings.path))
     for partition in range(2):
         tp = TopicPartition(topic, partition)
         assert [translation.target(tp, at) for at in (0, _COUNT, 2 * _COUNT)] == [
@@ -90,6 +86,19 @@ def test_batches_arrive_once_and_their_offsets_translate(
             _COUNT,
             2 * _COUNT,
         ]
+
+
+def test_a_batch_that_was_tried_before_leaves_out_what_arrived(
+    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
+) -> None:
+    """A killed try wrote a part: the next one writes the rest, and nothing is there twice."""
+    session = drain_session(spark)
+    storage = HadoopStorage(session, settings.path)
+    _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
+    drain(spark, settings)
+    proof = _verify(spark, settings, cluster)
+    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+    assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
 
 
 def test_copies_that_spark_made_are_told(
