@@ -4,7 +4,7 @@ import io
 
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
-from tests.unit.drain.test_progress import MANIFEST, PLAN
+from tests.threads.drain.test_progress import MANIFEST, PLAN
 from zkconsumer.drain.protocols import NoWatch
 from zkconsumer.drain.slow_batches import SlowBatches, reporting_slow_batches
 
