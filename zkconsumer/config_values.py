@@ -42,7 +42,7 @@ def gathered(
         if not isinstance(name, str):
             raise ConfigError(f"setting {name!r}: a key is a text such as group.id")
         key = name.replace("_", ".")
-        if key in renamed:
+        if key in renamed and key not in known:
             raise ConfigError(f"there is no setting {name}: here it is called {renamed[key]}")
         if key not in known and key not in refused and not key.startswith(prefixes):
             names = known if "." in name else [other.replace(".", "_") for other in known]

@@ -3,12 +3,8 @@
 import logging
 import sys
 
-import pytest
-
 from zkconsumer.cli.log_lines import SafeLogFormatter
-from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.tcp import TcpConnector
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07host\nzkconsumer: all is well\r"
 SAFE = r"\x1b[2J\x1b]0;owned\x07host\nzkconsumer: all is well\r"
@@ -44,10 +40,3 @@ def test_values_print_themselves_safely() -> None:
     """Wherever they come to stand: in the log of whoever embeds us, too."""
     assert str(Broker(1, HOSTILE, 9092)) == f"broker 1 ({SAFE}:9092)"
     assert f"{TopicPartition(HOSTILE, 3)}" == f"{SAFE}-3"
-
-
-def test_an_address_in_an_error() -> None:
-    """A host that nobody can look up."""
-    with pytest.raises(ConnectFailed) as caught:
-        TcpConnector().connect(HOSTILE, 9092, timeout_ms=100)
-    assert str(caught.value).isprintable()

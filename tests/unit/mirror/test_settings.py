@@ -76,7 +76,7 @@ def test_security_of_a_source_is_read_in_either_spelling(tmp_path: Path) -> None
 
 def test_a_setting_of_security_that_nobody_knows_is_not_passed_over() -> None:
     """It may be meant to close something."""
-    with pytest.raises(ConfigError, match=r"ssl\.truststore\.file: did you mean ssl_trust"):
+    with pytest.raises(ConfigError, match=r"ssl\.truststore\.file: did you mean ssl\.trust"):
         PollConfig(consumer_settings({"ssl.truststore.file": "ca.pem"}).settings)
 
 

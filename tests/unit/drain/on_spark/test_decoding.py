@@ -7,21 +7,16 @@ from types import SimpleNamespace
 from typing import Self, cast
 
 import pyarrow as pa
-import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.manual_clock import ManualClock
-from tests.support.registry_server import registry_server
 from tests.support.schemas import USER, avro, avro_value
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.on_spark.decoding import BatchDecoding, Bounds, Findings, TaskDecoding
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
-from zkconsumer.schemas import remembered
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
 from zkconsumer.schemas.folder import SchemaFolder
-from zkconsumer.schemas.wire_format import SchemaKey
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
@@ -64,28 +59,6 @@ def test_tasks_decode_by_what_is_adopted_and_report_the_rest(tmp_path: Path) -> 
         TopicPartition("t0", 0): Bounds(102, 102),
         TopicPartition("t1", 0): Bounds(105, 105),
     }
-
-
-def test_tasks_of_a_process_share_what_a_registry_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each schema is requested once; what was not there, again after seconds."""
-    clock = ManualClock()
-    monkeypatch.setattr(remembered, "SystemClock", lambda: clock)
-    late, known = (avro_value(key, USER, {"id": 1, "name": None}) for key in (2, 1))
-    with registry_server() as registry:
-        registry.by_id[1] = {"schema": json.dumps(USER)}
-        tasks = TaskDecoding(DecodeSettings(format="avro", registry=registry.url), "t0", (), None)
-
-        def met() -> list[SchemaKey]:
-            findings = Findings()
-            assert len(list(tasks.decoded([batch([known, late])], findings))) == 2
-            return [use.schema for use in findings.schemas]
-
-        assert [met(), met()] == [[1], [1]]
-        assert registry.requests == ["/schemas/ids/1", "/schemas/ids/2"]
-        registry.by_id[2] = {"schema": json.dumps(USER)}
-        clock.advance(5_000)
-        assert [met(), met()] == [[1, 2], [1, 2]]
-        assert registry.requests[2:] == ["/schemas/ids/2"]
 
 
 def test_findings_of_tasks_add_up_to_ranges() -> None:
