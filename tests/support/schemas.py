@@ -8,6 +8,7 @@ from fastavro import parse_schema, schemaless_writer
 
 from zkconsumer.schemas.decoding import AdoptedSchema
 from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 USER = {
@@ -50,11 +51,11 @@ class MemoryCatalog:
     """See ``SchemaCatalog``.
 
     Args:
-        known: the schemas that there are.
+        known: the schemas that there are, and the errors of those that can't be used.
     """
 
-    def __init__(self, known: Mapping[SchemaKey, SchemaDefinition]) -> None:
-        self.known: dict[SchemaKey, SchemaDefinition] = dict(known)
+    def __init__(self, known: Mapping[SchemaKey, SchemaDefinition | UnusableSchema]) -> None:
+        self.known = dict(known)
         self.asked: list[SchemaKey] = []
         self._adopted: list[AdoptedSchema] = []
 
@@ -65,7 +66,10 @@ class MemoryCatalog:
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaCatalog``."""
         self.asked.append(key)
-        return self.known.get(key)
+        found = self.known.get(key)
+        if isinstance(found, UnusableSchema):
+            raise found
+        return found
 
     def adopt(self, new: AdoptedSchema) -> None:
         """See ``SchemaCatalog``."""

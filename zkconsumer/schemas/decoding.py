@@ -19,7 +19,7 @@ from zkconsumer.schemas.definition import SchemaDefinition
 from zkconsumer.schemas.payloads import PayloadDecoder, payload_decoder
 from zkconsumer.schemas.recent import Recent
 from zkconsumer.schemas.remembered import ABSENT_MS
-from zkconsumer.schemas.source import SchemaSource, UnusableSchema
+from zkconsumer.schemas.source import AbsentReference, SchemaSource, UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 MAX_SCHEMAS: Final = 1_000
@@ -203,25 +203,24 @@ class ValueDecoding:
         return self._decoders.get(use, too_many)
 
     def _candidate(self, use: SchemaUse) -> _Candidate:
-        definition = self._definition(use.schema)
-        if isinstance(definition, str):
-            found, size = _Candidate(definition), 0
-        else:
-            made = self._made(use, definition)
-            found = _Candidate(made, None if isinstance(made, str) else definition)
-            size = 0 if isinstance(made, str) else definition.chars
+        found, may_come = self._looked_up(use)
         if self._subject is not None and isinstance(found.decoder, str):
             raise ConfigError(f"--bare-values: {found.decoder}")
-        age_ms = ABSENT_MS if isinstance(definition, str) else None
-        self._candidates.put(use, found, size, age_ms)
+        size = 0 if found.definition is None else found.definition.chars
+        self._candidates.put(use, found, size, ABSENT_MS if may_come else None)
         return found
 
-    def _definition(self, key: SchemaKey) -> SchemaDefinition | str:
-        """Return a schema, or why there is none; the same for all of its messages."""
+    def _looked_up(self, use: SchemaUse) -> tuple[_Candidate, bool]:
+        """Return a schema that was fetched, or why there is none, and whether it may come yet."""
         try:
-            return self._catalog.find(key) or _not_there(key)
+            definition = self._catalog.find(use.schema)
         except UnusableSchema as error:
-            return f"{named(key)}: {_reason(error)}"
+            reason = f"{named(use.schema)}: {_reason(error)}"
+            return _Candidate(reason), isinstance(error, AbsentReference)
+        if definition is None:
+            return _Candidate(_not_there(use.schema)), True
+        made = self._made(use, definition)
+        return _Candidate(made, None if isinstance(made, str) else definition), False
 
     def _decoder(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
         """Return the decoder of an adopted schema, or why it does not fit the column."""

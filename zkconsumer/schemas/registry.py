@@ -20,7 +20,7 @@ from zkconsumer.schemas.definition import (
     parsed_json,
 )
 from zkconsumer.schemas.registry_settings import RegistrySettings
-from zkconsumer.schemas.source import UnusableSchema
+from zkconsumer.schemas.source import AbsentReference, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 _KINDS: Final = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}
@@ -113,7 +113,7 @@ class RegistryClient:
             # What was deleted is still referred to.
             referred = self._get(path, "deleted=true")
             if referred is None:
-                raise UnusableSchema(f"{path[:_SHOWN_CHARS]}, which it refers to, is not there")
+                raise AbsentReference(f"{path[:_SHOWN_CHARS]}, which it refers to, is not there")
             self._collect(referred, references, (*above, name))
             references[name] = self._text(referred, path)
 

@@ -8,7 +8,11 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 
 class UnusableSchema(SchemaError):
-    """Raised for a schema that exists, but can't be used to decode, now or later."""
+    """Raised for a schema that exists, but can't be used to decode."""
+
+
+class AbsentReference(UnusableSchema):
+    """Raised for a schema that refers to one that is not there: that one may come."""
 
 
 class SchemaSource(Protocol):

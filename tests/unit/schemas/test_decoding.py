@@ -15,7 +15,8 @@ from tests.support.schemas import USER, MemoryCatalog, avro, avro_bytes, avro_va
 from zkconsumer.errors import ConfigError
 from zkconsumer.schemas.decoding import ValueDecoding
 from zkconsumer.schemas.definition import SchemaDefinition
-from zkconsumer.schemas.source import UnusableSchema
+from zkconsumer.schemas.remembered import RememberedSchemas
+from zkconsumer.schemas.source import AbsentReference, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 JSON_INT = SchemaDefinition(kind="json", text='{"type": "integer"}')
@@ -129,6 +130,25 @@ def test_a_schema_that_is_of_no_use_is_fetched_once_in_five_minutes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("error", "times"), [(UnusableSchema("too many"), 1), (AbsentReference("not there"), 2)]
+)
+def test_only_what_may_come_is_requested_again_in_seconds(
+    error: UnusableSchema, times: int
+) -> None:
+    """A schema with too many references is there: each look at it may cost a hundred requests."""
+    clock = ManualClock()
+    catalog = MemoryCatalog({5: error})
+    remembered = RememberedSchemas(catalog, clock)
+    decoding = ValueDecoding("avro", catalog, clock=clock)
+    for at in range(4):
+        clock.advance(2_500)
+        assert decoding.decode([with_id(5, b"")]).rejects == {0: f"schema 5: {error}"}
+        with pytest.raises(type(error), match=str(error)):
+            remembered.find(5)
+        assert len(catalog.asked) == 2 * min(times, 1 + at // 2)
+
+
+@pytest.mark.parametrize(
     ("schema", "reason"),
     [(None, "no schema of t-value"), (JSON_INT, "of the kind json"), (avro(17), "no Avro schema")],
 )
@@ -141,15 +161,9 @@ def test_bare_values_need_a_schema(schema: SchemaDefinition | None, reason: str)
 
 def test_a_schema_that_can_not_be_used_makes_rejects() -> None:
     """As one does whose references are gone."""
-
-    class Catalog(MemoryCatalog):
-        def find(self, key: SchemaKey) -> SchemaDefinition | None:
-            if key == 5:
-                raise UnusableSchema("its references are gone \ud800")
-            return super().find(key)
-
+    catalog = MemoryCatalog({1: avro(USER), 5: UnusableSchema("its references are gone \ud800")})
     good = avro_value(1, USER, {"id": 1, "name": None})
-    found = ValueDecoding("avro", Catalog({1: avro(USER)})).decode([with_id(5, b""), good])
+    found = ValueDecoding("avro", catalog).decode([with_id(5, b""), good])
     assert found.rejects == {0: "schema 5: its references are gone \\ud800"}
 
 
