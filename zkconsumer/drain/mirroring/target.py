@@ -7,9 +7,10 @@ take.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import TopicPartition
 
@@ -27,6 +28,7 @@ class TargetCluster:
 
     Raises:
         ConfigError: the session has no Kafka connector.
+        DrainError: its JVM is gone.
     """
 
     def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
@@ -39,14 +41,15 @@ class TargetCluster:
             for key, value in options.items()
             if key.startswith(_PREFIX)
         }
-        try:
+        with described_by_spark(f"the target cluster {self._servers}"):
             loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-            loader.loadClass(_ADMIN)
-        except Py4JError as error:
-            raise ConfigError(
-                "--to kafka needs Spark's Kafka connector: give its jars with --jars, or "
-                "--package org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
-            ) from error
+            try:
+                loader.loadClass(_ADMIN)
+            except Py4JJavaError as error:
+                raise ConfigError(
+                    "--to kafka needs Spark's Kafka connector: give its jars with --jars, or "
+                    "--package org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+                ) from error
 
     def make_topics(self, partitions: Mapping[str, int]) -> None:
         """Create missing topics; check that each has at least its number of partitions.
@@ -102,19 +105,20 @@ class TargetCluster:
         admin.createTopics(requested).all().get()
 
     def _request(self, what: str, request: Callable[[Any], T]) -> T:
-        settings = self._jvm.java.util.HashMap()
-        for key, value in self._settings.items():
-            settings.put(key, value)
-        try:
-            admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+        with described_by_spark(f"the target cluster {self._servers} did not {what}"):
+            settings = self._jvm.java.util.HashMap()
+            for key, value in self._settings.items():
+                settings.put(key, value)
             try:
-                return request(admin)
-            finally:
-                admin.close()
-        except Py4JJavaError as error:
-            raise DrainError(
-                f"the target cluster {self._servers} did not {what}: {_reason(error)}"
-            ) from error
+                admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+                try:
+                    return request(admin)
+                finally:
+                    admin.close()
+            except Py4JJavaError as error:
+                raise DrainError(
+                    f"the target cluster {self._servers} did not {what}: {_reason(error)}"
+                ) from error
 
 
 def _reason(error: Py4JJavaError) -> str:

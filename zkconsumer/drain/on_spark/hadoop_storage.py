@@ -28,7 +28,7 @@ class HadoopStorage:
         path: with a scheme (``hdfs://``, ``s3a://``), or of Spark's default file system.
 
     Raises:
-        DrainError: there is no such file system.
+        DrainError: there is no such file system, or the JVM is gone.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
@@ -37,10 +37,10 @@ class HadoopStorage:
         jvm: Any = context._jvm  # noqa: SLF001
         self._jvm = jvm
         self._gateway: Any = context._gateway  # noqa: SLF001
-        self._settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
-        self._hadoop: Any = self._jvm.org.apache.hadoop.fs
         self._what = path
         with self._door(path):
+            self._settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+            self._hadoop: Any = self._jvm.org.apache.hadoop.fs
             root = self._hadoop.Path(path)
             self._system = root.getFileSystem(self._settings)
             self._root = self._system.makeQualified(root)

@@ -53,3 +53,17 @@ def test_a_jvm_that_is_gone_is_named(call: Callable[[HadoopStorage], object]) ->
     storage = HadoopStorage(session, "/lake")
     with pytest.raises(DrainError, match=r"/lake, at 'a': Spark's JVM is gone .*start again"):
         call(storage)
+
+
+def test_a_jvm_that_was_gone_before_is_named() -> None:
+    """When the drain opens its path."""
+
+    def refuse() -> object:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    gateway = _Gateway()
+    jsc = SimpleNamespace(hadoopConfiguration=refuse)
+    context = SimpleNamespace(_jvm=gateway, _gateway=gateway, _jsc=jsc)
+    session = cast("SparkSession", SimpleNamespace(sparkContext=context))
+    with pytest.raises(DrainError, match=r"/lake, at '/lake': Spark's JVM is gone .*start again"):
+        HadoopStorage(session, "/lake")
