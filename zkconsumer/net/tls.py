@@ -57,14 +57,14 @@ def context_of(
     cafile, certfile, keyfile = files.cafile, files.certfile, files.keyfile
     try:
         context = ssl.create_default_context(cafile=None if cafile is None else str(cafile))
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{names.authorities}={str(cafile)!r}: {error}") from error
     context.check_hostname = files.check_hostname
     if certfile is not None:
         try:
             # An encrypted key must not make OpenSSL prompt on the terminal.
             context.load_cert_chain(certfile, keyfile, files.password or "")
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ValueError) as error:
             reported = f"{names.certificate}={str(certfile)!r}"
             reported += f", {names.key}={str(keyfile)!r}" if keyfile is not None else ""
             raise ConfigError(f"{reported}: {error}") from error
@@ -97,7 +97,7 @@ def _restrict(context: ssl.SSLContext, files: TlsSettings) -> None:
     if crlfile is not None:
         try:
             context.load_verify_locations(crlfile)
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ValueError) as error:
             raise ConfigError(f"ssl_crlfile={str(crlfile)!r}: {error}") from error
         # As kafka-python: checks the broker's own certificate, not the CAs above it.
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF

@@ -26,8 +26,8 @@ from zkconsumer.schemas.wire_format import SchemaKey
 _KINDS: Final = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}
 _NOT_THERE: Final = frozenset({40401, 40402, 40403})
 _FILES: Final = FileSettings(
-    authorities="ssl.ca.location",
-    certificate="ssl.certificate.location",
+    authorities="ssl.ca.location (or ssl.truststore.location)",
+    certificate="ssl.certificate.location (or ssl.keystore.location)",
     key="ssl.key.location",
 )
 _TRIES: Final = 3

@@ -253,10 +253,11 @@ def test_wrong_settings_are_refused(url: str, options: dict[str, str], reason: s
         RegistrySettings.of(url, options)
 
 
-def test_files_that_can_not_be_used_are_refused(tmp_path: Path) -> None:
-    """The authorities of https."""
-    settings = RegistrySettings.of("https://h", {"ssl.ca.location": str(tmp_path / "none.pem")})
-    with pytest.raises(ConfigError, match=r"ssl\.ca\.location"):
+@pytest.mark.parametrize("name", ["ssl.ca.location", "ssl.truststore.location"])
+def test_files_that_can_not_be_used_are_refused(tmp_path: Path, name: str) -> None:
+    """The authorities of https; by the name that was given."""
+    settings = RegistrySettings.of("https://h", {name: str(tmp_path / "none.pem")})
+    with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
         RegistryClient(settings, "avro")
 
 

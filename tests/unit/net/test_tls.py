@@ -131,3 +131,15 @@ def test_files_that_are_not_what_they_should_be(certificates: Certificates, tmp_
             )
     with pytest.raises(ConfigError, match="ssl_certfile"):
         context_of(TlsSettings(keyfile=certificates.client_key))
+    bad = "a\0b"
+    for files in (TlsSettings(cafile=bad), TlsSettings(certfile=bad), TlsSettings(crlfile=bad)):
+        with pytest.raises(ConfigError, match=r"ssl_c\w+file=.*embedded null"):
+            context_of(files)
+    with pytest.raises(ConfigError, match=r"ssl_keyfile.*longer than 1024 bytes"):
+        context_of(
+            TlsSettings(
+                certfile=certificates.client,
+                keyfile=certificates.client_key,
+                password="a" * 1_025,
+            )
+        )
