@@ -27,7 +27,6 @@ from zkconsumer.scope import ThreadScope
 pytestmark = pytest.mark.sandbox
 
 CLOCK = SystemClock()
-"""What a busy machine may take for what is done at once; what is not waited for takes 30 s."""
 VALUES = [b"value %d" % number for number in range(10)]
 ROOT = Path(__file__).parents[3]
 

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.sandbox
 VALUES = [b"x" * 500 + b"%d" % number for number in range(200)]
 SMALL_FETCHES = {"fetch_message_max_bytes": 1500, "queued_max_message_chunks": 2}
 CLOCK = SystemClock()
-"""What a busy machine may take for what is done at once."""
 
 
 @contextmanager

@@ -116,14 +116,12 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
         assert member.errors == []
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("tries", range(3))
-def test_a_link_that_swallows_packets_stops_delivery_within_the_session(
+def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_session(
     cluster: Sandbox, tries: int
 ) -> None:
-    """No connection breaks, so nothing but the silence tells. Two members read all the time.
-
-    They pause after a third of it (``tests/simulation``); here, before it is over for ZooKeeper.
-    """
+    """No connection breaks, so nothing but the silence tells. Two members read all the time."""
     del tries  # at another moment between two pings each time
     topic, group = fresh_name("swallowed"), fresh_name("group")
     partitions = partitions_of(topic, 2)
@@ -147,8 +145,9 @@ def test_a_link_that_swallows_packets_stops_delivery_within_the_session(
             lambda: all(one.observed.of(DeliveryPaused) for one in members), what="the pauses"
         )
         counts = [len(one.deliveries) for one in members]
+        assert clock.now_ms() - begin_ms < session_ms, "told too late"
         last_ms = [one.deliveries[-1].at_ms for one in members]
-        assert all(one - begin_ms < session_ms for one in last_ms), "delivered too late"
+        assert all(one - begin_ms <= session_ms // 3 for one in last_ms)
         ends = traffic.ends()
         wait_until(
             lambda: all(traffic.ends()[tp] > ends[tp] + 10 for tp in partitions),
