@@ -5,6 +5,8 @@ from typing import Final
 
 WHOLE: Final = bool(os.environ.get("WHOLE"))
 _SHARE: Final = 3
+_LEAST: Final = 3
+"""The first example that Hypothesis draws is the simplest there is, such as an empty message."""
 
 
 def examples(count: int) -> int:
@@ -13,7 +15,7 @@ def examples(count: int) -> int:
     CI's never differ from those of the run before, so there many are only slower than few;
     ``make properties`` draws all of them, and others each time.
     """
-    return count if WHOLE else max(1, count // _SHARE)
+    return count if WHOLE else max(min(count, _LEAST), count // _SHARE)
 
 
 def stride(count: int) -> int:
