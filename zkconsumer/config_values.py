@@ -29,7 +29,7 @@ def gathered(
         known: the keys that there are.
         prefixes: what other keys may begin with.
         refused: known keys that can't be given, and why.
-        renamed: names of other clients, and ours.
+        renamed: names of other clients, and ours; a known key keeps its meaning.
 
     Raises:
         ConfigError: no map, a key that is no text, one that is refused, or one that nothing knows:
@@ -42,9 +42,9 @@ def gathered(
         if not isinstance(name, str):
             raise ConfigError(f"setting {name!r}: a key is a text such as group.id")
         key = name.replace("_", ".")
-        if key in renamed and key not in known:
-            raise ConfigError(f"there is no setting {name}: here it is called {renamed[key]}")
         if key not in known and key not in refused and not key.startswith(prefixes):
+            if key in renamed:
+                raise ConfigError(f"there is no setting {name}: here it is called {renamed[key]}")
             names = known if "." in name else [other.replace(".", "_") for other in known]
             raise ConfigError(f"there is no setting {printable(name)}{did_you_mean(name, names)}")
         if value is None:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from zkconsumer.config_keys import BY_KEY
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.settings.confluent_names import KEYS
 from zkconsumer.consumer.settings.inert_keys import INERT, REFUSED
 from zkconsumer.errors import ConfigError, KafkaConfigurationError
 from zkconsumer.model import Broker, TopicPartition
@@ -357,6 +359,16 @@ def test_keys_of_confluent_kafka_are_told(key: str, here: str) -> None:
         PollConfig({key: "x"})
     with pytest.raises(ConfigError, match=f"{key} is no keyword argument: write {here}="):
         unchecked(**{key: "x"})
+
+
+def test_settings_of_zookeeper_groups_keep_names_that_confluent_kafka_has_too() -> None:
+    """Four of them; only where there is no such setting, another name is told."""
+    for key in KEYS.keys() & BY_KEY.keys():
+        name = key.replace(".", "_")
+        found = unchecked(zookeeper_connect="z", group_id="g", **{name: 2_000_000})
+        assert found.zookeeper == {key: 2_000_000}
+        with pytest.raises(ConfigError, match=rf"{name} is a setting .* give zookeeper_connect"):
+            PollConfig({key: 2_000_000})
 
 
 def test_the_errors_of_settings_are_kafka_pythons() -> None:
