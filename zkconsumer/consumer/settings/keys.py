@@ -55,8 +55,8 @@ _WHERE = (
         default="localhost:9092",
         accepts="str | Sequence[str] | None",
         legal=_legal_servers,
-        legal_text="host1:port1,host2:port2 (port 9092 where none is given; a protocol and :// in "
-        "front are passed over), or a list of such",
+        legal_text="host1:port1,host2:port2 (ports from 1 to 65535, 9092 where none is given; a "
+        "protocol and :// in front are passed over), or a list of such",
         since="0.9.0",
     ).means(
         "Brokers to start from; the others are found through them. Not used with "
