@@ -32,7 +32,13 @@ class CommittedResult:
 
 
 class CommittedLookup:
-    """Reads committed offsets in a thread of its own. Thread: the caller's."""
+    """Reads committed offsets in a thread of its own. Thread: the caller's.
+
+    Args:
+        request: reads committed offsets, and blocks. Thread: its own.
+        wake: called when there is a result. Thread: its own.
+        timeout_ms: for one request.
+    """
 
     def __init__(
         self,

@@ -61,7 +61,7 @@ class DrainClusterSource:
 
 
 class CommittingGroup:
-    """Commits a group's offsets. See ``DrainGroup``."""
+    """Commits a group's offsets; with ``allow_live`` beside live members. See ``DrainGroup``."""
 
     def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
         self._progress = progress

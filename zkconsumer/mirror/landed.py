@@ -137,7 +137,7 @@ def _encoded(line: dict[str, object]) -> bytes:
 
 
 def from_line(line: bytes, location: str) -> Line:
-    """Parse a line of the offsets file.
+    """Parse a line of the offsets file, with or without its end.
 
     Raises:
         MirrorError: it is malformed.

@@ -114,6 +114,10 @@ class Mirror:
     ) -> MirrorProgress:
         """Run the mirror until it ends.
 
+        Args:
+            on_progress: called with the progress, on the caller's thread; None: not called.
+            every_ms: the time between two of these calls, at least.
+
         Returns:
             The final progress.
 

@@ -30,6 +30,9 @@ def digest_of(key: bytes | None, value: bytes | None) -> bytes:
 class Lines:
     """The lines of one source partition.
 
+    Args:
+        lines: in any order; at least one.
+
     Attributes:
         start: the first offset that should be in a line.
         until: the offset after the last one that is.
@@ -162,6 +165,10 @@ def unlisted(
     """Return how many offsets of each target partition no line names, from its first line on.
 
     They are copies whose acknowledgement was lost, other producers' messages, or no messages.
+
+    Args:
+        landed: all lines.
+        ends: of the target's logs; of one that is missing no offset is past the last line.
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(landed):

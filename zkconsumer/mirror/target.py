@@ -71,6 +71,10 @@ class Target:
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
         """Return the partitions of a topic; create it if it is missing and that is enabled.
 
+        Args:
+            topic: its name in the target.
+            wanted: how many partitions the source has.
+
         Raises:
             MirrorError: the topic does not exist, or can't be created.
             TransportError, BrokerError: the target does not respond, or with an error.

@@ -83,7 +83,11 @@ class ParquetFile:
 
 
 class JsonFile:
-    """A file of JSON lines, bytes as base64, as Spark writes it. See ``RowFile``."""
+    """A file of JSON lines, bytes as base64, as Spark writes it. See ``RowFile``.
+
+    Args:
+        sink: is closed with it.
+    """
 
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink = sink
