@@ -10,6 +10,7 @@ from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as
 from zkconsumer.cli.offsets.offset_stores import open_stores
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import note, show
+from zkconsumer.cli.refusal import REFUSED, refusing
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
@@ -17,7 +18,7 @@ from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, Un
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
 
-_NOT_VERIFIED, _REFUSED = 1, 2
+_NOT_VERIFIED = 1
 
 DESCRIPTION = """\
 Carry the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
@@ -87,6 +88,7 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
+@refusing
 def run(args: argparse.Namespace) -> int:
     """Migrate, or undo a migration, and print the result; return the exit status."""
     try:
@@ -95,9 +97,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({"status": "refused", "refusals": refused.reasons}, indent=1))
         note(refused)
-    except ConfigError as error:
-        note(error)
-    return _REFUSED
+        return REFUSED
 
 
 def _migrate(args: argparse.Namespace) -> int:
@@ -183,5 +183,5 @@ def _request_of(args: argparse.Namespace) -> MigrationRequest:
 def _print(args: argparse.Namespace, report: MigrationReport) -> int:
     show((as_json if args.json else as_text)(report))
     if report.outcome is None:
-        return _REFUSED if report.plan.refusals else 0
+        return REFUSED if report.plan.refusals else 0
     return 0 if report.outcome.verified else _NOT_VERIFIED
