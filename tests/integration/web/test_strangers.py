@@ -85,7 +85,8 @@ def test_silent_connections_cost_nobody_the_page(
     cluster: Sandbox, tmp_path: Path, count: int
 ) -> None:
     """The page and its health check are there all the time, and it ends at once."""
-    with attacked(cluster, tmp_path) as it, silent(it.port, count // 2):
+    patient = ("--client-timeout-ms", "60000")  # so nobody gets a place because that is over
+    with attacked(cluster, tmp_path, *patient) as it, silent(it.port, count // 2):
         assert it.is_well()
         with silent(it.port, count - count // 2):
             assert it.is_well()
