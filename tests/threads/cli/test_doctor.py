@@ -292,6 +292,24 @@ def test_what_changed_meanwhile_is_left(
     assert not Path("undo.json").exists()
 
 
+def test_a_name_that_turns_text_around_is_escaped_where_nothing_is_done(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The topic whose offsets were left over is there again."""
+    world.tree.commit("g", "dropped\u202e", 0, b"5")
+    on_snapshot = doctor_report.as_text
+
+    def meanwhile(*args: object, **options: bool) -> str:
+        world.tree.write("/brokers/topics/dropped\u202e", b"{}")
+        return on_snapshot(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(doctor, "as_text", meanwhile)
+    assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 0
+    err = capsys.readouterr().err
+    assert "nothing was done: /brokers/topics/dropped\\u202e is there by now\n" in err
+    assert "\u202e" not in err
+
+
 def test_an_undo_file_that_is_there(world: StatusWorld) -> None:
     """It is not written over, and nothing is done without one."""
     world.tree.write(GHOST_PATH, GHOST_DATA)

@@ -98,7 +98,7 @@ def undo_repairs(
     paths = [step.path for step in record.steps]
     plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
     for path, why in plan.skipped.items():
-        _write(f"left as it is: {printable(path)}: {why}")
+        _write(f"left as it is: {path}: {why}")
     whole = all(why == "it is as it was" for why in plan.skipped.values())
     if not plan.ops:
         _write("nothing is left to undo")
@@ -110,7 +110,7 @@ def undo_repairs(
     parents = dict.fromkeys(op.path.rpartition("/")[0] for op in plan.ops)
     store.ensure_paths([parent for parent in parents if parent])
     for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):
-        _write(f"{'brought back' if error is None else 'not undone'}: {printable(op.path)}", error)
+        _write(f"{'brought back' if error is None else 'not undone'}: {op.path}", error)
         whole = whole and error is None
     return whole
 
@@ -132,7 +132,7 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
         _write(f"nothing was done: {plan.refused}")
         return False
     for path, why in plan.skipped.items():
-        _write(f"left as it is: {printable(path)}: {why}")
+        _write(f"left as it is: {path}: {why}")
     if not plan.writes:
         return all(why == "it is gone" for why in plan.skipped.values())
     undo.add([write.undone for write in plan.writes])
@@ -140,7 +140,7 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
     failed: list[PlannedWrite] = []
     for write, error in zip(plan.writes, errors, strict=True):
         done = "deleted" if isinstance(write.op, DeleteOp) else "set"
-        _write(f"{done if error is None else 'not done'}: {printable(write.op.path)}", error)
+        _write(f"{done if error is None else 'not done'}: {write.op.path}", error)
         if error is not None:
             failed.append(write)
     undo.drop([write.undone for write in failed])
@@ -162,4 +162,4 @@ def _require_same(made_for: str, zookeeper: str, name: str) -> None:
 
 
 def _write(text: str, error: object = None) -> None:
-    print(text if error is None else f"{text}: {error}", file=sys.stderr)
+    print(printable(text if error is None else f"{text}: {error}"), file=sys.stderr)
