@@ -12,6 +12,7 @@ from zkconsumer.offsets.migration.plan import (
     PartitionMove,
     offset_in,
 )
+from zkconsumer.printable import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ def as_text(report: MigrationReport) -> str:
     if outcome is not None:
         lines += [f"doubtful: {doubt}" for doubt in outcome.doubts]
     lines.append(_summary(report))
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def _row(move: PartitionMove, outcome: MigrationOutcome | None) -> tuple[str, str, str, str]:

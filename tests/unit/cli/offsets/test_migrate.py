@@ -283,3 +283,12 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
         patch.setattr("sys.stdout", Closed())
         status = migrate()
     assert status == 1
+
+
+def test_a_name_that_turns_text_around_is_escaped(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever joins the group chooses its own."""
+    world.kafka.on_write = lambda: setattr(world.kafka, "present", ["m\u202e"])
+    assert migrate() == 1
+    assert "doubtful: a member came meanwhile: m\\u202e\n" in capsys.readouterr().out
