@@ -28,8 +28,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Brokers to start from; the others are found through them. Not used with `zookeeper_connect`,
     where ZooKeeper knows the brokers.
 
-    Default: 'localhost:9092'. Allowed: host1:port1,host2:port2 (port 9092 where none is given; a
-    protocol and :// in front are passed over), or a list of such.
+    Default: 'localhost:9092'. Allowed: host1:port1,host2:port2 (ports from 1 to 65535, 9092 where
+    none is given; a protocol and :// in front are passed over), or a list of such.
     """
 
     zookeeper_connect: str | None
