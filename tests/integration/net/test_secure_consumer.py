@@ -163,7 +163,7 @@ def test_what_can_never_work_is_raised_within_the_time_of_a_request(
             group_id=fresh_name("group"),
             security_protocol=refusal.protocol,
             ssl_cafile=trusted,
-            request_timeout_ms=REQUEST_MS,
+            request_timeout_ms=LONG_MS,
             bootstrap_timeout_ms=0,
         )
     ) as refused:
