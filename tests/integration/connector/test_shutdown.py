@@ -38,12 +38,12 @@ def elapsed_ms(since_ms: int) -> int:
 
 def thread_numbers() -> set[int | None]:
     """The threads that run now."""
-    return {one.ident for one in threading.enumerate()}
+    return {thread.ident for thread in threading.enumerate()}
 
 
 def left_behind(before: set[int | None]) -> list[str]:
     """The names of the threads that did not run before."""
-    return [one.name for one in threading.enumerate() if one.ident not in before]
+    return [thread.name for thread in threading.enumerate() if thread.ident not in before]
 
 
 def descriptors() -> set[str]:

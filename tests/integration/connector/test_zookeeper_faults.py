@@ -135,32 +135,33 @@ def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_sessi
             for _ in range(2)
         ]
         traffic = stack.enter_context(Traffic(cluster, partitions))
-        wait_until(lambda: all(len(one.claims()) == 1 for one in members), what="two shares")
+        wait_until(lambda: all(len(member.claims()) == 1 for member in members), what="two shares")
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
         await_ends(members, traffic.ends, "before")
-        assert all(one.store.negotiated_timeout_ms == session_ms for one in members)
+        assert all(member.store.negotiated_timeout_ms == session_ms for member in members)
         gate.swallow()
         begin_ms = clock.now_ms()
         wait_until(
-            lambda: all(one.observed.of(DeliveryPaused) for one in members), what="the pauses"
+            lambda: all(member.observed.of(DeliveryPaused) for member in members), what="the pauses"
         )
-        counts = [len(one.deliveries) for one in members]
+        counts = [len(member.deliveries) for member in members]
         assert clock.now_ms() - begin_ms < session_ms, "told too late"
-        last_ms = [one.deliveries[-1].at_ms for one in members]
-        assert all(one - begin_ms <= session_ms // 3 for one in last_ms)
+        last_ms = [member.deliveries[-1].at_ms for member in members]
+        assert all(at_ms - begin_ms <= session_ms // 3 for at_ms in last_ms)
         ends = traffic.ends()
         wait_until(
             lambda: all(traffic.ends()[tp] > ends[tp] + 10 for tp in partitions),
             what="new messages",
         )
-        assert [len(one.deliveries) for one in members] == counts
+        assert [len(member.deliveries) for member in members] == counts
         gate.open()
         wait_until(
-            lambda: all(one.observed.of(DeliveryResumed) for one in members), what="the end of it"
+            lambda: all(member.observed.of(DeliveryResumed) for member in members),
+            what="the end of it",
         )
         acknowledged = traffic.stop()
         wait_until(lambda: all_delivered(members, acknowledged), what="every message")
-        assert [one.errors for one in members] == [[], []]
+        assert [member.errors for member in members] == [[], []]
 
 
 def hold_interpreter(duration_ms: int) -> None:

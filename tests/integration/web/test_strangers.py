@@ -110,12 +110,12 @@ def test_slow_clients_are_let_go_while_others_are_served(cluster: Sandbox, tmp_p
             found.sendall(sent)
 
         quiet_files = it.open_files()
-        for one in range(2, 12):
-            client(f"127.0.0.{one}", HEAD[:30])
-            client(f"127.0.0.{one}", FORM_WITHOUT_END)
-            client(f"127.0.0.{one}", (HEAD % b"/static/parts.css") * 200, 2_048)
-            client(f"127.0.0.{one}", (BEARER % b"/metrics") * 50, 2_048)
-            client(f"127.0.0.{one}", BEARER % b"/events", 1)
+        for number in range(2, 12):
+            client(f"127.0.0.{number}", HEAD[:30])
+            client(f"127.0.0.{number}", FORM_WITHOUT_END)
+            client(f"127.0.0.{number}", (HEAD % b"/static/parts.css") * 200, 2_048)
+            client(f"127.0.0.{number}", (BEARER % b"/metrics") * 50, 2_048)
+            client(f"127.0.0.{number}", BEARER % b"/events", 1)
         wait_until(lambda: it.open_files() > quiet_files + 8, what="them to be accepted")
         listener = connect(it.port)
         stack.enter_context(listener)
@@ -176,7 +176,7 @@ def test_a_trusted_proxy_says_who_guesses(cluster: Sandbox, tmp_path: Path) -> N
         assert status(TOKEN, "10.0.0.2") == 200
         assert "'10.0.0.1'" in it.message()
         # Who is no such proxy may say what it wants.
-        assert [status(wrong, f"10.1.0.{one}", "127.0.0.9") for one in range(11)][-1] == 429
+        assert [status(wrong, f"10.1.0.{number}", "127.0.0.9") for number in range(11)][-1] == 429
         form = {"origin": "https://localhost", "host": "localhost", "x-forwarded-proto": "https"}
         body = f"token={TOKEN}".encode()
         for source, secure in (("127.0.0.2", True), ("127.0.0.3", False)):

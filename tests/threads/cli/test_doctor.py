@@ -63,7 +63,7 @@ def reported(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 def codes(found: dict[str, Any]) -> list[object]:
     """The kinds of findings."""
-    return [one["code"] for one in found["findings"]]
+    return [finding["code"] for finding in found["findings"]]
 
 
 def haunt(world: StatusWorld) -> None:
@@ -132,8 +132,12 @@ def test_who_left_meanwhile_is_not_called_dead(
     assert call("--quick", "--json", "--group", "h", "--group", "k") == 3
     found = reported(capsys)
     assert found["sessions_known"]
-    assert {(one["group"], one["code"]) for one in found["findings"]} >= {("k", "member-stale")}
-    assert {one["code"] for one in found["findings"] if one["group"] == "h"} <= {"group-abandoned"}
+    assert {(finding["group"], finding["code"]) for finding in found["findings"]} >= {
+        ("k", "member-stale")
+    }
+    assert {finding["code"] for finding in found["findings"] if finding["group"] == "h"} <= {
+        "group-abandoned"
+    }
     dead.close(1_000)
 
 
@@ -163,7 +167,7 @@ def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) ->
     found = reported(capsys)
     assert (found["looks_apart_ms"], found["unsure"]) == (None, ["zookeeper group g: shares out"])
     assert (found["groups"], found["sessions_known"]) == (1, False)
-    stale = next(one for one in found["findings"] if one["code"] == "member-stale")
+    stale = next(finding for finding in found["findings"] if finding["code"] == "member-stale")
     assert (stale["severity"], stale["group"], stale["kind"]) == ("error", "g", "zookeeper")
     fix = stale["fix"]
     assert isinstance(fix, dict)
@@ -235,7 +239,7 @@ def test_a_repair_and_its_undoing(
     assert call("--undo", "undo.json", "--yes") == 0
     assert (node(world, GHOST_PATH), node(world, LEFT)) == (GHOST_DATA, b"5")
     assert call("--undo", "undo.json", "--yes") == 0
-    assert [one.name for one in tmp_path.iterdir()] == ["undo.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["undo.json"]
 
 
 def test_each_repair_is_asked_about(
@@ -375,7 +379,7 @@ def test_what_stands_in_the_way_of_another_release(capsys: pytest.CaptureFixture
     assert found["ready_for"]["release"] == "4.0"
     assert found["ready_for"]["ready"] is False
     assert len(found["ready_for"]["steps"]) == 6
-    codes = {one["code"] for one in found["findings"]}
+    codes = {finding["code"] for finding in found["findings"]}
     assert {"ready-zookeeper-groups", "ready-clients", "ready-not-seen"} <= codes
     assert call("--ready-for", "4.0") == 3
     assert "The way to 4.0:\n1. Set up the new cluster" in capsys.readouterr().out
