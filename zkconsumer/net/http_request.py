@@ -82,7 +82,9 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
 def proxy_of_environment(url: SplitResult) -> SplitResult | None:
     """Return the proxy that variables such as ``https_proxy`` name for a URL; None: none."""
     proxy = getproxies().get(url.scheme)
-    if not proxy or proxy_bypass(url.hostname or ""):
+    # ``no_proxy`` names hosts, or hosts with their ports.
+    names = (url.hostname or "", url.netloc.rpartition("@")[2])
+    if not proxy or any(map(proxy_bypass, names)):
         return None
     return urlsplit(proxy if "//" in proxy else f"http://{proxy}")
 
@@ -115,7 +117,8 @@ def _connected(
         return raw
     try:
         connection = _http_over(raw, url, clock, timeout_ms)
-        connection.request("CONNECT", f"{host}:{port}", headers=_login(proxy))
+        target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        connection.request("CONNECT", target, headers=_login(proxy))
         status = connection.getresponse().status
         if status == 200:
             return context.wrap_socket(raw, server_hostname=host)

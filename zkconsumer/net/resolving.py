@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
+from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox, ThreadScope
 
 SocketAddress: TypeAlias = tuple[socket.AddressFamily, tuple[Any, ...]]
@@ -73,6 +74,8 @@ class _Resolver:
                 found = _addresses(host)
             except OSError as error:
                 found = error
+            except Exception as error:  # noqa: BLE001 - as of no memory: who waits is told
+                found = OSError(f"{host!r} can't be looked up: {error!r}")
             with self._lock:
                 for outcome in self._waiting.pop(host):
                     outcome.put(found)
@@ -104,7 +107,7 @@ def addresses_of(
     except OSError:
         found = _resolver.wait_for(host, timeout_ms, outcome)
     if found is None:
-        raise TimeoutError(f"the address of {host} was not found within {timeout_ms} ms")
+        raise TimeoutError(f"the address of {printable(host)} was not found within {timeout_ms} ms")
     if isinstance(found, OSError):
         raise found
     return [(family, (address[0], port, *address[2:])) for family, address in found]

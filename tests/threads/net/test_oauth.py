@@ -126,18 +126,18 @@ def test_an_endpoint_that_sends_a_byte_now_and_then_costs_the_time_out() -> None
         assert scope.close(5_000) == []
 
 
-@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("around", ["", "idp.invalid", "idp.invalid:80"])
 def test_a_proxy_of_the_environment(
-    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch, is_named: bool
+    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch, around: str
 ) -> None:
     """It is asked for the endpoint, unless ``no_proxy`` names that."""
     monkeypatch.setenv("http_proxy", endpoint.url.replace("//", "//us%65r:pw@"))
-    monkeypatch.setenv("no_proxy", "" if is_named else "idp.invalid")
+    monkeypatch.setenv("no_proxy", around)
     endpoint.responses = [granted("one")]
-    tokens = FetchedTokens(credentials("http://idp.invalid/token"), timeout_ms=5_000)
-    if is_named:
+    tokens = FetchedTokens(credentials("http://idp.invalid:80/token"), timeout_ms=5_000)
+    if not around:
         assert tokens.token() == "one"
-        assert endpoint.paths == ["http://idp.invalid/token"]
+        assert endpoint.paths == ["http://idp.invalid:80/token"]
         assert endpoint.proxy_logins == ["Basic dXNlcjpwdw=="]
     else:
         with pytest.raises(ConnectFailed, match=r"idp\.invalid"):

@@ -133,6 +133,32 @@ def test_names_that_wait_in_vain_are_forgotten(hanging: list[str]) -> None:
     assert len(resolvers()) == len(hanging) == 16
 
 
+def test_a_name_that_hangs_is_told_as_one_line(hanging: list[str]) -> None:
+    """Whatever a registration says, no line of a log is made of it."""
+    with pytest.raises(ConnectFailed) as caught:
+        TcpConnector().connect("a\n\x1b[2Jh.invalid", 9092, timeout_ms=10)
+    assert str(caught.value).isprintable()
+    assert len(hanging) <= 1
+
+
+def test_who_waits_is_told_of_a_lookup_that_breaks(resolve: Callable[[Lookup], None]) -> None:
+    """Of any error; and the name is looked up again for the next."""
+    tries: list[str] = []
+
+    def lookup(host: str) -> list[str]:
+        tries.append(host)
+        if len(tries) == 1:
+            raise MemoryError
+        return ["127.0.0.1"]
+
+    resolve(lookup)
+    with pytest.raises(ConnectFailed, match="can't be looked up: MemoryError"):
+        TcpConnector().connect("h.invalid", 9092, timeout_ms=1_000)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        TcpConnector().connect("h.invalid", port, timeout_ms=LONG_MS).close()
+
+
 def test_stopping_breaks_off_a_lookup_that_hangs(hanging: list[str]) -> None:
     """A shutdown does not wait for the system's resolver."""
     connector, scope = TcpConnector(), ThreadScope("connecting")
