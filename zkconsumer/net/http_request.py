@@ -80,13 +80,26 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
 
 
 def proxy_of_environment(url: SplitResult) -> SplitResult | None:
-    """Return the proxy that variables such as ``https_proxy`` name for a URL; None: none."""
+    """Return the proxy that variables such as ``https_proxy`` name for a URL; None: none.
+
+    Raises:
+        ConnectFailed: it is no URL of a proxy.
+    """
     proxy = getproxies().get(url.scheme)
     # ``no_proxy`` names hosts, or hosts with their ports.
     names = (url.hostname or "", url.netloc.rpartition("@")[2])
     if not proxy or any(map(proxy_bypass, names)):
         return None
-    return urlsplit(proxy if "//" in proxy else f"http://{proxy}")
+    try:
+        found = urlsplit(proxy if "//" in proxy else f"http://{proxy}")
+        if found.hostname and found.port != 0:
+            return found
+    except ValueError:  # which quotes a part of it, maybe of a password
+        pass
+    raise ConnectFailed(
+        f"{url.scheme}_proxy: give http://host:port, with % and two digits for what else is in a "
+        "user or password"
+    )
 
 
 def quoted(data: bytes, secrets: str) -> str:

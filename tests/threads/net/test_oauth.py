@@ -154,6 +154,15 @@ def test_a_proxy_that_refuses_to_connect(
     assert endpoint.requested == []
 
 
+@pytest.mark.parametrize("proxy", ["http://app:hun/ter@h:1", "[::", "http://h:99999", ":3128"])
+def test_a_proxy_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    """By the name of its variable, without its value, which may hold a password."""
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(ConnectFailed, match="https_proxy: give http://host:port") as caught:
+        FetchedTokens(credentials("https://idp.invalid/token")).token()
+    assert "hun" not in str(caught.value)
+
+
 def test_secrets_are_not_shown() -> None:
     """Neither here nor in what holds it."""
     shown = credentials("https://idp.example/token")

@@ -1,0 +1,95 @@
+"""What the one HTTP client does over a proxy and TLS."""
+
+import contextlib
+import socket
+import ssl
+from collections.abc import Iterator
+from urllib.parse import SplitResult, urlsplit
+
+import pytest
+
+from tests.support.certificates import Certificates
+from tests.support.tls_peer import server_context
+from zkconsumer.errors import ConnectFailed
+from zkconsumer.net.http_request import http_request
+from zkconsumer.scope import ThreadScope
+
+LONG_MS = 10_000
+
+
+def heading(connected: socket.socket) -> str:
+    """Receive what comes up to an empty line."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        some = connected.recv(1 << 16)
+        if not some:
+            break
+        data += some
+    return data.decode()
+
+
+@pytest.fixture
+def tunnel(certificates: Certificates) -> Iterator[tuple[SplitResult, list[str]]]:
+    """A proxy that is the other end as well: its URL, and what it hears."""
+    heard: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError), server.accept()[0] as connected:
+                heard.append(heading(connected))
+                connected.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+                context = server_context(certificates)
+                with context.wrap_socket(connected, server_side=True) as inner:
+                    heard.append(heading(inner))
+                    inner.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+        def end() -> None:
+            with contextlib.suppress(OSError):
+                server.shutdown(socket.SHUT_RDWR)
+
+        scope = ThreadScope("proxy")
+        scope.spawn("serve", serve, stop=end)
+        yield urlsplit(f"http://us:pw@127.0.0.1:{server.getsockname()[1]}"), heard
+        assert scope.close(LONG_MS) == []
+
+
+def test_tls_goes_through_a_proxy(
+    tunnel: tuple[SplitResult, list[str]], certificates: Certificates
+) -> None:
+    """It learns where to, and who we are to it; the rest is the other end's."""
+    proxy, heard = tunnel
+    answer = http_request(
+        urlsplit("https://127.0.0.1:8443/a?b=c"),
+        headers={"X": "y"},
+        timeout_ms=LONG_MS,
+        max_bytes=10,
+        ssl_context=ssl.create_default_context(cafile=certificates.authority),
+        proxy=proxy,
+    )
+    assert answer == (200, b"hi")
+    assert heard[0].startswith("CONNECT 127.0.0.1:8443 HTTP/1.1")
+    assert "Proxy-Authorization: Basic dXM6cHc=" in heard[0]
+    assert heard[1].startswith("GET /a?b=c HTTP/1.1")
+    assert "X: y" in heard[1]
+    assert "Proxy-Authorization" not in heard[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "at_proxy"), [("other.invalid", "other.invalid:443"), ("[::1]", "[::1]:443")]
+)
+def test_the_host_behind_a_proxy_is_verified(
+    tunnel: tuple[SplitResult, list[str]], certificates: Certificates, host: str, at_proxy: str
+) -> None:
+    """By its own name, not by the proxy's, which the certificate is for."""
+    proxy, heard = tunnel
+    with pytest.raises(ConnectFailed, match="not valid for"):
+        http_request(
+            urlsplit(f"https://{host}/a"),
+            headers={},
+            timeout_ms=LONG_MS,
+            max_bytes=10,
+            ssl_context=ssl.create_default_context(cafile=certificates.authority),
+            proxy=proxy,
+        )
+    assert heard[0].startswith(f"CONNECT {at_proxy} HTTP/1.1")
+    assert len(heard) == 1
