@@ -228,11 +228,12 @@ def side_by_side(name: str, calls: Iterable[Callable[[], T]], *, threads: int) -
         threads: how many at a time.
 
     Raises:
-        Exception: of the first call that failed, once all have ended.
+        BaseException: of the first call that failed, once all have ended.
+        RuntimeError: not even one thread can be started.
     """
     pending = deque(enumerate(calls))
     results: dict[int, T] = {}
-    errors: dict[int, Exception] = {}
+    errors: dict[int, BaseException] = {}
 
     def run() -> None:
         while pending:
@@ -242,15 +243,19 @@ def side_by_side(name: str, calls: Iterable[Callable[[], T]], *, threads: int) -
                 return
             try:
                 results[number] = call()
-            except Exception as error:  # noqa: BLE001 - raised for the caller
+            except BaseException as error:  # noqa: BLE001 - raised for the caller
                 errors[number] = error
 
     scope = ThreadScope(name)
-    spawned = [
-        scope.spawn(str(number), run, stop=pending.clear)
-        for number in range(min(threads, len(pending)))
-    ]
+    spawned: list[ScopedThread] = []
     try:
+        for number in range(min(threads, len(pending))):
+            try:
+                spawned.append(scope.spawn(str(number), run, stop=pending.clear))
+            except RuntimeError:
+                if not spawned:
+                    raise
+                break  # those that run make all calls
         for scoped in spawned:
             scoped.thread.join()
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
-from zkconsumer.scope import Mailbox, ThreadScope, naps, side_by_side, wait_ms
+from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope, naps, side_by_side, wait_ms
 
 # --- mailboxes -----------------------------------------------------------------------------------
 
@@ -248,3 +248,39 @@ def test_the_first_error_of_calls_is_raised_when_all_have_ended() -> None:
     with pytest.raises(ValueError, match="1"):
         side_by_side("test", [partial(call, number) for number in range(4)], threads=2)
     assert sorted(done) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit("no")])
+def test_no_result_takes_the_place_of_a_call_that_failed(error: BaseException) -> None:
+    """Whatever ended it."""
+
+    def fail() -> int:
+        raise error
+
+    with pytest.raises(type(error), match="no"):
+        side_by_side("test", [lambda: 1, fail, lambda: 3], threads=1)
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_calls_are_made_by_the_threads_that_can_be_started(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Where the system has no more of them."""
+    started: list[str] = []
+    spawn = ThreadScope.spawn
+
+    def spawn_few(
+        scope: ThreadScope, role: str, run: Callable[[], None], *, stop: Callable[[], None]
+    ) -> ScopedThread:
+        if len(started) == most:
+            raise RuntimeError("can't start new thread")
+        started.append(role)
+        return spawn(scope, role, run, stop=stop)
+
+    monkeypatch.setattr(ThreadScope, "spawn", spawn_few)
+    calls = [lambda: 1, lambda: 2]
+    if most:
+        assert side_by_side("test", calls, threads=2) == [1, 2]
+    else:
+        with pytest.raises(RuntimeError, match="can't start"):
+            side_by_side("test", calls, threads=2)
