@@ -20,12 +20,19 @@ def described_by_spark(what: str) -> Iterator[None]:
     """Turn Spark's exceptions into a ``DrainError``."""
     try:
         yield
-    except PySparkException as error:
-        raise DrainError(f"{what}: {reason(str(error))}") from error
-    except (Py4JNetworkError, ConnectionError) as error:
-        raise DrainError(f"{what}: Spark's JVM is gone ({error}): start again") from error
-    except Py4JError as error:
-        raise DrainError(f"{what}: {reason(str(error))}") from error
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise DrainError(f"{what}: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a call to Spark's JVM failed, and what to do if that is gone.
+
+    Of a connection that broke amid a call the gateway says nothing but which call it was.
+    """
+    is_broken = type(error) is Py4JError and "\n" not in str(error)
+    if is_broken or isinstance(error, Py4JNetworkError | OSError):
+        return f"Spark's JVM is gone ({error}): start again"
+    return reason(str(error))
 
 
 def reason(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
+from zkconsumer.drain.on_spark.errors import reason_of
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import DrainError
 
@@ -188,9 +189,7 @@ class HadoopStorage:
             message = error.java_exception.toString()
             raise DrainError(f"{self._what}, at {path!r}: {message}") from error
         except (Py4JError, OSError) as error:
-            raise DrainError(
-                f"{self._what}, at {path!r}: Spark's JVM is gone ({error}): start again"
-            ) from error
+            raise DrainError(f"{self._what}, at {path!r}: {reason_of(error)}") from error
 
 
 def _is(error: Py4JJavaError, name: str) -> bool:

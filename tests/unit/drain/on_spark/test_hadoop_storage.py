@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
@@ -44,26 +45,38 @@ class _Gateway:
         return "file:/lake"
 
 
+def storage_of(gateway: _Gateway, configuration: Callable[[], object]) -> HadoopStorage:
+    """Of a session with this JVM."""
+    jsc = SimpleNamespace(hadoopConfiguration=configuration)
+    context = SimpleNamespace(_jvm=gateway, _gateway=gateway, _jsc=jsc)
+    return HadoopStorage(cast("SparkSession", SimpleNamespace(sparkContext=context)), "/lake")
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_jvm_that_is_gone_is_named(call: Callable[[HadoopStorage], object]) -> None:
     """With the drain's path and what to do, wherever in a call it dies."""
-    gateway = _Gateway()
-    context = SimpleNamespace(_jvm=gateway, _gateway=gateway, _jsc=gateway)
-    session = cast("SparkSession", SimpleNamespace(sparkContext=context))
-    storage = HadoopStorage(session, "/lake")
+    storage = storage_of(_Gateway(), object)
     with pytest.raises(DrainError, match=r"/lake, at 'a': Spark's JVM is gone .*start again"):
         call(storage)
 
 
-def test_a_jvm_that_was_gone_before_is_named() -> None:
-    """When the drain opens its path."""
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "Spark's JVM is gone .*start again"),
+        (Py4JNetworkError("Answer from Java side is empty"), "Spark's JVM is gone .*start again"),
+        (Py4JError("An error occurred while calling o1.opt"), "Spark's JVM is gone .*start again"),
+        (
+            Py4JError("An error occurred while calling o1.opt. Trace:\npy4j.X: no opt\n\tat y"),
+            "py4j.X: no opt$",
+        ),
+    ],
+)
+def test_only_a_jvm_that_is_gone_is_said_to_be(error: Exception, told: str) -> None:
+    """When the drain opens its path; one that lacks a method would not be mended by a start."""
 
-    def refuse() -> object:
-        raise ConnectionRefusedError(111, "Connection refused")
+    def fail() -> object:
+        raise error
 
-    gateway = _Gateway()
-    jsc = SimpleNamespace(hadoopConfiguration=refuse)
-    context = SimpleNamespace(_jvm=gateway, _gateway=gateway, _jsc=jsc)
-    session = cast("SparkSession", SimpleNamespace(sparkContext=context))
-    with pytest.raises(DrainError, match=r"/lake, at '/lake': Spark's JVM is gone .*start again"):
-        HadoopStorage(session, "/lake")
+    with pytest.raises(DrainError, match=rf"^/lake, at '/lake': {told}"):
+        storage_of(_Gateway(), fail)
