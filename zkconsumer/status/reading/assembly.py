@@ -222,16 +222,12 @@ def _with_logs(topic: TopicStatus, kept: Kept) -> TopicStatus:
 def _with_log(
     partition: PartitionStatus, span: LogSpan | None, problem: str | None
 ) -> PartitionStatus:
-    return PartitionStatus(
-        topic_partition=partition.topic_partition,
-        leader=partition.leader,
-        replicas=partition.replicas,
-        in_sync=partition.in_sync,
+    return replace(
+        partition,
         log_start=None if span is None else span.start,
         log_end=None if span is None else span.end,
         offsets_at_ms=None if span is None else span.at_ms,
         problem=partition.problem or problem,
-        lacks_replica=partition.lacks_replica,
     )
 
 
