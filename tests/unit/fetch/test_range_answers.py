@@ -112,6 +112,18 @@ def test_a_quota_outlives_the_connection(read: Read) -> None:
     assert found.pauses == [1, 4_999]
 
 
+def test_a_quota_holds_though_the_answer_was_about_something_else(read: Read) -> None:
+    """The connection is given up for that, and the broker asked again no sooner."""
+
+    def stray(response: FetchResponse) -> FetchResponse:
+        topics = tuple(replace(topic, topic="other") for topic in response.topics)
+        return replace(response, topics=topics, throttle_time_ms=5_000)
+
+    found = read(LogConnection(plain_log(4), script=[stray]))
+    assert found.offsets == list(range(12))
+    assert found.pauses == [1, 4_999]
+
+
 def test_what_a_leader_leaves_to_a_replica_comes_from_there(read: Read) -> None:
     """Over another connection, and no answer without records is a gap then."""
     redirected = changed(preferred_read_replica=REPLICA.id, records=memoryview(b""))

@@ -173,9 +173,11 @@ class HedgedExchange:
         """Send nothing for as long as a response says.
 
         Before version 8 brokers delay responses themselves; one that does not, and sends nothing
-        either, must not be polled in a busy loop.
+        either, must not be polled in a busy loop; nor one whose connection was given up for this
+        response.
         """
-        if self.fetch_version >= FIRST_UNTHROTTLED or not response.topics:
+        is_ours = self.fetch_version >= FIRST_UNTHROTTLED or self.connection is None
+        if is_ours or not response.topics:
             self.pause(response.throttle_time_ms)
 
     def pause(self, throttle_ms: int) -> None:
