@@ -21,7 +21,12 @@ def assert_refused(member: ClientMember) -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
+@pytest.mark.parametrize(
+    # Beside others, 0.9 and kafka-python lose each other for a session now and then: the frozen
+    # member is then given both shares.
+    "version",
+    [pytest.param("0.9.0.1", marks=pytest.mark.alone), "3.9.1"],
+)
 def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: str) -> None:
     """Others go on where it was; back again, it may not commit, hears of its loss, and rejoins."""
     group = group_on(version)
