@@ -12,8 +12,11 @@ from tests.support.lane import AT_MOST, run_lane, tell_repeated
 class Runs:
     """Pytest's runs, with the exit statuses given and the failures of the first."""
 
-    def __init__(self, folder: Path, statuses: Sequence[int], failed: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, statuses: Sequence[int], failed: Sequence[str], report: str = "<a/>"
+    ) -> None:
         self.arguments: list[list[str]] = []
+        self._report = report
         self._statuses = list(statuses)
         self._failed = failed
         self._cache = folder / "broker/v/cache"
@@ -24,6 +27,9 @@ class Runs:
             text = json.dumps(dict.fromkeys(self._failed, True))
             (self._cache / "lastfailed").write_text(text, encoding="utf-8")
         self.arguments.append(list(arguments))
+        for argument in arguments:
+            if argument.startswith("--junitxml="):
+                Path(argument.partition("=")[2]).write_text(self._report, encoding="utf-8")
         return self._statuses.pop(0)
 
 
@@ -51,6 +57,16 @@ def test_what_fails_alone_too_fails_the_lane(tmp_path: Path) -> None:
     """It was no chance."""
     runs, said = Runs(tmp_path, [1, 1], ["tests/a.py::one"]), list[str]()
     assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == 1
+    tell_repeated(tmp_path, said.append)
+    assert said == []
+
+
+def test_what_is_skipped_alone_fails_the_lane(tmp_path: Path) -> None:
+    """It has not passed."""
+    report = "<testsuites><testsuite><testcase><skipped/></testcase></testsuite></testsuites>"
+    runs = Runs(tmp_path, [1, 0], ["tests/a.py::one"], report)
+    assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == 1
+    said: list[str] = []
     tell_repeated(tmp_path, said.append)
     assert said == []
 
