@@ -148,10 +148,10 @@ void read_batches(bytes set) {
     const int64_t fetch_offset = below(2) ? 0 : (int64_t)below(60);
     const size_t enough = below(2) ? bound : below(5000);
     const zk_set_limits limits = {fetch_offset, bound, enough, 4096 << below(9)};
-    zk_order place = {0, fetch_offset, below(4) > 0};
+    zk_order place = {.low = fetch_offset, .is_first = below(4) > 0};
     const int64_t end = below(2) ? INT64_MAX : (int64_t)below(100);
-    require(zk_offsets_rise(set.data, set.size, end, &place) ||
-            (place.position <= set.size && place.low >= fetch_offset));
+    zk_offsets_rise(set.data, set.size, end, &place);
+    require(place.position <= set.size && place.low >= fetch_offset);
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_reader *reader = zk_reader_new(buffer, &limits, some_filter());
     require(reader != NULL);

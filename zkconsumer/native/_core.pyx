@@ -162,7 +162,7 @@ def offsets_rise(
     cdef size_t size = data.shape[0]
     cdef zk_order order
     cdef bint rises
-    order.position, order.low, order.is_first = position, low, is_first
+    order.position, order.low, order.is_first, order.codecs = position, low, is_first, 0
     with nogil:
         rises = zk_offsets_rise(&data[0] if size else NULL, size, end, &order)
     return None if rises else (order.position, order.low, order.is_first)

@@ -130,6 +130,7 @@ cdef extern from "order.h" nogil:
         size_t position
         int64_t low
         bint is_first
+        uint32_t codecs
     bint zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *place)
 
 

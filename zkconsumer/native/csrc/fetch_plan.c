@@ -1,7 +1,7 @@
 #include "fetch_plan.h"
 
 #include "batch.h"
-#include "order.h"
+#include "sink.h"
 
 enum { LIKELY_EXPANSION = 8 };
 
@@ -14,41 +14,59 @@ void zk_note_waiting(zk_slots *slots) {
 }
 
 /* Whether the offsets of a set ascend and lie below the high watermark; if not, Python finds out which. */
-static bool is_in_order(const zk_slot *slot, const zk_set *set) {
-    zk_order order = {0, set->offset, true};
+static bool is_in_order(const zk_slot *slot, zk_set *set) {
+    set->headers = (zk_order){.low = set->offset, .is_first = true};
     return zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,
-                           &order);
+                           &set->headers);
 }
 
-static bool is_compressed(const zk_buffer *set) {
-    if (set->used < ZK_BATCH_HEAD_BYTES)
-        return false;
-    return (set->data[set->data[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK) != 0;
+static bool is_compressed(const zk_set *set) { return set->headers.codecs >> 1 != 0; }
+
+static bool can_decompress(const zk_set *set) {
+    for (int codec = 1; set->headers.codecs >> codec; codec++)
+        if (set->headers.codecs >> codec & 1 && !zk_can_decompress(codec))
+            return false;
+    return true;
+}
+
+/* The offset behind a set that has just come; -1 where it takes reading to know it, or where the next
+ * entry needs more than a part. */
+static int64_t offset_behind(const zk_set *set, size_t part_bytes) {
+    const zk_order *end = &set->headers;
+    const bool is_sound = end->position && can_decompress(set) &&
+                          zk_cut_off_bytes(set, end->position) <= part_bytes;
+    return is_sound ? end->low : -1;
 }
 
 /* The max_bytes of the request after what arrived. */
-static size_t grown(const zk_unpacker *unpacker, const zk_slot *slot) {
+static size_t grown(const zk_unpacker *unpacker, const zk_slot *slot, const zk_set *set) {
     const size_t requested = slot->requested_bytes;
-    if (!unpacker->limits.grown_bytes || slot->arriving->used < requested - requested / 8)
+    if (!unpacker->limits.grown_bytes || set->bytes->used < requested - requested / 8)
         return 0;
-    const size_t times = is_compressed(slot->arriving) ? LIKELY_EXPANSION + 1 : 2;
+    const size_t times = is_compressed(set) ? LIKELY_EXPANSION + 1 : 2;
     const size_t share_bytes = zk_queue_half_share(slot->outlet->queue) / slot->outlet->slots / times;
     const size_t limit = unpacker->limits.grown_bytes;
     const size_t most = share_bytes < limit ? share_bytes : limit;
     return requested * 2 < most ? requested * 2 : most;
 }
 
+static zk_set arrived(const zk_slot *slot) {
+    return (zk_set){.bytes = slot->arriving,
+                    .offset = slot->requested_offset,
+                    .requested_bytes = slot->requested_bytes};
+}
+
 static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
     slot->is_passed_over = version >= ZK_FETCH_BOUNDED && !slot->arriving &&
                            slot->arriving_high_watermark > slot->requested_offset;
-    slot->grown_bytes = slot->arriving ? grown(unpacker, slot) : 0;
+    slot->grown_bytes = 0;
     if (!slot->arriving) {
         if (!slot->is_passed_over)
             slot->needed_bytes = 0; /* the message that needed more is no longer there */
         return;
     }
-    slot->set = (zk_set){slot->arriving, slot->requested_offset, slot->requested_bytes};
+    slot->set = arrived(slot);
     slot->at = 0;
     slot->arriving = NULL;
     zk_unpacker_add(unpacker, slot);
@@ -56,14 +74,15 @@ static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
         slot->reclaim = ZK_RECLAIM_SET;
         unpacker->reclaims++;
     }
+    slot->grown_bytes = grown(unpacker, slot, &slot->set);
 }
 
 static void take_early_set(const zk_unpacker *unpacker, zk_slot *slot) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
-    const zk_set early = {slot->arriving, slot->requested_offset, slot->requested_bytes};
+    zk_set early = arrived(slot);
     if (!is_in_order(slot, &early))
         return; /* it is requested again when it is its turn */
-    slot->grown_bytes = grown(unpacker, slot);
+    slot->grown_bytes = grown(unpacker, slot, &early);
     slot->next = early;
     slot->arriving = NULL;
 }
@@ -143,12 +162,9 @@ static void choose_outlets(const zk_fetch_plan *plan, zk_unpacker *unpacker) {
         outlet->early_parts += part_of(plan, slot);
         slot->early_offset = slot->fetch_offset;
         if (slot->set.bytes) {
-            const zk_buffer *set = slot->set.bytes;
-            const zk_ahead seen = zk_look_ahead(set->data, set->used, slot->fetch_offset);
-            const bool fits = seen.is_sound && seen.needed_bytes <= plan->part_bytes;
-            slot->early_offset = fits ? seen.next_offset : -1;
+            slot->early_offset = offset_behind(&slot->set, plan->part_bytes);
             outlet->early_bytes +=
-                set->used * (seen.is_compressed ? LIKELY_EXPANSION : 1);
+                slot->set.bytes->used * (is_compressed(&slot->set) ? LIKELY_EXPANSION : 1);
         }
     }
     for (size_t at = 0; at < slots->outlet_count; at++) {

@@ -2,7 +2,12 @@
 
 #include "batch.h"
 
-enum { MAGIC_AT = 16, LAST_DELTA_AT = 23 };
+enum { MAGIC_AT = 16, MESSAGE_CODEC_AT = 17, BATCH_CODEC_AT = 22, LAST_DELTA_AT = 23 };
+
+static uint32_t codec_bit(const uint8_t *entry) {
+    const int at = entry[MAGIC_AT] == ZK_BATCH_MAGIC ? BATCH_CODEC_AT : MESSAGE_CODEC_AT;
+    return 1u << (entry[at] & ZK_CODEC_MASK);
+}
 
 /* The last offset that a whole entry claims; false: no reader would take it for an entry. */
 static bool last_offset(const uint8_t *entry, int32_t size, int64_t *last) {
@@ -23,11 +28,11 @@ bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *or
         const int32_t entry_size = zk_int32(entry + 8);
         const size_t left = size - here.position - ZK_ENTRY_HEADER_BYTES;
         if (entry_size < ZK_MIN_ENTRY_SIZE || first < 0)
-            return true;
+            break;
         const bool is_whole = (size_t)entry_size <= left;
         int64_t last = first;
         if (is_whole && !last_offset(entry, entry_size, &last))
-            return true;
+            break;
         /* The first one may begin in front of what was asked for, but not end there. */
         const int64_t lowest = here.is_first ? last : first;
         if (lowest < here.low && !(here.is_first && !is_whole)) {
@@ -35,14 +40,15 @@ bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *or
             return false;
         }
         if (!is_whole)
-            return true;
+            break;
         if (last >= end) {
             *order = here;
             return false;
         }
         before = here;
         here = (zk_order){here.position + ZK_ENTRY_HEADER_BYTES + (size_t)entry_size, last + 1,
-                          false};
+                          false, here.codecs | codec_bit(entry)};
     }
+    *order = here;
     return true;
 }

@@ -64,7 +64,9 @@ void zk_pump_free(zk_pump *pump) {
 
 void zk_pump_load_set(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int64_t offset,
                   size_t requested_bytes) {
-    slot->set = (zk_set){zk_buffer_share(bytes), offset, requested_bytes};
+    slot->set = (zk_set){.bytes = zk_buffer_share(bytes),
+                         .offset = offset,
+                         .requested_bytes = requested_bytes};
     slot->at = at <= bytes->used ? at : bytes->used;
     zk_unpacker_add(&pump->unpacker, slot);
 }

@@ -10,6 +10,7 @@
 #ifndef ZK_SLOTS_H
 #define ZK_SLOTS_H
 
+#include "order.h"
 #include "queue.h"
 #include "walk.h"
 
@@ -18,6 +19,7 @@ typedef struct {
     zk_buffer *bytes; /* the record set; null for none */
     int64_t offset;   /* the requested offset */
     size_t requested_bytes;
+    zk_order headers; /* where its whole entries end; position 0 while it is not known */
 } zk_set;
 
 /* Why Python must reclaim a slot. */

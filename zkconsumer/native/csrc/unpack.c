@@ -47,9 +47,7 @@ static void take_next(zk_slot *slot) {
     slot->next = (zk_set){0};
 }
 
-/* The size of the truncated entry at the end of a set; 0: there is none.
- * Source: `records.entries.cut_off_entry`. */
-static size_t cut_off_bytes(const zk_set *set, size_t at) {
+size_t zk_cut_off_bytes(const zk_set *set, size_t at) {
     if (set->bytes->used - at <= NO_ENTRY_BYTES)
         return 0;
     const int32_t size = zk_int32(set->bytes->data + at + 8);
@@ -58,7 +56,7 @@ static size_t cut_off_bytes(const zk_set *set, size_t at) {
 
 /* Everything readable of the set is in the queue. */
 static void end_set(zk_unpacker *unpacker, zk_slot *slot) {
-    const size_t cut_off = cut_off_bytes(&slot->set, slot->at);
+    const size_t cut_off = zk_cut_off_bytes(&slot->set, slot->at);
     slot->needed_bytes = cut_off <= unpacker->limits.growth_max_bytes ? cut_off : 0;
     take_next(slot);
     if (!slot->set.bytes && slot->needed_bytes > unpacker->limits.part_bytes)

@@ -31,6 +31,10 @@ typedef struct {
 /* Adds a slot that was given a set to the end of the list. */
 void zk_unpacker_add(zk_unpacker *unpacker, zk_slot *slot);
 
+/* The size of the truncated entry at the end of a set; 0: there is none.
+ * Source: `records.entries.cut_off_entry`. */
+size_t zk_cut_off_bytes(const zk_set *set, size_t at);
+
 /* Unpacks round-robin until no queue takes more, everything is unpacked, or `stopping` is set. */
 void zk_unpacker_run(zk_unpacker *unpacker);
 
