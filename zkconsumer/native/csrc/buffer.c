@@ -6,7 +6,7 @@
  * decoding into it. Slots are swapped atomically: no lock that a fork could leave taken. */
 enum { SPARE_COUNT = 4 };
 static const size_t SPARE_MIN_BYTES = 512 * 1024;
-static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024;
+static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024 + ZK_SLACK_BYTES;
 static _Atomic(zk_buffer *) spares[SPARE_COUNT];
 
 static void destroy(zk_buffer *buffer) {
