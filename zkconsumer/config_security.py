@@ -19,130 +19,72 @@ from zkconsumer.printable import shown
 
 SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
     ConfigKey(
-        key="security.protocol",
-        kind="choice",
+        "security.protocol",
+        "choice",
         default="PLAINTEXT",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
         since="0.9.0",
-        doc="What the brokers' port speaks.",
+    ).means("What the brokers' port speaks."),
+    ConfigKey("ssl.cafile", "text", since="kafka-python").means(
+        "A PEM file with the authorities that signed the brokers' certificates; without it "
+        "those that the machine trusts."
+    ),
+    ConfigKey("ssl.certfile", "text", since="kafka-python").means(
+        "A PEM file with our own certificate, where brokers want one."
+    ),
+    ConfigKey("ssl.keyfile", "text", since="kafka-python").means(
+        "A PEM file with its private key, unless that is in `ssl.certfile`."
+    ),
+    ConfigKey("ssl.password", "text", since="kafka-python", secret=True).means(
+        "The password of the private key; never shown or logged."
+    ),
+    ConfigKey("ssl.check.hostname", "bool", default=True, since="kafka-python").means(
+        "Whether a broker's certificate must bear the name by which it is reached."
+    ),
+    ConfigKey("ssl.ciphers", "text", since="kafka-python").means(
+        "The ciphers allowed, as a list of OpenSSL's."
+    ),
+    ConfigKey("ssl.crlfile", "text", since="kafka-python").means(
+        "A PEM file with revoked certificates."
     ),
     ConfigKey(
-        key="ssl.cafile",
-        kind="text",
-        since="kafka-python",
-        doc="A PEM file with the authorities that signed the brokers' certificates; without it "
-        "those that the machine trusts.",
-    ),
-    ConfigKey(
-        key="ssl.certfile",
-        kind="text",
-        since="kafka-python",
-        doc="A PEM file with our own certificate, where brokers want one.",
-    ),
-    ConfigKey(
-        key="ssl.keyfile",
-        kind="text",
-        since="kafka-python",
-        doc="A PEM file with its private key, unless that is in `ssl.certfile`.",
-    ),
-    ConfigKey(
-        key="ssl.password",
-        kind="text",
-        since="kafka-python",
-        secret=True,
-        doc="The password of the private key; never shown or logged.",
-    ),
-    ConfigKey(
-        key="ssl.check.hostname",
-        kind="bool",
-        default=True,
-        since="kafka-python",
-        doc="Whether a broker's certificate must bear the name by which it is reached.",
-    ),
-    ConfigKey(
-        key="ssl.ciphers",
-        kind="text",
-        since="kafka-python",
-        doc="The ciphers allowed, as a list of OpenSSL's.",
-    ),
-    ConfigKey(
-        key="ssl.crlfile",
-        kind="text",
-        since="kafka-python",
-        doc="A PEM file with revoked certificates.",
-    ),
-    ConfigKey(
-        key="sasl.mechanism",
-        kind="choice",
+        "sasl.mechanism",
+        "choice",
         choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"),
         since="0.10.0",
-        doc="How to say who we are, with the protocols that begin with SASL.",
+    ).means("How to say who we are, with the protocols that begin with SASL."),
+    ConfigKey("sasl.plain.username", "text", since="kafka-python").means(
+        "The user's name, for each of these mechanisms."
+    ),
+    ConfigKey("sasl.plain.password", "text", since="kafka-python", secret=True).means(
+        "The user's password; never shown or logged."
+    ),
+    ConfigKey("sasl.oauthbearer.token.endpoint.url", "text", since="3.1.0").means(
+        "Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and "
+        "without a provider of tokens."
+    ),
+    ConfigKey("sasl.oauthbearer.client.credentials.client.id", "text", since="4.1.0").means(
+        "Who we are there."
     ),
     ConfigKey(
-        key="sasl.plain.username",
-        kind="text",
-        since="kafka-python",
-        doc="The user's name, for each of these mechanisms.",
+        "sasl.oauthbearer.client.credentials.client.secret", "text", since="4.1.0", secret=True
+    ).means("What proves it; never shown or logged."),
+    ConfigKey("sasl.oauthbearer.scope", "text", since="4.1.0").means(
+        "What the tokens are for; without it the endpoint decides."
     ),
-    ConfigKey(
-        key="sasl.plain.password",
-        kind="text",
-        since="kafka-python",
-        secret=True,
-        doc="The user's password; never shown or logged.",
+    ConfigKey("sasl.kerberos.service.name", "text", default="kafka", since="0.9.0").means(
+        "With `GSSAPI`: the first part of the brokers' principal."
     ),
-    ConfigKey(
-        key="sasl.oauthbearer.token.endpoint.url",
-        kind="text",
-        since="3.1.0",
-        doc="Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and "
-        "without a provider of tokens.",
+    ConfigKey("sasl.kerberos.domain.name", "text", since="kafka-python").means(
+        "With `GSSAPI`: the host in the brokers' principal; without it the one that each "
+        "broker advertises."
     ),
-    ConfigKey(
-        key="sasl.oauthbearer.client.credentials.client.id",
-        kind="text",
-        since="4.1.0",
-        doc="Who we are there.",
+    ConfigKey("sasl.kerberos.keytab", "text", since="librdkafka").means(
+        "With `GSSAPI`: the file with our key; without it the tickets of `kinit`."
     ),
-    ConfigKey(
-        key="sasl.oauthbearer.client.credentials.client.secret",
-        kind="text",
-        since="4.1.0",
-        secret=True,
-        doc="What proves it; never shown or logged.",
-    ),
-    ConfigKey(
-        key="sasl.oauthbearer.scope",
-        kind="text",
-        since="4.1.0",
-        doc="What the tokens are for; without it the endpoint decides.",
-    ),
-    ConfigKey(
-        key="sasl.kerberos.service.name",
-        kind="text",
-        default="kafka",
-        since="0.9.0",
-        doc="With `GSSAPI`: the first part of the brokers' principal.",
-    ),
-    ConfigKey(
-        key="sasl.kerberos.domain.name",
-        kind="text",
-        since="kafka-python",
-        doc="With `GSSAPI`: the host in the brokers' principal; without it the one that each "
-        "broker advertises.",
-    ),
-    ConfigKey(
-        key="sasl.kerberos.keytab",
-        kind="text",
-        since="librdkafka",
-        doc="With `GSSAPI`: the file with our key; without it the tickets of `kinit`.",
-    ),
-    ConfigKey(
-        key="sasl.kerberos.principal",
-        kind="text",
-        since="librdkafka",
-        doc="With `GSSAPI`: the client's principal; without it the first one of the keytab, or "
-        "that of the tickets.",
+    ConfigKey("sasl.kerberos.principal", "text", since="librdkafka").means(
+        "With `GSSAPI`: the client's principal; without it the first one of the keytab, or "
+        "that of the tickets."
     ),
 )
 """The settings, as rows of every table that has them."""

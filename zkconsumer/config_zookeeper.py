@@ -17,75 +17,50 @@ AuthScheme = Literal["none", "digest", "sasl"]
 
 SECURITY_KEYS: Final = (
     ConfigKey(
-        key="zookeeper.auth.scheme",
-        kind="choice",
+        "zookeeper.auth.scheme",
+        "choice",
         default="none",
         choices=("none", "digest", "sasl"),
         since="zkconsumer",
-        doc="How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by "
+    ).means(
+        "How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by "
         "DIGEST-MD5, as the `DigestLoginModule` of a JAAS file does (needs "
-        "`zkconsumer[zookeeper-sasl]`).",
+        "`zkconsumer[zookeeper-sasl]`)."
+    ),
+    ConfigKey("zookeeper.auth.username", "text", since="zkconsumer").means("The name for it."),
+    ConfigKey("zookeeper.auth.password", "text", since="zkconsumer", secret=True).means(
+        "The password for it; never shown or logged."
     ),
     ConfigKey(
-        key="zookeeper.auth.username",
-        kind="text",
-        since="zkconsumer",
-        doc="The name for it.",
-    ),
-    ConfigKey(
-        key="zookeeper.auth.password",
-        kind="text",
-        since="zkconsumer",
-        doc="The password for it; never shown or logged.",
-        secret=True,
-    ),
-    ConfigKey(
-        key="zookeeper.set.acl",
-        kind="bool",
+        "zookeeper.set.acl",
+        "bool",
         derive=lambda values: values["zookeeper.auth.scheme"] != "none",
         derived_text="whether `zookeeper.auth.scheme` is given",
         since="0.9.0",
-        doc="Whether what is created is for whoever has our name to change, and for all to read; "
+    ).means(
+        "Whether what is created is for whoever has our name to change, and for all to read; "
         "else anybody may change it. `/consumers` itself stays open to all, since every group "
-        "writes below it. All members of a group need the same name then.",
+        "writes below it. All members of a group need the same name then."
+    ),
+    ConfigKey("zookeeper.ssl.client.enable", "bool", default=False, since="2.5.0").means(
+        "Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later)."
     ),
     ConfigKey(
-        key="zookeeper.ssl.client.enable",
-        kind="bool",
-        default=False,
-        since="2.5.0",
-        doc="Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and "
-        "later).",
+        "zookeeper.ssl.truststore.location", "text", derived_text="the machine's", since="2.5.0"
+    ).means("The authorities that ZooKeeper's certificate must come from: a PEM file."),
+    ConfigKey("zookeeper.ssl.keystore.location", "text", derived_text="none", since="2.5.0").means(
+        "Our own certificate and its key, for a ZooKeeper that wants one: a PEM file."
+    ),
+    ConfigKey("zookeeper.ssl.keystore.password", "text", since="2.5.0", secret=True).means(
+        "What that key is encrypted with; never shown or logged."
     ),
     ConfigKey(
-        key="zookeeper.ssl.truststore.location",
-        kind="text",
-        derived_text="the machine's",
-        since="2.5.0",
-        doc="The authorities that ZooKeeper's certificate must come from: a PEM file.",
-    ),
-    ConfigKey(
-        key="zookeeper.ssl.keystore.location",
-        kind="text",
-        derived_text="none",
-        since="2.5.0",
-        doc="Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.",
-    ),
-    ConfigKey(
-        key="zookeeper.ssl.keystore.password",
-        kind="text",
-        since="2.5.0",
-        doc="What that key is encrypted with; never shown or logged.",
-        secret=True,
-    ),
-    ConfigKey(
-        key="zookeeper.ssl.endpoint.identification.algorithm",
-        kind="choice",
+        "zookeeper.ssl.endpoint.identification.algorithm",
+        "choice",
         default="HTTPS",
         choices=("HTTPS", ""),
         since="2.5.0",
-        doc="Empty: the certificate need not be for the host that is called.",
-    ),
+    ).means("Empty: the certificate need not be for the host that is called."),
 )
 """The settings, as rows of ``config_keys``."""
 
