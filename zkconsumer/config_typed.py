@@ -12,121 +12,77 @@ class SharedSettings(TypedDict, total=False):
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
     """What the brokers' port speaks.
 
-    Default: 'PLAINTEXT'. Allowed: PLAINTEXT or SSL or SASL_PLAINTEXT or SASL_SSL.
+    Default: 'PLAINTEXT'.
     """
 
     ssl_cafile: str | None
     """A PEM file with the authorities that signed the brokers' certificates; without it those that
     the machine trusts.
-
-    Default: none. Allowed: text.
     """
 
     ssl_certfile: str | None
-    """A PEM file with our own certificate, where brokers want one.
-
-    Default: none. Allowed: text.
-    """
+    """A PEM file with our own certificate, where brokers want one."""
 
     ssl_keyfile: str | None
-    """A PEM file with its private key, unless that is in `ssl.certfile`.
-
-    Default: none. Allowed: text.
-    """
+    """A PEM file with its private key, unless that is in `ssl.certfile`."""
 
     ssl_password: str | None
-    """The password of the private key; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
+    """The password of the private key; never shown or logged."""
 
     ssl_check_hostname: bool | None
     """Whether a broker's certificate must bear the name by which it is reached.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     ssl_ciphers: str | None
-    """The ciphers allowed, as a list of OpenSSL's.
-
-    Default: none. Allowed: text.
-    """
+    """The ciphers allowed, as a list of OpenSSL's."""
 
     ssl_crlfile: str | None
-    """A PEM file with revoked certificates.
-
-    Default: none. Allowed: text.
-    """
+    """A PEM file with revoked certificates."""
 
     sasl_mechanism: (
         Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
     )
-    """How to say who we are, with the protocols that begin with SASL.
-
-    Default: none. Allowed: PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512 or OAUTHBEARER or GSSAPI.
-    """
+    """How to say who we are, with the protocols that begin with SASL."""
 
     sasl_plain_username: str | None
-    """The user's name, for each of these mechanisms.
-
-    Default: none. Allowed: text.
-    """
+    """The user's name, for each of these mechanisms."""
 
     sasl_plain_password: str | None
-    """The user's password; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
+    """The user's password; never shown or logged."""
 
     sasl_oauthbearer_token_endpoint_url: str | None
     """Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and without a
     provider of tokens.
-
-    Default: none. Allowed: text.
     """
 
     sasl_oauthbearer_client_credentials_client_id: str | None
-    """Who we are there.
-
-    Default: none. Allowed: text.
-    """
+    """Who we are there."""
 
     sasl_oauthbearer_client_credentials_client_secret: str | None
-    """What proves it; never shown or logged.
-
-    Default: none. Allowed: text.
-    """
+    """What proves it; never shown or logged."""
 
     sasl_oauthbearer_scope: str | None
-    """What the tokens are for; without it the endpoint decides.
-
-    Default: none. Allowed: text.
-    """
+    """What the tokens are for; without it the endpoint decides."""
 
     sasl_kerberos_service_name: str | None
     """With `GSSAPI`: the first part of the brokers' principal.
 
-    Default: 'kafka'. Allowed: text.
+    Default: 'kafka'.
     """
 
     sasl_kerberos_domain_name: str | None
     """With `GSSAPI`: the host in the brokers' principal; without it the one that each broker
     advertises.
-
-    Default: none. Allowed: text.
     """
 
     sasl_kerberos_keytab: str | None
-    """With `GSSAPI`: the file with our key; without it the tickets of `kinit`.
-
-    Default: none. Allowed: text.
-    """
+    """With `GSSAPI`: the file with our key; without it the tickets of `kinit`."""
 
     sasl_kerberos_principal: str | None
     """With `GSSAPI`: the client's principal; without it the first one of the keytab, or that of the
     tickets.
-
-    Default: none. Allowed: text.
     """
 
     fetch_max_decompressed_bytes: int | None
@@ -191,58 +147,48 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5,
     as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
 
-    Default: 'none'. Allowed: none or digest or sasl. In ZooKeeper groups only.
+    Default: 'none'. In ZooKeeper groups only.
     """
 
     zookeeper_auth_username: str | None
-    """The name for it.
-
-    Default: none. Allowed: text. In ZooKeeper groups only.
-    """
+    """The name for it. In ZooKeeper groups only."""
 
     zookeeper_auth_password: str | None
-    """The password for it; never shown or logged.
-
-    Default: none. Allowed: text. In ZooKeeper groups only.
-    """
+    """The password for it; never shown or logged. In ZooKeeper groups only."""
 
     zookeeper_set_acl: bool | None
     """Whether what is created is for whoever has our name to change, and for all to read; else
     anybody may change it. `/consumers` itself stays open to all, since every group writes below it.
     All members of a group need the same name then.
 
-    Default: whether `zookeeper.auth.scheme` is given. Allowed: true or false. In ZooKeeper groups
-    only.
+    Default: whether `zookeeper.auth.scheme` is given. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_client_enable: bool | None
     """Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
 
-    Default: False. Allowed: true or false. In ZooKeeper groups only.
+    Default: False. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_truststore_location: str | None
     """The authorities that ZooKeeper's certificate must come from: a PEM file.
 
-    Default: the machine's. Allowed: text. In ZooKeeper groups only.
+    Default: the machine's. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_keystore_location: str | None
     """Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
 
-    Default: none. Allowed: text. In ZooKeeper groups only.
+    Default: none. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_keystore_password: str | None
-    """What that key is encrypted with; never shown or logged.
-
-    Default: none. Allowed: text. In ZooKeeper groups only.
-    """
+    """What that key is encrypted with; never shown or logged. In ZooKeeper groups only."""
 
     zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
     """Empty: the certificate need not be for the host that is called.
 
-    Default: 'HTTPS'. Allowed: HTTPS or . In ZooKeeper groups only.
+    Default: 'HTTPS'. In ZooKeeper groups only.
     """
 
     consumer_id: str | None
@@ -318,8 +264,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
     that were handed over, as the original does; a crash may lose the current one.
 
-    Default: 'at_least_once'. Allowed: at_least_once or at_most_once or scala. In ZooKeeper groups
-    only.
+    Default: 'at_least_once'. In ZooKeeper groups only.
     """
 
     poison_policy: Literal["raise", "skip", "dead_letter"] | None
@@ -327,20 +272,20 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     fetch): the stream raises and the partition stops; it is logged and skipped; or it is written to
     `poison.dead.letter.file` and skipped.
 
-    Default: 'raise'. Allowed: raise or skip or dead_letter. In ZooKeeper groups only.
+    Default: 'raise'. In ZooKeeper groups only.
     """
 
     poison_dead_letter_file: str | None
     """With `poison.policy=dead_letter`: the file to append to, one JSON object a line with the
     position, the reason and the raw bytes.
 
-    Default: ''. Allowed: text. In ZooKeeper groups only.
+    Default: ''. In ZooKeeper groups only.
     """
 
     auto_commit_enable: bool | None
     """Commit offsets at regular intervals, before every rebalance and at shutdown.
 
-    Default: True. Allowed: true or false. In ZooKeeper groups only.
+    Default: True. In ZooKeeper groups only.
     """
 
     rebalance_max_retries: int | None
@@ -380,15 +325,14 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """Where offsets are kept; written in any case. Must be the same on all members of a group;
     while a group moves from one to the other, `dual.commit.enabled` keeps both.
 
-    Default: 'zookeeper'. Allowed: zookeeper or kafka. In ZooKeeper groups only.
+    Default: 'zookeeper'. In ZooKeeper groups only.
     """
 
     dual_commit_enabled: bool | None
     """With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not looked at
     with ZooKeeper storage.
 
-    Default: true with `offsets.storage=kafka`, else false. Allowed: true or false. In ZooKeeper
-    groups only.
+    Default: true with `offsets.storage=kafka`, else false. In ZooKeeper groups only.
     """
 
     offsets_channel_backoff_ms: int | None
@@ -525,19 +469,19 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """Negative: a stream waits for ever. Otherwise it raises `ConsumerTimeout` after so long
     without a message, and stays usable.
 
-    Default: -1. Allowed: a 32-bit integer.
+    Default: -1.
     """
 
     exclude_internal_topics: bool | None
     """Filters never match `__consumer_offsets`. Has no effect on topics named one by one. Must be
     the same on all members of a group.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     partition_assignment_strategy: Literal["range", "roundrobin"] | None
     """How partitions are shared out. Must be the same on all members of a group, and nothing
     detects that it is not. The original takes every unknown value for `range`; here it is refused.
 
-    Default: 'range'. Allowed: range or roundrobin.
+    Default: 'range'.
     """

@@ -5,11 +5,11 @@ is an error before anything runs.
 """
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from zkconsumer.config_keys import KEYS as ZOOKEEPER_KEYS
 from zkconsumer.config_security import JAVA_KEYS
-from zkconsumer.config_spec import ConfigKey
+from zkconsumer.config_spec import INT_MIN, ConfigKey
 from zkconsumer.consumer.settings.keys import KEYS as POLL_KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS
 
@@ -123,11 +123,20 @@ def _poll_entries() -> list[_Entry]:
 
 
 def _of_key(spec: ConfigKey) -> _Entry:
-    default = spec.derived_text or ("none" if spec.default is None else repr(spec.default))
-    facts = "Required." if spec.required else f"Default: {default}."
     if spec.inert:
         return spec.attribute, _type_of(spec), [f"Has no effect here. {spec.doc}"]
-    return spec.attribute, _type_of(spec), [spec.doc, f"{facts} Allowed: {spec.allowed}."]
+    facts = " ".join(_facts(spec))
+    return spec.attribute, _type_of(spec), [spec.doc, facts] if facts else [spec.doc]
+
+
+def _facts(spec: ConfigKey) -> Iterator[str]:
+    """Yield what the type of a setting does not tell."""
+    if spec.required:
+        yield "Required."
+    elif spec.derived_text or spec.default is not None:
+        yield f"Default: {spec.derived_text or repr(spec.default)}."
+    if spec.legal_text or spec.synonyms or (spec.kind == "int" and spec.low > INT_MIN):
+        yield f"Allowed: {spec.allowed}."
 
 
 def _of_poll_key(spec: ConfigKey) -> _Entry:

@@ -36,21 +36,20 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of 0.8. All
     settings of [ZooKeeper consumers](configuration.md) can then be given, too.
 
-    Default: none. Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if
-    wanted.
+    Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted.
     """
 
     client_id: str | None
     """Names this client in requests: it shows up in the broker's logs, metrics and quotas, and in
     what `kafka-consumer-groups` prints.
 
-    Default: 'zkconsumer'. Allowed: text.
+    Default: 'zkconsumer'.
     """
 
     client_rack: str | None
     """The rack of this client, so that brokers may send it to a near replica (KIP-392).
 
-    Default: ''. Allowed: text.
+    Default: ''.
     """
 
     group_id: str | None
@@ -58,14 +57,14 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     commits, and partitions are chosen with `assign()`. The empty text is a group that brokers may
     refuse.
 
-    Default: none. Allowed: text of at most 32767 bytes in UTF-8.
+    Allowed: text of at most 32767 bytes in UTF-8.
     """
 
     group_instance_id: str | None
     """Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` gets its
     partitions back without a rebalance. No two live members may share it.
 
-    Default: none. Allowed: 1 to 249 letters, digits, dot, underscore and dash.
+    Allowed: 1 to 249 letters, digits, dot, underscore and dash.
     """
 
     session_timeout_ms: float | None
@@ -111,14 +110,14 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     topic or an old one: at its beginning, so that nothing is lost, as Spark's source does; or, as
     Java and kafka-python do, after what was written before it was discovered.
 
-    Default: 'earliest'. Allowed: earliest or latest.
+    Default: 'earliest'.
     """
 
     enable_auto_commit: bool | None
     """Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed out; and so
     do a rebalance that takes partitions away, and `close()`.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     auto_commit_interval_ms: float | None
@@ -131,7 +130,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """With `read_committed` records of aborted transactions are left out, and those of open ones
     wait.
 
-    Default: 'read_uncommitted'. Allowed: read_uncommitted or read_committed.
+    Default: 'read_uncommitted'.
     """
 
     max_poll_records: int | None
@@ -149,7 +148,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     exclude_internal_topics: bool | None
     """Whether patterns leave out topics that belong to the cluster itself.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     allow_auto_create_topics: bool | None
@@ -158,7 +157,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     kafka-python; with `False` it does not, even on brokers before 0.11, where those can't prevent
     it.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     default_api_timeout_ms: float | None
@@ -205,14 +204,14 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Whether requests to brokers from 1.1 on name only what changed since the last fetch
     (KIP-227).
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     check_crcs: bool | None
     """Whether checksums are held against the bytes. They always are: `False` is noted in the log at
     debug level, and does nothing.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     request_timeout_ms: float | None
@@ -272,13 +271,13 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     metrics_enabled: bool | None
     """Whether `metrics()` gives numbers; else it gives None.
 
-    Default: True. Allowed: true or false.
+    Default: True.
     """
 
     metric_group_prefix: str | None
     """What the names of groups in `metrics()` begin with.
 
-    Default: 'consumer'. Allowed: text.
+    Default: 'consumer'.
     """
 
     metrics_num_samples: int | None
