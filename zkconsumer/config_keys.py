@@ -7,6 +7,8 @@ printed from it (``make generated``). Keys and defaults are those of Kafka 0.8.2
 
 import re
 from collections.abc import Mapping
+from functools import partial
+from typing import Literal
 
 from zkconsumer.config_security import SECURITY_KEYS as BROKER_SECURITY
 from zkconsumer.config_spec import ConfigKey, Value, Values
@@ -15,12 +17,12 @@ from zkconsumer.config_zookeeper import SECURITY_KEYS
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]*")
 
 
-def _legal_group(text: str) -> bool:
-    return bool(_LEGAL_NAME.fullmatch(text)) and text not in ("", ".", "..")
-
-
 def _legal_client(text: str) -> bool:
     return bool(_LEGAL_NAME.fullmatch(text))
+
+
+def _legal_group(text: str) -> bool:
+    return _legal_client(text) and text not in ("", ".", "..")
 
 
 def _legal_node_name(text: str) -> bool:
@@ -35,14 +37,18 @@ def _legal_charset(text: str) -> bool:
     return True
 
 
-def _larger_of_fetch_sizes(values: Values) -> Value:
+def _at_least_one_fetch(usual_bytes: int, values: Values) -> Value:
     fetch_bytes = values["fetch.message.max.bytes"]
-    return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
+    return max(usual_bytes, fetch_bytes if isinstance(fetch_bytes, int) else 0)
 
 
-def _catching_up(values: Values) -> Value:
-    fetch_bytes = values["fetch.message.max.bytes"]
-    return max(4_194_304, fetch_bytes if isinstance(fetch_bytes, int) else 0)
+_NEVER_READ = "Named in the original, but never read there either."
+
+
+def _inert(
+    key: str, kind: Literal["text", "int", "bool"], doc: str, default: Value = ""
+) -> ConfigKey:
+    return ConfigKey(key, kind, default=default, doc=doc, inert=True)
 
 
 KEYS: tuple[ConfigKey, ...] = (
@@ -122,7 +128,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.catch.up.max.bytes",
         "int",
-        derive=_catching_up,
+        derive=partial(_at_least_one_fetch, 4_194_304),
         derived_text="4194304, or `fetch.message.max.bytes` where that is set",
         low=1,
         since="zkconsumer",
@@ -135,7 +141,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.growth.max.bytes",
         "int",
-        derive=_larger_of_fetch_sizes,
+        derive=partial(_at_least_one_fetch, 104_857_600),
         derived_text="104857600, or `fetch.message.max.bytes` where that is larger",
         low=1,
         since="zkconsumer",
@@ -292,27 +298,18 @@ KEYS: tuple[ConfigKey, ...] = (
         legal=_legal_charset,
         legal_text="the name of a character set that Python knows",
     ).means("The character set of a string decoder that is made from this configuration."),
-    ConfigKey("kafka.metrics.reporters", "text", default="", inert=True).means(
-        "Classes of the original that report metrics."
+    _inert("kafka.metrics.reporters", "text", "Classes of the original that report metrics."),
+    _inert("kafka.metrics.polling.interval.secs", "int", "How often those report.", default=10),
+    _inert("kafka.csv.metrics.dir", "text", "Where the original's CSV reporter writes."),
+    _inert(
+        "kafka.csv.metrics.reporter.enabled",
+        "bool",
+        "Whether the original's CSV reporter runs.",
+        default=False,
     ),
-    ConfigKey("kafka.metrics.polling.interval.secs", "int", default=10, inert=True).means(
-        "How often those report."
-    ),
-    ConfigKey("kafka.csv.metrics.dir", "text", default="", inert=True).means(
-        "Where the original's CSV reporter writes."
-    ),
-    ConfigKey("kafka.csv.metrics.reporter.enabled", "bool", default=False, inert=True).means(
-        "Whether the original's CSV reporter runs."
-    ),
-    ConfigKey("mirror.topics.whitelist", "text", default="", inert=True).means(
-        "Named in the original, but never read there either."
-    ),
-    ConfigKey("mirror.topics.blacklist", "text", default="", inert=True).means(
-        "Named in the original, but never read there either."
-    ),
-    ConfigKey("mirror.consumer.numthreads", "int", default=1, inert=True).means(
-        "Named in the original, but never read there either."
-    ),
+    _inert("mirror.topics.whitelist", "text", _NEVER_READ),
+    _inert("mirror.topics.blacklist", "text", _NEVER_READ),
+    _inert("mirror.consumer.numthreads", "int", _NEVER_READ, default=1),
 )
 """All settings, in the order of the documentation; a derived default looks only upwards."""
 

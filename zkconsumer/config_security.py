@@ -145,32 +145,26 @@ def _check_of_names(key: str, value: str) -> Mapping[str, str]:
     return {"ssl.check.hostname": "true" if value.strip() else "false"}
 
 
-JAVA_KEYS: Final[Mapping[str, Translation]] = {
-    "ssl.truststore.location": _store("ssl.cafile"),
-    "ssl.truststore.type": _store_type,
+JAVA_KEYS: Final[Mapping[str, tuple[Translation, str]]] = {
+    "ssl.truststore.location": (_store("ssl.cafile"), "`ssl.cafile`"),
+    "ssl.truststore.type": (_store_type, "PEM, since no other store can be read"),
     # A PEM file of certificates holds no secret.
-    "ssl.truststore.password": lambda _key, _value: {},
-    "ssl.keystore.location": _store("ssl.certfile"),
-    "ssl.keystore.type": _store_type,
-    "ssl.keystore.password": lambda _key, value: {"ssl.password": value},
-    "ssl.key.password": lambda _key, value: {"ssl.password": value},
-    "ssl.endpoint.identification.algorithm": _check_of_names,
-    "sasl.jaas.config": settings_in_jaas,
+    "ssl.truststore.password": (lambda _key, _value: {}, "of no use with PEM"),
+    "ssl.keystore.location": (_store("ssl.certfile"), "`ssl.certfile`, with the key in it"),
+    "ssl.keystore.type": (_store_type, "PEM, since no other store can be read"),
+    "ssl.keystore.password": (lambda _key, value: {"ssl.password": value}, "`ssl.password`"),
+    "ssl.key.password": (lambda _key, value: {"ssl.password": value}, "`ssl.password`"),
+    "ssl.endpoint.identification.algorithm": (
+        _check_of_names,
+        "`ssl.check.hostname`; empty is false",
+    ),
+    "sasl.jaas.config": (
+        settings_in_jaas,
+        "user and password, client id and secret, or keytab and principal",
+    ),
 }
-"""What Kafka's own clients call these settings, and what each comes to by our names."""
-
-JAVA_MEANS: Final[Mapping[str, str]] = {
-    "ssl.truststore.location": "`ssl.cafile`",
-    "ssl.truststore.type": "PEM, since no other store can be read",
-    "ssl.truststore.password": "of no use with PEM",
-    "ssl.keystore.location": "`ssl.certfile`, with the key in it",
-    "ssl.keystore.type": "PEM, since no other store can be read",
-    "ssl.keystore.password": "`ssl.password`",
-    "ssl.key.password": "`ssl.password`",
-    "ssl.endpoint.identification.algorithm": "`ssl.check.hostname`; empty is false",
-    "sasl.jaas.config": "user and password, client id and secret, or keytab and principal",
-}
-"""What each of them comes to, in words."""
+"""The names of these settings in Kafka's own clients, each with its translation into ours, and
+that in words."""
 
 SECURITY_NAMES: Final = frozenset((*(spec.key for spec in SECURITY_KEYS), *JAVA_KEYS))
 """The settings by their keys with dots, in either spelling."""
@@ -212,7 +206,7 @@ def by_our_names(given: Mapping[str, object]) -> dict[str, object]:
             continue
         if not isinstance(value, str):
             raise ConfigError(f"{key} is no text")
-        for name, text in JAVA_KEYS[key](key, value).items():
+        for name, text in JAVA_KEYS[key][0](key, value).items():
             known = ours.get(name)
             if name == "sasl.mechanism" and known is not None:
                 continue  # the module only says which ones it could be for

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from zkconsumer.config_security import JAVA_MEANS
+from zkconsumer.config_security import JAVA_KEYS
 from zkconsumer.config_security import SECURITY_KEYS as BROKER_SECURITY
 from zkconsumer.config_spec import ConfigKey
 from zkconsumer.config_zookeeper import SECURITY_KEYS
@@ -116,7 +116,7 @@ _INTO_BROKERS = (
     ),
     *(
         Option(name=f"kafka.{key}", allowed="text", doc=f"Kafka's own name: {means}.")
-        for key, means in JAVA_MEANS.items()
+        for key, (_, means) in JAVA_KEYS.items()
     ),
 )
 
