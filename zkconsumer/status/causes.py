@@ -61,10 +61,9 @@ def reasons_between(before: ObservedGroup, after: ObservedGroup) -> tuple[Reason
 
 
 def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Reason]:
-    was = {member.member_id for member in before.members}
-    now = {member.member_id for member in after.members}
-    joined = [member for member in after.members if member.member_id not in was]
-    left = [member for member in before.members if member.member_id not in now]
+    was, now = before.members_by_id, after.members_by_id
+    joined = [member for member_id, member in now.items() if member_id not in was]
+    left = [member for member_id, member in was.items() if member_id not in now]
     for member in joined:
         earlier = next((candidate for candidate in left if _is_same_range(candidate, member)), None)
         if earlier is None:
@@ -77,7 +76,7 @@ def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Rea
 
 
 def _changes_of_members(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
-    was = {member.member_id: member for member in before.group.members}
+    was = before.group.members_by_id
     # A wildcard also matches created topics: that is not a change of the member.
     lasting = before.partition_ids.keys() & after.partition_ids.keys()
     for member in after.group.members:
@@ -110,8 +109,7 @@ def _is_same_range(member: MemberStatus, other: MemberStatus) -> bool:
 def _topic_reasons(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     if not before.partition_ids or not after.partition_ids:
         return  # topics were not read yet; they don't appear all at once
-    members = (*before.group.members, *after.group.members)
-    for topic in sorted({topic for member in members for topic in member.streams}):
+    for topic in sorted(before.group.topics_read | after.group.topics_read):
         was, now = before.partition_ids.get(topic), after.partition_ids.get(topic)
         if was is None and now is not None:
             yield Reason(RebalanceReason.TOPIC_CREATED, topic)

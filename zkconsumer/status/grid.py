@@ -98,7 +98,7 @@ def grid_of(group: GroupStatus, verification: Verification) -> Grid:
         verification: of this group; partitions that it finds unowned get rows, too.
     """
     faults = {fault.topic_partition: fault.fault for fault in verification.faults}
-    known = {partition.topic_partition: partition for partition in group.partitions}
+    known = group.by_partition
     shown = [known.get(tp) or GroupPartition(tp) for tp in sorted({*known, *faults})]
     member_ids = [member.member_id for member in group.members]
     strangers = {
@@ -168,7 +168,7 @@ def _row(
 def _columns(
     group: GroupStatus, owner_ids: list[str], rows: tuple[PartitionRow, ...]
 ) -> tuple[OwnerColumn, ...]:
-    members = {member.member_id: member for member in group.members}
+    members = group.members_by_id
     labels = short_labels(group.group_id, owner_ids)
     counts, lags = [0] * len(owner_ids), [0] * len(owner_ids)
     for row in rows:

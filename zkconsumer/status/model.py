@@ -322,6 +322,21 @@ class GroupStatus:
         return GroupKey(self.kind, self.group_id)
 
     @property
+    def members_by_id(self) -> dict[str, MemberStatus]:
+        """All members, by member id."""
+        return {member.member_id: member for member in self.members}
+
+    @property
+    def by_partition(self) -> dict[TopicPartition, GroupPartition]:
+        """What is known of each partition."""
+        return {partition.topic_partition: partition for partition in self.partitions}
+
+    @property
+    def topics_read(self) -> frozenset[str]:
+        """The topics that members subscribe to, whether they exist or not."""
+        return frozenset(topic for member in self.members for topic in member.streams)
+
+    @property
     def silent_since_ms(self) -> int | None:
         """Since when it has not committed, as far as known; it may be longer."""
         known = [m for m in (self.last_commit_ms, self.unmoved_since_ms) if m is not None]

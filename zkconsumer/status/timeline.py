@@ -223,8 +223,7 @@ def _difference(before: ObservedGroup, after: ObservedGroup) -> _Difference:
     """Return the changes that concern assignment."""
     moved: dict[TopicPartition, Moved] = {}
     reclaimed = 0
-    was = {partition.topic_partition: partition for partition in before.group.partitions}
-    now = {partition.topic_partition: partition for partition in after.group.partitions}
+    was, now = before.group.by_partition, after.group.by_partition
     for tp in was.keys() | now.keys():
         old, new = was.get(tp) or GroupPartition(tp), now.get(tp) or GroupPartition(tp)
         if old.owner != new.owner:

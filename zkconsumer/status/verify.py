@@ -135,7 +135,7 @@ def verify(
         for partition in group.partitions
         if partition.owner is not None
     }
-    read = _topics_read(group)
+    read = group.topics_read
     return Verification(
         checked=sum(len(partition_ids.get(topic, ())) for topic in read),
         faults=ownership_faults(group, partition_ids, live_sessions),
@@ -156,13 +156,12 @@ def ownership_faults(
 
     If the group was not read whole, nothing is reported as missing.
     """
-    members = {member.member_id: member for member in group.members}
     wanted = frozenset(
         TopicPartition(topic, number)
-        for topic in _topics_read(group)
+        for topic in group.topics_read
         for number in partition_ids.get(topic, ())
     )
-    judge = _Judge(group.kind, members, wanted, partition_ids, live_sessions)
+    judge = _Judge(group.kind, group.members_by_id, wanted, partition_ids, live_sessions)
     faults = [
         fault
         for partition in group.partitions
@@ -185,10 +184,6 @@ def malformed_members(group: GroupStatus) -> tuple[str, ...]:
     return tuple(member.member_id for member in group.members if member.problem is not None)
 
 
-def _topics_read(group: GroupStatus) -> set[str]:
-    return {topic for member in group.members for topic in member.streams}
-
-
 def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
     """Return the assignors' view of this group: its members and the topics they read.
 
@@ -196,7 +191,7 @@ def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
     """
     return GroupView(
         {member.member_id: MemberSubscription(member.streams) for member in group.members},
-        {topic: partition_ids[topic] for topic in _topics_read(group) if topic in partition_ids},
+        {topic: partition_ids[topic] for topic in group.topics_read if topic in partition_ids},
     )
 
 

@@ -53,7 +53,7 @@ class GroupContext:
     @cached_property
     def members(self) -> dict[str, MemberStatus]:
         """All registered members, by member id."""
-        return {member.member_id: member for member in self.group.members}
+        return self.group.members_by_id
 
     @cached_property
     def readable(self) -> dict[str, MemberStatus]:
@@ -66,14 +66,9 @@ class GroupContext:
         return self.group.whole and len(self.readable) == len(self.members)
 
     @cached_property
-    def topics_read(self) -> frozenset[str]:
-        """The topics that members subscribe to, whether they exist or not."""
-        return frozenset(topic for member in self.members.values() for topic in member.streams)
-
-    @cached_property
     def partitions(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions."""
-        return {partition.topic_partition: partition for partition in self.group.partitions}
+        return self.group.by_partition
 
     def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
         """Return a partition in a snapshot so old that a working group has committed since.
@@ -88,28 +83,20 @@ class GroupContext:
         before = None if since is None else since.groups.get(self.group.key)
         if before is None or self.around.silence_seen_ms(self.snapshot) < self.around.silence_ms:
             return {}
-        return {partition.topic_partition: partition for partition in before.partitions}
+        return before.by_partition
 
     @cached_property
     def partitions_earlier(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions in the earlier snapshot; empty without one."""
         before = self.around.group_before(self.group.key)
-        return (
-            {}
-            if before is None
-            else {partition.topic_partition: partition for partition in before.partitions}
-        )
+        return {} if before is None else before.by_partition
 
     @cached_property
     def partitions_just_before(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions in the snapshot of a moment ago."""
         look = self.around.just_before
         before = None if look is None else look.groups.get(self.group.key)
-        return (
-            {}
-            if before is None
-            else {partition.topic_partition: partition for partition in before.partitions}
-        )
+        return {} if before is None else before.by_partition
 
     @cached_property
     def faults(self) -> tuple[MisownedPartition, ...]:

@@ -14,14 +14,8 @@ def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnaps
     """
     ids = {key.group_id for key in keys}
     groups = {key: group for key, group in snapshot.groups.items() if key.group_id in ids}
-    read = {
-        topic for group in groups.values() for member in group.members for topic in member.streams
-    }
-    read |= {
-        partition.topic_partition.topic
-        for group in groups.values()
-        for partition in group.partitions
-    }
+    read = {tp.topic for group in groups.values() for tp in group.by_partition}
+    read = read.union(*(group.topics_read for group in groups.values()))
     there = {broker.broker.id for broker in snapshot.brokers}
     topics = tuple(
         topic for topic in snapshot.topics if topic.name in read or _is_well(topic, there)

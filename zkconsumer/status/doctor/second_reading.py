@@ -40,7 +40,7 @@ class Suspicion:
             return True
         if not self.standing:
             return group.state is not GroupState.REBALANCING
-        now = {partition.topic_partition: partition for partition in group.partitions}
+        now = group.by_partition
         return all(
             _moved(partition, now.get(partition.topic_partition), group)
             for partition in self.standing

@@ -30,7 +30,7 @@ def examine_subscriptions(look: GroupContext) -> list[Diagnosis]:
 
 
 def _topics_missing(look: GroupContext) -> Iterator[Diagnosis]:
-    missing = sorted(look.topics_read - look.partition_ids.keys())
+    missing = sorted(look.group.topics_read - look.partition_ids.keys())
     if not missing or _topics_unknown(look):
         return
     readers = {
@@ -201,7 +201,7 @@ def _idle_members(look: GroupContext) -> Iterator[Diagnosis]:
     if not idle or look.unowned or look.group.state is not GroupState.STABLE:
         return
     members = counted(len(look.members), "member")
-    number = sum(len(look.partition_ids.get(topic, ())) for topic in look.topics_read)
+    number = sum(len(look.partition_ids.get(topic, ())) for topic in look.group.topics_read)
     yield _too_few(
         look,
         f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",

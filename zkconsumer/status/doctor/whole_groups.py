@@ -31,9 +31,7 @@ def examine_names(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
 
 
 def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
-    topics = {topic for member in old.members for topic in member.streams} & {
-        topic for member in new.members for topic in member.streams
-    }
+    topics = old.topics_read & new.topics_read
     both = f": {names(sorted(topics))}" if topics else " that both read"
     return Diagnosis(
         code=Code.GROUP_OLD_AND_NEW,
@@ -202,9 +200,7 @@ def _endless(look: GroupContext) -> Iterator[Diagnosis]:
         return
     if {group.state, before.state} != {GroupState.REBALANCING}:
         return
-    came = {member.member_id for member in group.members} - {
-        member.member_id for member in before.members
-    }
+    came = group.members_by_id.keys() - before.members_by_id.keys()
     yield Diagnosis(
         code=Code.REBALANCE_ENDLESS,
         severity=Severity.ERROR,

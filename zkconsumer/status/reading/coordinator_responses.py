@@ -147,11 +147,12 @@ def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Commit
 
 def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
     """Return the partitions that a group's members read or own, or that have an offset."""
-    read = {topic for member in group.members for topic in member.streams}
-    return {
-        *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
-        *(partition.topic_partition for partition in group.partitions),
-    }
+    subscribed = (
+        TopicPartition(topic, number)
+        for topic in group.topics_read
+        for number in topics.get(topic, ())
+    )
+    return {*subscribed, *group.by_partition}
 
 
 def _unlike(group: ListedGroup) -> tuple[str, ...]:
