@@ -9,7 +9,7 @@ import pytest
 from tests.support.clusters import fresh_name
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.broker_probe import leads, request_versions
+from zkconsumer.sandbox.broker_probe import leads, request_view
 from zkconsumer.sandbox.topics import TopicAdmin, spread
 from zkconsumer.sandbox.versions import kafka_version
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
@@ -80,7 +80,7 @@ def test_a_topic_can_be_made_on_three_brokers(addresses: Addresses) -> None:
     topic = fresh_name("topic")
     topics.create(topic, spread(range(3), [0, 1, 2], 3), {})
     for broker in brokers:
-        known = request_versions(broker)
+        known = request_view(broker)
         assert known is not None
         assert known.brokers == {0, 1, 2}
         assert leads(broker, TopicPartition(topic, broker.id))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker
-from zkconsumer.sandbox.broker_probe import request_versions
+from zkconsumer.sandbox.broker_probe import request_view
 from zkconsumer.sandbox.ports import LOOPBACK
 from zkconsumer.sandbox.processes import ChildProcess
 from zkconsumer.sandbox.rendering import (
@@ -77,4 +77,4 @@ class BrokerServer(Server):
             return False
         if node is None or json.loads(node.data).get("port") != self.address.port:
             return False
-        return request_versions(self.address) is not None
+        return request_view(self.address) is not None

@@ -12,7 +12,7 @@ from typing import Final, Self
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import jars
-from zkconsumer.sandbox.broker_probe import request_versions
+from zkconsumer.sandbox.broker_probe import request_view
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
 from zkconsumer.sandbox.processes import SupervisedProcesses
@@ -126,7 +126,7 @@ class KraftNode:
         wanted = {TopicPartition(name, number) for number in range(partitions)}
 
         def led() -> bool:
-            knowledge = request_versions(self._node)
+            knowledge = request_view(self._node)
             return knowledge is not None and wanted <= knowledge.leaders.keys()
 
         await_result(led, timeout_ms=_TOOL_MS, complaint=lambda: f"topic {name} has no leader")
@@ -176,7 +176,7 @@ class KraftNode:
             f"the Kafka {self._version.name} node",
             home,
             launch=lambda: launcher.launch_server(home, BROKER_MAIN, settings),
-            ready=lambda: request_versions(self._node) is not None,
+            ready=lambda: request_view(self._node) is not None,
         )
         server.launch()
         server.await_ready(self._start_timeout_ms)

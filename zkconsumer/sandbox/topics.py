@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_versions
+from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_view
 from zkconsumer.sandbox.versions import KafkaVersion
 from zkconsumer.sandbox.waiting import await_result
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
@@ -214,7 +214,7 @@ class TopicAdmin:
         topics -= set(client.children(self._path("/admin/delete_topics")))
         first: BrokerKnowledge | None = None
         for broker in brokers:
-            view = request_versions(broker)
+            view = request_view(broker)
             if view is None:
                 return f"{broker} does not answer"
             if complaint := _unled(view, topics, {broker.id for broker in brokers}):
@@ -226,7 +226,7 @@ class TopicAdmin:
         return ""
 
     def _all_knowledge(self) -> list[BrokerKnowledge]:
-        requested = [request_versions(broker) for broker in self._live_brokers()]
+        requested = [request_view(broker) for broker in self._live_brokers()]
         return [knowledge for knowledge in requested if knowledge is not None]
 
     def _path(self, path: str) -> str:
@@ -244,7 +244,7 @@ def _unled(view: BrokerKnowledge, topics: set[str], live: set[int]) -> str:
         if (
             topic_partition.topic in topics
             and partition.leader not in live
-            and partition.in_sync & live
+            and not live.isdisjoint(partition.isr)
         ):
             return f"knows no live leader of {topic_partition}"
     return ""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.sandbox.broker_probe import leads, request_versions
+from zkconsumer.sandbox.broker_probe import leads, request_view
 from zkconsumer.scope import ThreadScope
 
 # Correlation id; broker 7 at h:1; topic t: partition 0 led by 7, partition 1 without a leader.
@@ -52,12 +52,12 @@ def framed(reply: bytes) -> bytes:
 def test_metadata_tells_brokers_topics_and_leaders() -> None:
     """A partition without a leader is known, with those who could lead it."""
     with broker_that_answers(framed(METADATA)) as broker:
-        known = request_versions(broker)
+        known = request_view(broker)
     assert known is not None
     assert known.brokers == {7}
     assert known.topics == {"t"}
     assert known.leaders == {TopicPartition("t", 0): 7}
-    assert known.partitions[TopicPartition("t", 1)].in_sync == {8}
+    assert known.partitions[TopicPartition("t", 1)].isr == (8,)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_metadata_tells_brokers_topics_and_leaders() -> None:
 def test_an_answer_that_is_none_counts_as_silence(reply: bytes) -> None:
     """Whatever listens there, the question ends."""
     with broker_that_answers(reply) as broker:
-        assert request_versions(broker) is None
+        assert request_view(broker) is None
         assert not leads(broker, TopicPartition("t", 0))
 
 

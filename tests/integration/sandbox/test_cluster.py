@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_versions
+from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_view
 from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
 
 pytestmark = pytest.mark.sandbox
@@ -41,7 +41,7 @@ def registered(sandbox: Sandbox, broker_id: int) -> bool:
 
 def knowledge(broker: Broker) -> BrokerKnowledge:
     """What a running broker knows."""
-    known = request_versions(broker)
+    known = request_view(broker)
     assert known is not None
     return known
 
@@ -200,9 +200,9 @@ def test_a_paused_broker_keeps_still_until_resumed(trio: Sandbox) -> None:
     """Its port accepts connections, but no answer comes."""
     broker = trio.brokers[1]
     trio.pause_broker(1)
-    assert request_versions(broker, timeout_ms=300) is None
+    assert request_view(broker, timeout_ms=300) is None
     trio.resume_broker(1)
-    assert request_versions(broker) is not None
+    assert request_view(broker) is not None
 
 
 def test_a_broker_that_does_not_run_cannot_be_ended(trio: Sandbox) -> None:

@@ -9,7 +9,7 @@ from tests.support.matrix import in_matrix
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import VERSIONS, Sandbox
-from zkconsumer.sandbox.broker_probe import request_versions
+from zkconsumer.sandbox.broker_probe import request_view
 
 pytestmark = pytest.mark.sandbox
 
@@ -22,16 +22,14 @@ def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
         sandbox.create_topic("t", partitions=3, replication=2)
         sandbox.add_partitions("t", 4)
         for broker in sandbox.brokers:
-            known = request_versions(broker)
+            known = request_view(broker)
             assert known is not None
             assert known.brokers == {0, 1}
             leaders = [known.leaders[TopicPartition("t", number)] for number in range(4)]
             assert leaders == [0, 1, 0, 1]
         if VERSIONS[kafka].deletes_topics:
             sandbox.delete_topic("t")
-            assert all(
-                "t" not in one.topics for one in map(request_versions, sandbox.brokers) if one
-            )
+            assert all("t" not in one.topics for one in map(request_view, sandbox.brokers) if one)
         else:
             with pytest.raises(SandboxError, match=f"Kafka {kafka} can't delete topics"):
                 sandbox.delete_topic("t")
