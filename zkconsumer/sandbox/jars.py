@@ -113,13 +113,16 @@ def user_cache() -> JarCache:
     return JarCache(cache_folder(os.environ, Path.home()), fetch)
 
 
-def class_path(kafka: str) -> list[Path]:
-    """Return the class path of a Kafka version, from this user's cache.
+def class_path(name: str) -> list[Path]:
+    """Return a class path of the lock file, from this user's cache; download missing jars first.
+
+    Args:
+        name: a Kafka version, or what else the lock file names.
 
     Raises:
         SandboxError: a jar can't be downloaded, or its checksum is wrong.
     """
-    return user_cache().class_path(shipped_lock().class_path(kafka))
+    return user_cache().class_path(shipped_lock().class_path(name))
 
 
 def missing_jars(kafka: str) -> int:

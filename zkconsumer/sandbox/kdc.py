@@ -6,7 +6,7 @@ from typing import Final
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.net.kerberos import read_keytab, write_keytab
-from zkconsumer.sandbox.jars import shipped_lock, user_cache
+from zkconsumer.sandbox.jars import class_path
 from zkconsumer.sandbox.ports import LOOPBACK
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess
 from zkconsumer.sandbox.rendering import render_properties
@@ -90,7 +90,7 @@ class KeyDistributionCenter(Server):
         self.config = folder / "krb5.conf"
         self.broker_keytab = folder / "broker.keytab"
         self.client_keytab = folder / "client.keytab"
-        own = replace(launcher, class_path=kdc_class_path(), heap_mb=_HEAP_MB)
+        own = replace(launcher, class_path=tuple(class_path(KDC)), heap_mb=_HEAP_MB)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         keys, output, work_dir = folder / "keys", folder / "output", folder / "kdc"
         work_dir.mkdir(exist_ok=True)
@@ -136,15 +136,6 @@ class KeyDistributionCenter(Server):
             raise SandboxError(f"the KDC wrote no key of {principal}")
         path.touch(mode=0o600)
         path.write_bytes(write_keytab(own))
-
-
-def kdc_class_path() -> tuple[Path, ...]:
-    """Return the KDC's jars, from this user's cache; missing ones are downloaded first.
-
-    Raises:
-        SandboxError: a jar could not be had, or has the wrong checksum.
-    """
-    return tuple(user_cache().class_path(shipped_lock().class_path(KDC)))
 
 
 def _properties(port: int) -> dict[str, str]:

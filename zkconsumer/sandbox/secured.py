@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -31,12 +31,6 @@ _SINCE: Final[Mapping[Security, str]] = {
     "kerberos": "0.9",
     "scram": "0.10.2",
     "oauth": "2.0",
-}
-_PROTOCOLS: Final[Mapping[Security, str]] = {
-    "tls": "SSL",
-    "kerberos": "SASL_PLAINTEXT",
-    "scram": "SASL_SSL",
-    "oauth": "SASL_SSL",
 }
 _OAUTH_MODULE: Final = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
@@ -139,7 +133,7 @@ def tls_properties(certificates: "Certificates") -> dict[str, str]:
 def with_tls(certificates: "Certificates") -> Arrangement:
     """Return settings for TLS; a client certificate is requested, but optional."""
     return Arrangement(
-        protocol=_PROTOCOLS["tls"],
+        protocol="SSL",
         broker_properties={**tls_properties(certificates), "ssl.client.auth": "requested"},
         settings={
             "security_protocol": "SSL",
@@ -154,52 +148,47 @@ def with_scram(
     certificates: "Certificates", jaas: Path, *, password: str, salt: bytes
 ) -> Arrangement:
     """Return settings for SCRAM-SHA-512 over TLS."""
-    return Arrangement(
-        protocol=_PROTOCOLS["scram"],
-        broker_properties={
-            **tls_properties(certificates),
-            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
-        },
-        broker_jvm_flags=(jaas_flag(jaas),),
-        users={f"/config/users/{USER}": scram_user(password, salt)},
-        settings={
-            "security_protocol": "SASL_SSL",
-            "ssl_cafile": str(certificates.authority),
-            "sasl_mechanism": "SCRAM-SHA-512",
-            "sasl_plain_username": USER,
-            "sasl_plain_password": password,
-        },
-        tool_properties={
-            "security.protocol": "SASL_SSL",
-            **_trust(certificates),
-            "sasl.mechanism": "SCRAM-SHA-512",
-            "sasl.jaas.config": _SCRAM_MODULE.format(USER, password),
-        },
-    )
+    own = {"sasl_plain_username": USER, "sasl_plain_password": password}
+    login = _SCRAM_MODULE.format(USER, password)
+    arranged = _sasl_over_tls(certificates, jaas, "SCRAM-SHA-512", settings=own, login=login)
+    return replace(arranged, users={f"/config/users/{USER}": scram_user(password, salt)})
 
 
 def with_tokens(certificates: "Certificates", jaas: Path, *, endpoint_url: str) -> Arrangement:
     """Return settings for OAUTHBEARER over TLS, with unsigned tokens."""
+    own = {
+        "sasl_oauthbearer_token_endpoint_url": endpoint_url,
+        "sasl_oauthbearer_client_credentials_client_id": USER,
+        "sasl_oauthbearer_client_credentials_client_secret": "any",
+    }
+    login = _OAUTH_MODULE.format(USER)
+    return _sasl_over_tls(certificates, jaas, "OAUTHBEARER", settings=own, login=login)
+
+
+def _sasl_over_tls(
+    certificates: "Certificates",
+    jaas: Path,
+    mechanism: str,
+    *,
+    settings: Mapping[str, str],
+    login: str,
+) -> Arrangement:
+    """Return settings for a mechanism; ``login`` is the login module of Kafka's own tools."""
     return Arrangement(
-        protocol=_PROTOCOLS["oauth"],
-        broker_properties={
-            **tls_properties(certificates),
-            "sasl.enabled.mechanisms": "OAUTHBEARER",
-        },
+        protocol="SASL_SSL",
+        broker_properties={**tls_properties(certificates), "sasl.enabled.mechanisms": mechanism},
         broker_jvm_flags=(jaas_flag(jaas),),
         settings={
             "security_protocol": "SASL_SSL",
             "ssl_cafile": str(certificates.authority),
-            "sasl_mechanism": "OAUTHBEARER",
-            "sasl_oauthbearer_token_endpoint_url": endpoint_url,
-            "sasl_oauthbearer_client_credentials_client_id": USER,
-            "sasl_oauthbearer_client_credentials_client_secret": "any",
+            "sasl_mechanism": mechanism,
+            **settings,
         },
         tool_properties={
             "security.protocol": "SASL_SSL",
             **_trust(certificates),
-            "sasl.mechanism": "OAUTHBEARER",
-            "sasl.jaas.config": _OAUTH_MODULE.format(USER),
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": login,
         },
     )
 
@@ -210,7 +199,7 @@ def with_kerberos(
     """Return settings for GSSAPI without TLS, as was usual at the time."""
     krb5 = f"-Djava.security.krb5.conf={krb5_conf}"
     return Arrangement(
-        protocol=_PROTOCOLS["kerberos"],
+        protocol="SASL_PLAINTEXT",
         broker_properties={
             "sasl.kerberos.service.name": "kafka",
             "sasl.kerberos.principal.to.local.rules": _SHORT_NAMES,

@@ -3,7 +3,7 @@
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -63,25 +63,25 @@ class SandboxOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A sandbox's checked options; see ``SandboxOptions`` for their meaning."""
+    """A sandbox's options with their defaults; see ``SandboxOptions`` for their meaning."""
 
     kafka: KafkaVersion
     broker_count: int
-    chroot: str
-    broker_properties: Mapping[str, str]
-    broker_jvm_flags: tuple[str, ...]
-    zookeeper_properties: Mapping[str, str]
-    zookeeper_jvm_flags: tuple[str, ...]
-    zookeeper_tick_ms: int
-    zookeeper_port: int | None
-    broker_ports: tuple[int, ...]
-    listen_host: str
-    auto_create_topics: bool
-    work_dir: Path | None
-    heap_mb: int
-    start_timeout_ms: int
-    security: Security | None
-    zookeeper_security: ZookeeperSecurityName | None
+    chroot: str = "/kafka"
+    broker_properties: Mapping[str, str] = field(default_factory=dict)
+    broker_jvm_flags: Sequence[str] = ()
+    zookeeper_properties: Mapping[str, str] = field(default_factory=dict)
+    zookeeper_jvm_flags: Sequence[str] = ()
+    zookeeper_tick_ms: int = 500
+    zookeeper_port: int | None = None
+    broker_ports: Sequence[int] = ()
+    listen_host: str = LOOPBACK
+    auto_create_topics: bool = False
+    work_dir: str | Path | None = None
+    heap_mb: int = 256
+    start_timeout_ms: int = 60_000
+    security: Security | None = None
+    zookeeper_security: ZookeeperSecurityName | None = None
 
 
 _CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)*")
@@ -96,26 +96,7 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
     for name in options.keys() - SandboxOptions.__annotations__.keys():
         hint = did_you_mean(name, ["kafka", "brokers", *SandboxOptions.__annotations__])
         raise SandboxError(f"the sandbox has no option {name}{hint}")
-    work_dir = options.get("work_dir")
-    settings = Settings(
-        kafka=kafka_version(kafka),
-        broker_count=brokers,
-        chroot=options.get("chroot", "/kafka"),
-        broker_properties=dict(options.get("broker_properties", {})),
-        broker_jvm_flags=tuple(options.get("broker_jvm_flags", ())),
-        zookeeper_properties=dict(options.get("zookeeper_properties", {})),
-        zookeeper_jvm_flags=tuple(options.get("zookeeper_jvm_flags", ())),
-        zookeeper_tick_ms=options.get("zookeeper_tick_ms", 500),
-        zookeeper_port=options.get("zookeeper_port"),
-        broker_ports=tuple(options.get("broker_ports", ())),
-        listen_host=options.get("listen_host", LOOPBACK),
-        auto_create_topics=options.get("auto_create_topics", False),
-        work_dir=None if work_dir is None else Path(work_dir).absolute(),
-        heap_mb=options.get("heap_mb", 256),
-        start_timeout_ms=options.get("start_timeout_ms", 60_000),
-        security=options.get("security"),
-        zookeeper_security=options.get("zookeeper_security"),
-    )
+    settings = Settings(kafka=kafka_version(kafka), broker_count=brokers, **options)
     check_release(settings.kafka, settings.security)
     for complaint, wrong in _complaints(settings):
         if wrong:
@@ -172,7 +153,8 @@ def make_work_dir(settings: Settings) -> tuple[Path, bool]:
     try:
         if settings.work_dir is None:
             return Path(tempfile.mkdtemp(prefix="zkconsumer-sandbox-")), True
-        settings.work_dir.mkdir(parents=True, exist_ok=True)
+        work_dir = Path(settings.work_dir).absolute()
+        work_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SandboxError(f"can't make the sandbox's folder: {error}") from error
-    return settings.work_dir, False
+    return work_dir, False

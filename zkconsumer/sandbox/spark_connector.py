@@ -6,7 +6,7 @@ and takes what else it needs from the jars of Spark itself.
 
 from pathlib import Path
 
-from zkconsumer.sandbox.jars import shipped_lock, user_cache
+from zkconsumer.sandbox.jars import class_path
 
 CONNECTOR = "spark-connector-4.2.0"
 """Its name in the lock file."""
@@ -29,4 +29,4 @@ def connector_jars() -> list[Path]:
     Raises:
         SandboxError: a jar could not be had, or has the wrong checksum.
     """
-    return user_cache().class_path(shipped_lock().class_path(CONNECTOR))
+    return class_path(CONNECTOR)
