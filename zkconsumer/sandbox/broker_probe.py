@@ -53,7 +53,7 @@ class BrokerKnowledge:
 
 def request_view(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:
     """Return the broker's view; None if it does not respond."""
-    response = _response(broker, MetadataRequest(topics=()), timeout_ms)
+    response = response_to(MetadataRequest(topics=()), broker, timeout_ms)
     if response is None:
         return None
     return BrokerKnowledge(
@@ -71,14 +71,18 @@ def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) ->
     """Return whether the broker serves the partition as its leader, and is not merely named."""
     entry = ListOffsetsPartition(partition=partition.partition, timestamp=LATEST_TIMESTAMP)
     topic = ListOffsetsTopic(topic=partition.topic, partitions=(entry,))
-    response = _response(broker, ListOffsetsRequest(topics=(topic,)), timeout_ms)
+    response = response_to(ListOffsetsRequest(topics=(topic,)), broker, timeout_ms)
     return response is not None and any(
         listed.error_code == 0 for topic in response.topics for listed in topic.partitions
     )
 
 
-def _response(broker: Broker, request: Request[R], timeout_ms: int) -> R | None:
-    frame = encode_request(request, version=0, correlation_id=1, client_id="zkconsumer-sandbox")
+def response_to(
+    request: Request[R], broker: Broker, timeout_ms: int, *, version: int = 0
+) -> R | None:
+    """Send a request over a connection of its own; return the response, None without one."""
+    client_id = "zkconsumer-sandbox"
+    frame = encode_request(request, version=version, correlation_id=1, client_id=client_id)
     try:
         with (
             socket.create_connection((broker.host, broker.port), timeout_ms / 1000) as connection,
@@ -87,6 +91,6 @@ def _response(broker: Broker, request: Request[R], timeout_ms: int) -> R | None:
             connection.sendall(frame)
             (size,) = struct.unpack(">i", stream.read(4))
             reply = stream.read(min(max(0, size), _MAX_REPLY_BYTES))
-        return decode_response(request, 0, reply)[1]
+        return decode_response(request, version, reply)[1]
     except (OSError, struct.error, DecodeError):
         return None

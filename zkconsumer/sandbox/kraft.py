@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Final, Self
 
+from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import jars
-from zkconsumer.sandbox.broker_probe import request_view
+from zkconsumer.sandbox.broker_probe import request_view, response_to
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
 from zkconsumer.sandbox.processes import SupervisedProcesses
@@ -21,6 +22,7 @@ from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.tools import ScalaTool, ToolBox, ToolResult
 from zkconsumer.sandbox.versions import KafkaVersion
 from zkconsumer.sandbox.waiting import await_result
+from zkconsumer.wire.messages.create_topics import CreateTopicsRequest, NewTopic
 
 KRAFT: Final = KafkaVersion(
     name="4.1.0",
@@ -37,7 +39,11 @@ KRAFT: Final = KafkaVersion(
 """The release; not in the sandbox's own table, whose releases all come with a ZooKeeper."""
 
 _CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
-_TOOL_MS: Final = 60_000
+_CREATE_TOPICS: Final = 2
+"""The first version of CreateTopics that Kafka 4 serves."""
+_HEAP_MB: Final = 320
+_LIMIT_MS: Final = 60_000
+"""How long starting, a tool or a topic may take."""
 
 
 def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
@@ -66,21 +72,11 @@ class KraftNode:
     """A KRaft node as a context manager; it ends with this process.
 
     Args:
-        heap_mb: its heap.
-        start_timeout_ms: time limit of starting.
         version: the release: 3.3 or later.
     """
 
-    def __init__(
-        self,
-        *,
-        heap_mb: int = 320,
-        start_timeout_ms: int = 60_000,
-        version: KafkaVersion = KRAFT,
-    ) -> None:
+    def __init__(self, version: KafkaVersion = KRAFT) -> None:
         self._version = version
-        self._heap_mb = heap_mb
-        self._start_timeout_ms = start_timeout_ms
         self._processes: SupervisedProcesses | None = None
         self._tools: ToolBox | None = None
         self._port = 0
@@ -116,20 +112,21 @@ class KraftNode:
         """Create a topic; returns when all its partitions have a leader.
 
         Raises:
-            SandboxError: it can't be created; the message has the tool's last lines.
+            SandboxError: it can't be created; the message says why.
         """
-        self.run_tool(
-            "org.apache.kafka.tools.TopicCommand",
-            *("--bootstrap-server", self.bootstrap_servers, "--create"),
-            *("--topic", name, "--partitions", str(partitions), "--replication-factor", "1"),
-        )
+        topic = NewTopic(name=name, num_partitions=partitions, replication_factor=1)
+        request = CreateTopicsRequest(topics=(topic,), timeout_ms=_LIMIT_MS)
+        response = response_to(request, self._node, _LIMIT_MS, version=_CREATE_TOPICS)
+        code = ErrorCode.UNKNOWN if response is None else response.topics[0].error_code
+        if code:
+            raise SandboxError(f"topic {name} was not created: {explained(code)}")
         wanted = {TopicPartition(name, number) for number in range(partitions)}
 
         def led() -> bool:
             knowledge = request_view(self._node)
             return knowledge is not None and wanted <= knowledge.leaders.keys()
 
-        await_result(led, timeout_ms=_TOOL_MS, complaint=lambda: f"topic {name} has no leader")
+        await_result(led, timeout_ms=_LIMIT_MS, complaint=lambda: f"topic {name} has no leader")
 
     def start_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
         """Start one of its tools.
@@ -148,7 +145,7 @@ class KraftNode:
             SandboxError: it failed, or took longer than a minute.
         """
         with self.start_tool(main_class, *arguments, stdin=stdin) as tool:
-            result = tool.wait(_TOOL_MS)
+            result = tool.wait(_LIMIT_MS)
         if result.status != 0:
             last = (result.output + result.errors)[-500:]
             raise SandboxError(f"{main_class} failed with status {result.status}: {last}")
@@ -163,7 +160,7 @@ class KraftNode:
             java=find_java(os.environ),
             version=self._version,
             class_path=class_path,
-            heap_mb=self._heap_mb,
+            heap_mb=_HEAP_MB,
         )
         taken: set[int] = set()
         self._port = pick_free(taken)
@@ -179,7 +176,7 @@ class KraftNode:
             ready=lambda: request_view(self._node) is not None,
         )
         server.launch()
-        server.await_ready(self._start_timeout_ms)
+        server.await_ready(_LIMIT_MS)
 
     def _format(self, folder: Path, settings: dict[str, str]) -> None:
         """Format its log folder, without which it does not start."""

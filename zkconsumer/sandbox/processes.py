@@ -84,6 +84,10 @@ class ChildProcess:
             )
         return sent
 
+    def resume(self) -> None:
+        """Let it go on (``SIGCONT``)."""
+        self.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """Kill it (``SIGKILL``) and wait for its end."""
         self.send_signal(signal.SIGKILL)
@@ -91,7 +95,7 @@ class ChildProcess:
 
     def stop(self, timeout_ms: int) -> bool:
         """Terminate it (``SIGTERM``), kill it after the time-out; return False if it was killed."""
-        self.send_signal(signal.SIGCONT)
+        self.resume()
         self.send_signal(signal.SIGTERM)
         if self.wait(timeout_ms) is not None:
             return True

@@ -1,6 +1,5 @@
 """A server of the sandbox as the outside sees it: start, stop, kill, pause, resume."""
 
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,7 +170,7 @@ class Server:
         Raises:
             SandboxError: it does not run.
         """
-        self._running().send_signal(signal.SIGCONT)
+        self._running().resume()
         self._paused = False
 
     def message(self, text: str) -> bool:

@@ -1,7 +1,6 @@
 """The original's own command line tools, run from the brokers' class path."""
 
 import itertools
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +126,7 @@ class ScalaTool:
 
     def resume(self) -> None:
         """Let a frozen one go on."""
-        self._process.send_signal(signal.SIGCONT)
+        self._process.resume()
 
 
 class ToolBox:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import SandboxError
 
 T = TypeVar("T")
@@ -17,7 +17,6 @@ def await_result(
     *,
     timeout_ms: int,
     complaint: Callable[[], str],
-    clock: Clock | None = None,
 ) -> T:
     """Ask until the response is neither None nor False, and return it.
 
@@ -25,12 +24,11 @@ def await_result(
         request: one question to a server; it must not block for long.
         timeout_ms: how long to go on asking.
         complaint: the message on time-out.
-        clock: where times come from.
 
     Raises:
         SandboxError: with the complaint, when the time is over.
     """
-    clock = clock or SystemClock()
+    clock = SystemClock()
     deadline_ms = clock.now_ms() + timeout_ms
     pause = threading.Event()
     while True:
