@@ -10,14 +10,25 @@ from typing import NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.broker_order import BrokerOrder
-from zkconsumer.cluster.call_deadline import CallDeadline
+from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.connection_pool import IDLE_PER_BROKER, ConnectionPool
-from zkconsumer.cluster.coordinator_lookup import who_coordinates
-from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.leader_requests import LeaderRequests
-from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
-from zkconsumer.cluster.request_round import RequestRound, RoundRequest, first_dial_ms
-from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_request, read_epoch_ends
+from zkconsumer.cluster.leader_requests import LeaderRequest, LeaderRequests
+from zkconsumer.cluster.offset_times import (
+    EARLIEST,
+    LATEST,
+    TimedOffset,
+    least_version,
+    read_segment_starts,
+    read_times,
+    times_request,
+)
+from zkconsumer.cluster.request_round import (
+    RequestRound,
+    RoundRequest,
+    first_dial_ms,
+    who_coordinates,
+)
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, LocalProtocolError, TransportError
@@ -27,6 +38,7 @@ from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.messages.offset_for_leader_epoch import FIRST_VERSION_FOR_CONSUMERS
 from zkconsumer.wire.negotiation import NO_OFFSETS, BrokerVersions
 from zkconsumer.wire.releases import Release
 
@@ -195,8 +207,12 @@ class ClusterClient:
             UnsupportedVersion: a leader is older than 0.10.1, and a real time was requested.
             ZkConsumerError: as ``view``.
         """
-        deadline = self._deadline(timeout_ms)
-        return self._leaders.list_offsets(times, isolation, deadline)
+        kind: LeaderRequest[int, TimedOffset] = LeaderRequest(
+            request=lambda part, view: times_request(part, view.named_epochs, isolation),
+            read=read_times,
+            at_least=least_version,
+        )
+        return self._leaders.request(kind, times, self._deadline(timeout_ms))
 
     def segment_starts(
         self, times: Mapping[TopicPartition, int], *, timeout_ms: int, max_offsets: int = 1
@@ -217,8 +233,12 @@ class ClusterClient:
             UnsupportedVersion: a leader is of Kafka 4, which does not support this any more.
             ZkConsumerError: as ``view``.
         """
-        deadline = self._deadline(timeout_ms)
-        return self._leaders.segment_starts(times, max_offsets, deadline)
+        kind: LeaderRequest[int, tuple[int, ...]] = LeaderRequest(
+            request=lambda part, _: times_request(part, max_offsets=max_offsets),
+            read=read_segment_starts,
+            at_most=0,
+        )
+        return self._leaders.request(kind, times, self._deadline(timeout_ms))
 
     def epoch_ends(
         self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
@@ -237,8 +257,13 @@ class ClusterClient:
         Raises:
             ZkConsumerError: as ``view``.
         """
-        deadline = self._deadline(timeout_ms)
-        return self._leaders.epoch_ends(requested, deadline)
+        kind: LeaderRequest[tuple[int, int], EpochEnd | None] = LeaderRequest(
+            request=lambda part, _: epochs_request(part),
+            read=lambda response, _: read_epoch_ends(response),
+            at_least=lambda _: FIRST_VERSION_FOR_CONSUMERS,
+            may_lack=True,
+        )
+        return self._leaders.request(kind, requested, self._deadline(timeout_ms))
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
         """Return the coordinator of a group: one try, by whichever broker responds first.

@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_request, read_epoch_ends
-from zkconsumer.cluster.offset_lists import OffsetLists, offsets_request, read_offset_lists
-from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_request
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -22,11 +19,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.hedging import HedgePace, Sent, first_response
 from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.api import Request
-from zkconsumer.wire.messages.offset_for_leader_epoch import (
-    FIRST_VERSION_FOR_CONSUMERS,
-)
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -41,22 +34,22 @@ class ViewOf(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RequestKind(Generic[Q, A]):
+class LeaderRequest(Generic[Q, A]):
     """One kind of request to leaders.
 
     Attributes:
         request: builds the request for a leader's partitions.
-        at_least: returns the first usable version.
-        may_lack: whether None is the result if a broker has no such version.
         read: reads the results from a response of a version.
+        at_least: returns the first usable version.
         at_most: the last version with the same meaning.
+        may_lack: whether None is the result if a broker has no such version.
     """
 
     request: Callable[[Mapping[TopicPartition, Q], ClusterView], Request[Any]]
-    at_least: Callable[[Mapping[TopicPartition, Q]], int]
-    may_lack: bool
     read: Callable[[Any, int], Mapping[TopicPartition, A | int]]
+    at_least: Callable[[Mapping[TopicPartition, Q]], int] = lambda _: 0
     at_most: int | None = None
+    may_lack: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,56 +86,14 @@ class LeaderRequests:
         """See ``ClusterClient.why_unreachable``."""
         return self._unreachable.get(broker)
 
-    def list_offsets(
+    def request(
         self,
-        times: Mapping[TopicPartition, int],
-        isolation: IsolationLevel,
-        deadline: CallDeadline,
-    ) -> dict[TopicPartition, TimedOffset | int]:
-        """See ``ClusterClient.list_offsets``."""
-        kind: _RequestKind[int, TimedOffset] = _RequestKind(
-            request=lambda part, view: times_request(part, view.named_epochs, isolation),
-            at_least=least_version,
-            may_lack=False,
-            read=lambda response, version: read_times(response, version=version),
-        )
-        responses = self._request(kind, times, deadline)
-        return {tp: response for tp, response in responses.items() if response is not None}
-
-    def segment_starts(
-        self, times: Mapping[TopicPartition, int], max_offsets: int, deadline: CallDeadline
-    ) -> dict[TopicPartition, tuple[int, ...] | int]:
-        """See ``ClusterClient.segment_starts``."""
-        kind: _RequestKind[int, tuple[int, ...]] = _RequestKind(
-            request=lambda part, _: offsets_request(part, max_offsets=max_offsets),
-            at_least=lambda _: 0,
-            may_lack=False,
-            read=lambda response, _: _listed(read_offset_lists(response)),
-            at_most=0,
-        )
-        responses = self._request(kind, times, deadline)
-        return {tp: response for tp, response in responses.items() if response is not None}
-
-    def epoch_ends(
-        self, requested: Mapping[TopicPartition, tuple[int, int]], deadline: CallDeadline
-    ) -> dict[TopicPartition, EpochEnd | int | None]:
-        """See ``ClusterClient.epoch_ends``."""
-        kind: _RequestKind[tuple[int, int], EpochEnd] = _RequestKind(
-            request=lambda part, _: epochs_request(part),
-            at_least=lambda _: FIRST_VERSION_FOR_CONSUMERS,
-            may_lack=True,
-            read=lambda response, _: read_epoch_ends(response),
-        )
-        return self._request(kind, requested, deadline)
-
-    def _request(
-        self,
-        kind: _RequestKind[Q, A],
+        kind: LeaderRequest[Q, A],
         requested: Mapping[TopicPartition, Q],
         deadline: CallDeadline,
-    ) -> dict[TopicPartition, A | int | None]:
+    ) -> dict[TopicPartition, A | int]:
         """Return a result for every partition; after the time-out, the last error."""
-        done: dict[TopicPartition, A | int | None] = {}
+        done: dict[TopicPartition, A | int] = {}
         waiting = dict(requested)
         last: dict[TopicPartition, int] = {}
         new = False
@@ -170,13 +121,13 @@ class LeaderRequests:
 
     def _round(
         self,
-        kind: _RequestKind[Q, A],
+        kind: LeaderRequest[Q, A],
         waiting: Mapping[TopicPartition, Q],
         view: ClusterView,
         deadline: CallDeadline,
-    ) -> dict[TopicPartition, A | int | None]:
+    ) -> dict[TopicPartition, A | int]:
         """Send a request to every leader, then wait for all responses."""
-        responses: dict[TopicPartition, A | int | None] = {}
+        responses: dict[TopicPartition, A | int] = {}
         by_leader: dict[Broker, dict[TopicPartition, Q]] = {}
         for tp, request in waiting.items():
             leader = view.leaders.get(tp)
@@ -197,7 +148,7 @@ class LeaderRequests:
                 except UnsupportedVersion:
                     if not kind.may_lack:
                         raise
-                    responses.update(dict.fromkeys(part))
+                    responses.update(dict.fromkeys(part, cast("A", None)))
             for sent_round in sent:
                 reported = self._on_response(kind, sent_round, deadline, taken)
                 responses.update(reported)
@@ -210,7 +161,7 @@ class LeaderRequests:
 
     def _sent(
         self,
-        kind: _RequestKind[Q, A],
+        kind: LeaderRequest[Q, A],
         leader: Broker,
         part: Mapping[TopicPartition, Q],
         view: ClusterView,
@@ -260,7 +211,7 @@ class LeaderRequests:
 
     def _on_response(
         self,
-        kind: _RequestKind[Q, A],
+        kind: LeaderRequest[Q, A],
         sent: _Sent[Q],
         deadline: CallDeadline,
         taken: list[NegotiatedConnection],
@@ -302,10 +253,6 @@ class LeaderRequests:
 
     def _limit_ms(self, deadline: CallDeadline) -> int:
         return min(self._request_timeout_ms, max(1, deadline.left_ms))
-
-
-def _listed(lists: OffsetLists) -> dict[TopicPartition, tuple[int, ...] | int]:
-    return {**lists.offsets, **lists.errors}
 
 
 def _why_leaderless(view: ClusterView, tp: TopicPartition) -> int:

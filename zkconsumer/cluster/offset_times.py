@@ -1,12 +1,12 @@
-"""Requests to leaders for one offset of each partition, by time, in every version. Pure.
+"""Requests to leaders for offsets of each partition, by time, in every version. Pure.
 
-Before 0.10.1 a broker knows the two ends alone; for a real time it returns starts of segments,
-which is another request (``offset_lists``).
+Before 0.10.1 a broker knows the two ends alone; for a real time it returns starts of segments.
 Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
@@ -23,9 +23,17 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from zkconsumer.wire.offsets import is_offset_or_none
+from zkconsumer.wire.offsets import is_offset, is_offset_or_none
 
-__all__ = ["EARLIEST", "LATEST", "TimedOffset", "least_version", "read_times", "times_request"]
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "TimedOffset",
+    "least_version",
+    "read_segment_starts",
+    "read_times",
+    "times_request",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +61,10 @@ def least_version(times: Mapping[TopicPartition, int]) -> int:
 
 def times_request(
     times: Mapping[TopicPartition, int],
-    leader_epochs: Mapping[TopicPartition, int],
-    isolation: IsolationLevel,
+    leader_epochs: Mapping[TopicPartition, int] = MappingProxyType({}),
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    *,
+    max_offsets: int = 1,
 ) -> ListOffsetsRequest:
     """Build the request to the leader of all these partitions.
 
@@ -62,6 +72,7 @@ def times_request(
         times: milliseconds since the epoch, ``LATEST`` or ``EARLIEST``.
         leader_epochs: as far as known: a leader of another epoch refuses the request.
         isolation: with ``READ_COMMITTED``, ``LATEST`` is the last stable offset.
+        max_offsets: the maximum number of offsets per partition; more than one in version 0 alone.
     """
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
     for tp, time_ms in times.items():
@@ -69,6 +80,7 @@ def times_request(
             partition=tp.partition,
             current_leader_epoch=leader_epochs.get(tp, NO_EPOCH),
             timestamp=time_ms,
+            max_offsets=max_offsets,
         )
         by_topic.setdefault(tp.topic, []).append(entry)
     return ListOffsetsRequest(
@@ -81,7 +93,7 @@ def times_request(
 
 
 def read_times(
-    response: ListOffsetsResponse, *, version: int
+    response: ListOffsetsResponse, version: int
 ) -> dict[TopicPartition, TimedOffset | int]:
     """Return the offset of each partition in the response, or its error code.
 
@@ -89,6 +101,23 @@ def read_times(
     """
     return {
         TopicPartition(topic.topic, result.partition): _read_partition(result, version)
+        for topic in response.topics
+        for result in topic.partitions
+    }
+
+
+def read_segment_starts(
+    response: ListOffsetsResponse, _version: int = 0
+) -> dict[TopicPartition, tuple[int, ...] | int]:
+    """Return the offsets of each partition in the response, or its error code.
+
+    The largest comes first: starts of the segments last written by the requested time, and the end
+    of the log, if it existed by then. Invalid offsets get UNKNOWN. Source: Kafka 0.8.2.2
+    ``KafkaApis.fetchOffsetsBefore``.
+    """
+    return {
+        TopicPartition(topic.topic, result.partition): result.error_code
+        or (result.offsets if all(map(is_offset, result.offsets)) else ErrorCode.UNKNOWN)
         for topic in response.topics
         for result in topic.partitions
     }

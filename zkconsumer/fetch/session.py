@@ -30,7 +30,6 @@ from zkconsumer.fetch.position import (
 )
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,
@@ -165,7 +164,7 @@ class FetchSession:
         """Return the request for the start of partitions that have none, or None."""
         time = int(self._settings.reset)
         times = {tp: time for tp, position in self._positions.items() if position.needs_offset}
-        return times_request(times, {}, IsolationLevel.READ_UNCOMMITTED) if times else None
+        return times_request(times) if times else None
 
     def fetch_request(
         self, has_capacity: Callable[[ChunkSink], bool] = lambda _sink: True

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.call_deadline import CallDeadline
+from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.cluster.coordinator_lookup import who_coordinates
-from zkconsumer.cluster.request_round import RequestRound, RoundRequest
-from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.request_round import RequestRound, RoundRequest, who_coordinates
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import (
     BrokerError,

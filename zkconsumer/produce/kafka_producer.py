@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.call_deadline import StopFlag
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.errors import (
     ConsumerClosed,
     IllegalState,

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from operator import index
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.call_deadline import CallDeadline
+from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.call_deadline import CallDeadline
+from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (

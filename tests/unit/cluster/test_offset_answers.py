@@ -3,8 +3,7 @@
 import pytest
 
 from zkconsumer.cluster.epoch_ends import EpochEnd, read_epoch_ends
-from zkconsumer.cluster.offset_lists import read_offset_lists
-from zkconsumer.cluster.offset_times import TimedOffset, read_times
+from zkconsumer.cluster.offset_times import TimedOffset, read_segment_starts, read_times
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator_requests import positions
@@ -52,13 +51,13 @@ def test_offsets_by_time(offset: int) -> None:
 @absurd
 def test_lists_of_offsets(offset: int) -> None:
     """One that is none spoils its list."""
-    found = read_offset_lists(
+    found = read_segment_starts(
         listed(
             ListedPartition(partition=0, error_code=0, offsets=(7, 0)),
             ListedPartition(partition=1, error_code=0, offsets=(7, offset)),
         )
     )
-    assert (found.offsets, found.errors) == ({GOOD: (7, 0)}, {BAD: ErrorCode.UNKNOWN})
+    assert found == {GOOD: (7, 0), BAD: ErrorCode.UNKNOWN}
     [(tp, one)] = read_times(
         listed(ListedPartition(partition=0, error_code=0, offsets=(offset,))), version=0
     ).items()

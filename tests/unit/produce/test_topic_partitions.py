@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.call_deadline import StopFlag
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import Broker, TopicPartition

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.coordinator_lookup import who_coordinates
+from zkconsumer.cluster.request_round import who_coordinates
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import BrokerError, UnsupportedVersion
 from zkconsumer.model import Broker, TopicPartition

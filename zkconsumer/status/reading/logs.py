@@ -17,7 +17,6 @@ from zkconsumer.cluster.offset_times import (
 from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import LogSpan, LogsRead
@@ -73,7 +72,7 @@ def _request(
     time: int,
     deadline: Deadline,
 ) -> Mapping[TopicPartition, TimedOffset | int]:
-    request = times_request(dict.fromkeys(partitions, time), {}, IsolationLevel.READ_UNCOMMITTED)
+    request = times_request(dict.fromkeys(partitions, time))
     version = connection.version_of(request)
     response = connection.call(request, timeout_ms=max(1, deadline.left_ms), at_most=version)
     return read_times(response, version=version)

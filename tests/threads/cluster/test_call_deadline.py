@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
-from zkconsumer.cluster import stop_flag
-from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster import call_deadline
+from zkconsumer.cluster.call_deadline import StopFlag
 from zkconsumer.scope import ThreadScope
 
 LONG_MS = 10_000
@@ -26,7 +26,7 @@ def test_waits_as_long_as_it_is_told() -> None:
 
 def test_wakes_whoever_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them, and at once: not with the next nap."""
-    monkeypatch.setattr(stop_flag, "naps", lambda timeout_ms: iter([timeout_ms, 0]))
+    monkeypatch.setattr(call_deadline, "naps", lambda timeout_ms: iter([timeout_ms, 0]))
     flag = StopFlag()
     ended: list[bool] = []
     scope = ThreadScope("test-stop-flag")
