@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.stream_queue import OwnedQueue
 from zkconsumer.zk.nodes import Pattern, Registration
+from zkconsumer.zk.paths import is_topic_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
             f"topics {topic_counts!r}: give the number of streams of each, such as {{'weblog': 1}}"
         )
     for topic, count in topic_counts.items():
-        if not legal_topic(topic):
+        if not is_topic_name(topic):
             raise ConfigError(
                 f"topic {topic!r}: a name has 1 to 255 letters, digits, '.', '_' or '-' "
                 "and is not '.' or '..'; for patterns use create_message_streams_by_filter"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.printable import shown
+from zkconsumer.zk.paths import is_topic_name
 
 _MOST_OFFSET = 2**63 - 1
 
@@ -26,8 +26,7 @@ def partition_of(value: object) -> TopicPartition:
     """
     topic, number = getattr(value, "topic", None), getattr(value, "partition", None)
     if (
-        isinstance(topic, str)
-        and legal_topic(topic)
+        is_topic_name(topic)
         and isinstance(number, int)
         and not isinstance(number, bool)
         and 0 <= number < 2**31
@@ -59,7 +58,7 @@ def topics_of(values: object) -> frozenset[str]:
         raise IllegalArgumentError(f"topics {shown(values)}: give a list of names")
     names = list(values)
     for name in names:
-        if not legal_topic(name):
+        if not is_topic_name(name):
             raise IllegalArgumentError(
                 f"topic {shown(name)}: a name has 1 to 255 letters, digits, '.', '_' or '-' and "
                 "is not '.' or '..'; for patterns give subscribe(pattern=...)"

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 
 from zkconsumer.cluster.cluster_client import TimedOffset
-from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.parts import ConsumerComponents
@@ -20,6 +19,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.model import OffsetAndTimestamp, TopicPartition
 from zkconsumer.printable import shown
+from zkconsumer.zk.paths import is_topic_name
 
 
 class ClusterCalls:
@@ -163,7 +163,7 @@ class ClusterCalls:
         """
         parts = self._parts
         with parts.one_caller:
-            if not legal_topic(topic):
+            if not is_topic_name(topic):
                 return set()  # no cluster has such a topic
             known = parts.metadata.view.partitions.get(topic)
             if known is None:

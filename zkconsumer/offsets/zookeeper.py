@@ -12,9 +12,9 @@ from typing import Final
 from zkconsumer.errors import SessionLost
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.fenced import FencedCommit, KnownNode, OwnerGuard
-from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset
-from zkconsumer.zk.paths import GroupPaths, is_topic_name
+from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore, ZNode
 
 _FEW = 16
@@ -93,7 +93,9 @@ class ZookeeperOffsetStore:
         """
         del retry
         refused = {
-            tp: why for tp, offset in offsets.items() if (why := _refusal(tp, offset)) is not None
+            tp: why
+            for tp, offset in offsets.items()
+            if (why := commit_refusal(tp, offset)) is not None
         }
         wanted = {tp: offset.offset for tp, offset in offsets.items() if tp not in refused}
         if not wanted:
@@ -130,9 +132,3 @@ class ZookeeperOffsetStore:
                 f"the node {self._paths.offset(tp)} (Scala members fail on it, too)",
             )
         return FetchedOffset(offset if offset >= 0 else None, written_zxid=node.mzxid)
-
-
-def _refusal(tp: TopicPartition, offset: OffsetAndMetadata) -> str | None:
-    if not is_topic_name(tp.topic) or tp.partition < 0:
-        return f"{tp} can't be a partition of a topic"
-    return None if 0 <= offset.offset < 2**63 else f"{offset.offset} can't be an offset"

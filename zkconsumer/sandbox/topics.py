@@ -11,7 +11,6 @@ topic has its preferred leader on broker number ``p % N``, so that tests can rel
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.errors import SandboxError
@@ -20,8 +19,7 @@ from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_view
 from zkconsumer.sandbox.versions import KafkaVersion
 from zkconsumer.sandbox.waiting import await_result
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
-
-_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+from zkconsumer.zk.paths import is_topic_name
 
 Assignment = Mapping[int, Sequence[int]]
 """The broker ids that hold each partition, the preferred leader first."""
@@ -69,7 +67,7 @@ class TopicAdmin:
             SandboxError: the name is not allowed, the topic is there already, or the brokers
                 did not carry it out in time.
         """
-        if _TOPIC_NAME.fullmatch(topic) is None or topic in {".", ".."}:
+        if not is_topic_name(topic):
             raise SandboxError(f"{topic!r} is no topic name: use letters, digits, '.', '_', '-'")
         if config and not self._version.topic_config:
             raise SandboxError(f"Kafka {self._version.name} has no settings by topic")

@@ -6,6 +6,7 @@ are path segments; a name that can't be one is refused here, before ZooKeeper se
 
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
@@ -34,10 +35,11 @@ def is_path(path: str) -> bool:
     return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
 
 
-def is_topic_name(name: str) -> bool:
+def is_topic_name(name: object) -> TypeGuard[str]:
     """Return whether Kafka accepts ``name`` as a topic name (``kafka.common.Topic.validate``)."""
     return (
-        name not in {".", ".."}
+        isinstance(name, str)
+        and name not in {".", ".."}
         and len(name) <= _MAX_TOPIC_LENGTH
         and _KAFKA_NAME.fullmatch(name) is not None
     )

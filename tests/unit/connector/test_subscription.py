@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
@@ -67,21 +66,6 @@ def test_a_filter_shares_its_queues_among_all_topics(
     assert (subscription.wildcard, subscription.static_topics) == (True, ())
     registration = subscription.registration(1)
     assert (dict(registration.subscription), registration.pattern) == ({"t1|t2": 2}, pattern)
-
-
-@pytest.mark.parametrize("name", ["a", "A.b_c-9", "...", "x" * 255, "0"])
-def test_legal_topics(name: str) -> None:
-    """Letters, digits, dot, underscore, dash."""
-    assert legal_topic(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", ".", "..", "x" * 256, *(f"a{bad}b" for bad in "/\\,\0:\"';*? \t\r\n="), "é", "²", None, 3],
-)
-def test_illegal_topics(name: object) -> None:
-    """Each Scala member of the group would fail on what we register."""
-    assert not legal_topic(name)
 
 
 @pytest.mark.parametrize("count", [0, -1, True, 1.0, "1", None])
