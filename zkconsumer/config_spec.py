@@ -67,11 +67,6 @@ class ConfigKey:
         return self.key.replace(".", "_")
 
     @property
-    def optional(self) -> bool:
-        """Whether the setting can be *not set*."""
-        return self.default is None and self.derive is None and not self.required
-
-    @property
     def allowed(self) -> str:
         """What values are allowed, in words."""
         match self.kind:

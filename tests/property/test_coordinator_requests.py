@@ -68,15 +68,14 @@ def by_name(topics: tuple[oc.OffsetCommitTopic, ...]) -> dict[TopicPartition, Of
 
 @COMMITS
 @EXAMPLES
-@given(offsets=OFFSETS, who=SIGNATURES, retention_ms=some.integers(-1, 2**40))
+@given(offsets=OFFSETS, who=SIGNATURES)
 def test_a_broker_reads_what_is_committed(
     version: int,
     offsets: dict[TopicPartition, OffsetAndMetadata],
     who: Signature,
-    retention_ms: int,
 ) -> None:
     """As far as the version can say it; who can't be named there is not left out in silence."""
-    request = commit_request("g", offsets, who, retention_ms=retention_ms)
+    request = commit_request("g", offsets, who)
 
     def sent() -> bytes:
         return encode_request(request, version=version, correlation_id=1, client_id="c")
@@ -89,7 +88,7 @@ def test_a_broker_reads_what_is_committed(
     assert isinstance(read, oc.OffsetCommitRequest)
     assert read.group_id == "g"
     assert (read.member_id, read.generation_id) == (who.member_id, who.generation)
-    assert read.retention_time_ms == (retention_ms if 2 <= version <= 4 else -1)
+    assert read.retention_time_ms == -1
     # The topics' order is that of their first partitions.
     assert by_name(read.topics) == {
         tp: it if version >= 6 else it._replace(leader_epoch=-1) for tp, it in offsets.items()

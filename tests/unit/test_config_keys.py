@@ -14,6 +14,7 @@ ROOT = Path(zkconsumer.__file__).parents[1]
 
 def type_of(spec: ConfigKey) -> object:
     """The annotation that an attribute of this setting should have."""
+    optional = spec.default is None and spec.derive is None and not spec.required
     match spec.kind:
         case "int":
             return int
@@ -21,9 +22,9 @@ def type_of(spec: ConfigKey) -> object:
             return bool
         case "choice":
             one: Any = typing.Literal[spec.choices]
-            return one | None if spec.optional else one
+            return one | None if optional else one
         case "text":
-            return str | None if spec.optional else str
+            return str | None if optional else str
 
 
 def test_the_table_and_the_attributes_agree() -> None:

@@ -12,7 +12,6 @@ from typing import Final
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.model import OffsetAndMetadata, TopicPartition, numbers_by_topic
 from zkconsumer.wire.messages.offset_commit import (
-    BROKERS_RETENTION,
     OffsetCommitPartition,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -68,25 +67,20 @@ def commit_request(
     group_id: str,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     signature: Signature = NOBODY,
-    *,
-    retention_ms: int = BROKERS_RETENTION,
 ) -> OffsetCommitRequest:
-    """Build an OffsetCommit, in the order of ``offsets``.
+    """Build an OffsetCommit, in the order of ``offsets``; how long to keep them is the broker's.
 
     Args:
         group_id: the group.
         offsets: the offsets to store; version 0 drops metadata, and all before 6 the leader epoch.
         signature: the identity; version 0 does not carry it, and versions before
             ``STATIC_MEMBERS_SINCE`` can't be sent for a static member.
-        retention_ms: how long to keep them, in versions 2 to 4; all others leave it to the broker,
-            as the default does.
     """
     return OffsetCommitRequest(
         group_id=group_id,
         generation_id=signature.generation,
         member_id=signature.member_id,
         group_instance_id=signature.instance_id,
-        retention_time_ms=retention_ms,
         topics=tuple(
             OffsetCommitTopic(
                 topic=topic,

@@ -145,12 +145,12 @@ def time_behind(
         return TimeLag(0)
     if written_ms is not None:
         return TimeLag(max(0, now_ms - written_ms))
-    passing = None if log_ends is None else log_ends.passing(offset)
-    if log_ends is None or passing is None:
+    passed_ms = None if log_ends is None else log_ends.passed_ms(offset)
+    if log_ends is None or passed_ms is None:
         return None
     if not log_ends.grown and log_ends.watched_ms < LEAST_WATCH_MS:
         return None
-    return TimeLag(max(0, now_ms - passing.at_ms), estimated=True)
+    return TimeLag(max(0, now_ms - passed_ms), estimated=True)
 
 
 def group_lag(group: GroupStatus, history: History, now_ms: int) -> GroupLag:

@@ -76,16 +76,6 @@ class SharePlan:
         then = {tp: reader for reader, share in self.readers.items() for tp in share}
         return tuple(sorted(tp for tp, reader in now.items() if then.get(tp) != reader))
 
-    @property
-    def fewest(self) -> int:
-        """The smallest number of partitions of a reader."""
-        return min(map(len, self.readers.values()), default=0)
-
-    @property
-    def most(self) -> int:
-        """The largest number of partitions of a reader."""
-        return max(map(len, self.readers.values()), default=0)
-
 
 def plan_scaling(
     group: GroupStatus, partition_ids: PartitionIds, scale: Scale, strategy: str

@@ -35,19 +35,6 @@ class CommitSample(NamedTuple):
     lag: int | None
 
 
-class Passing(NamedTuple):
-    """When a log grew beyond an offset.
-
-    Attributes:
-        at_ms: the instant, in ms since the epoch.
-        extrapolated: whether it is before the first sample, so that it is estimated from the growth
-            since; the truth is not later than the first sample.
-    """
-
-    at_ms: int
-    extrapolated: bool
-
-
 class LogEndSeries:
     """The log ends of one partition, non-decreasing, in the order of time.
 
@@ -108,11 +95,11 @@ class LogEndSeries:
         start = bisect_right(self._times, at_ms - 1)
         return tuple(self._offsets[start:])
 
-    def passing(self, offset: int) -> Passing | None:
+    def passed_ms(self, offset: int) -> int | None:
         """Return when the log grew beyond ``offset``: when the record there was written.
 
-        Growth is interpolated between two samples, and extrapolated before the first one; if the
-        log did not grow, the first sample is the result.
+        Growth is interpolated between two samples, and extrapolated before the first one, so that
+        the truth is not later than the first sample; if the log did not grow, that is the result.
 
         Returns:
             None if the log was never seen to be longer, or there are fewer than 2 samples.
@@ -126,14 +113,12 @@ class LogEndSeries:
         if right:
             grown = offsets[right] - offsets[right - 1]
             part = times[right] - times[right - 1]
-            return Passing(
-                times[right - 1] + (offset - offsets[right - 1]) * part // grown, extrapolated=False
-            )
+            return times[right - 1] + (offset - offsets[right - 1]) * part // grown
         grown = offsets[-1] - offsets[0]
         if not grown:
-            return Passing(times[0], extrapolated=True)
+            return times[0]
         missing = (offsets[0] - offset) * (times[-1] - times[0])
-        return Passing(times[0] - missing // grown, extrapolated=True)
+        return times[0] - missing // grown
 
 
 class Commits:

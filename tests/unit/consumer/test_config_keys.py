@@ -11,11 +11,12 @@ WORKING = [spec for spec in KEYS if not spec.inert]
 
 def type_of(spec: ConfigKey) -> object:
     """The annotation that an attribute of this setting should have."""
+    optional = spec.default is None and spec.derive is None and not spec.required
     if spec.kind == "choice":
         kind: typing.Any = typing.Literal.__getitem__(spec.choices)
-        return kind | None if spec.optional else kind
+        return kind | None if optional else kind
     if spec.kind == "text":
-        return str | None if spec.optional else str
+        return str | None if optional else str
     return {"int": int, "bool": bool}[spec.kind]
 
 

@@ -14,15 +14,13 @@ class Expected:
     Attributes:
         session_id: of its owner, 0 for a persistent node; None: unknown.
         data: its bytes; None: unknown.
-        no_registration: its bytes still can't be parsed as a member's registration.
     """
 
     session_id: int | None = None
     data: bytes | None = None
-    no_registration: bool = False
 
     def __post_init__(self) -> None:
-        if self.data is None and self.session_id is None and not self.no_registration:
+        if self.data is None and self.session_id is None:
             raise ValueError("a write that would be done whatever the node is by then")
 
 

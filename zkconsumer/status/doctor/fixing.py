@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from zkconsumer.printable import shown
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
 from zkconsumer.status.doctor.undo import Undone
-from zkconsumer.zk.nodes import Malformed, parse_registration
 from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
 
 Nodes = Mapping[str, ZNode | None]
@@ -69,8 +68,6 @@ def difference(expected: Expected, node: ZNode) -> str | None:
         return f"it is now {owned_by(node.ephemeral_owner)}"
     if expected.data is not None and node.data != expected.data:
         return f"it now holds {shown(node.data.decode('utf-8', 'replace'))}"
-    if expected.no_registration and not isinstance(parse_registration(node.data), Malformed):
-        return "it now holds a registration"
     return None
 
 

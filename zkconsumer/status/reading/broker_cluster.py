@@ -5,7 +5,7 @@ Source: Kafka 0.9.0.1 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataCache``.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Self
 
 from zkconsumer.clock import Clock
@@ -35,20 +35,16 @@ class BrokerSource:
     """A ``ClusterSource``. Thread: one at a time; ``close``: any.
 
     Args:
-        client: sends the requests; it knows the bootstrap brokers.
+        client: sends the requests; it knows the bootstrap brokers, and is stopped on ``close``.
         clock: for the times of reading.
-        end: called on ``close``, e.g. to stop the client.
     """
 
     part: Final = CLUSTER_PART_ALONE
     requested: Final = "no broker"
 
-    def __init__(
-        self, client: ClusterClient, clock: Clock, *, end: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, client: ClusterClient, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._end = end
 
     @classmethod
     def of(
@@ -63,7 +59,7 @@ class BrokerSource:
             clock=clock,
             shuffle=random.shuffle,
         )
-        return cls(client, clock, end=client.stop)
+        return cls(client, clock)
 
     def read(self, deadline: Deadline) -> ClusterRead:
         """See ``ClusterSource``.
@@ -80,7 +76,7 @@ class BrokerSource:
 
     def close(self) -> None:
         """See ``ClusterSource``."""
-        self._end()
+        self._client.stop()
 
 
 def cluster_read(found: Described, now_ms: int) -> ClusterRead:

@@ -73,18 +73,6 @@ def test_a_persistent_node_in_place_of_an_ephemeral_one_is_another() -> None:
     assert plan.skipped == {"/a": "it is now a persistent node"}
 
 
-def test_a_registration_in_place_of_garbage_stays() -> None:
-    """Also where the garbage itself was not kept."""
-    world = SickWorld(t=1)
-    world.register("g_a", 1, t=1)
-    world.make("/consumers/g/ids/g_b", b"t", 1)
-    expected = Expected(session_id=1, no_registration=True)
-    paths = [f"/consumers/g/ids/{name}" for name in ("g_a", "g_b")]
-    plan = world.plan(fix_of(*(DeleteNode(path, expected) for path in paths)))
-    assert plan.skipped == {paths[0]: "it now holds a registration"}
-    assert [one.op.path for one in plan.writes] == [paths[1]]
-
-
 def test_what_must_not_be_there_keeps_everything_from_being_done() -> None:
     """A node, or children of one."""
     world = world_of(a=b"1", b=b"2")

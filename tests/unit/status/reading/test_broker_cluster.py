@@ -124,7 +124,7 @@ def test_a_broker_that_knows_of_none_is_not_believed() -> None:
         broker.become(BrokerGeneration.V0_9)
         broker.response = lambda frame: empty if frame.api_key is ApiKey.METADATA else None
     client = cluster.client()
-    source = BrokerSource(client, SystemClock(), end=client.stop)
+    source = BrokerSource(client, SystemClock())
     try:
         with pytest.raises(ConnectFailed, match="knows of no brokers"):
             source.read(Deadline(SystemClock(), 1_000))
