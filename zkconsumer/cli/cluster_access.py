@@ -29,7 +29,6 @@ from zkconsumer.status.model import (
     TopicStatus,
 )
 from zkconsumer.status.reading.broker_cluster import BrokerSource
-from zkconsumer.status.reading.cluster_source import ClusterSource
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
 from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
@@ -176,7 +175,7 @@ class CommandCluster:
         Raises:
             ZkConsumerError: no server responds.
         """
-        source: ClusterSource = (
+        source = (
             BrokerSource(self.client, self.clock)
             if self.zookeeper is None
             else ZookeeperSource(

@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.nodes import Pattern
 
@@ -341,6 +340,37 @@ class GroupStatus:
         """Since when it has not committed, as far as known; it may be longer."""
         known = [m for m in (self.last_commit_ms, self.unmoved_since_ms) if m is not None]
         return max(known, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersAlone:
+    """A cluster read through its brokers only: no ZooKeeper is configured, or it has none.
+
+    Only ZooKeeper knows its groups, their members, owners and offsets, its clock and sessions, when
+    brokers registered, topic configs, and topics being deleted: all of that is unknown.
+
+    Attributes:
+        bootstrap_servers: the bootstrap brokers, as ``host:port``, comma-separated.
+        no_zookeeper: whether the cluster has none (KRaft), as a broker reports it; None before
+            that.
+
+    Example:
+        >>> print(BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True).unknown)
+        groups that meet in a ZooKeeper: unknown, since the cluster has none
+    """
+
+    bootstrap_servers: str
+    no_zookeeper: bool | None = None
+
+    @property
+    def why(self) -> str:
+        """Why nothing is known of a ZooKeeper."""
+        return "the cluster has none" if self.no_zookeeper else "no ZooKeeper was given"
+
+    @property
+    def unknown(self) -> str:
+        """What is unknown, and why, in a line."""
+        return f"groups that meet in a ZooKeeper: unknown, since {self.why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

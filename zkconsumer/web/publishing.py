@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.lag import records_behind
-from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition
+from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupPartition
 from zkconsumer.status.reading.kept import CLUSTER_PARTS
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.judgements import Judgements, Memory

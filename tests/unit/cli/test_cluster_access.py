@@ -15,8 +15,8 @@ from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import (
+    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     GroupKind,

@@ -15,9 +15,8 @@ from zkconsumer.metrics.cluster import (
 )
 from zkconsumer.metrics.families import Measure
 from zkconsumer.metrics.measured import Measured
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.lag import GroupLag
-from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
+from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupKind
 
 SEEN = samples_of(cluster_families(small_view()))
 

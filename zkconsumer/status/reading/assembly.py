@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from zkconsumer.model import Broker
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
+    BrokersAlone,
     ClusterSnapshot,
     CommittedOffset,
     GroupKey,

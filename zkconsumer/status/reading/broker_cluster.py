@@ -32,7 +32,9 @@ _TO_SAY_MS: Final = 500
 
 
 class BrokerSource:
-    """A ``ClusterSource``. Thread: one at a time; ``close``: any.
+    """A source of brokers, topics and leaders, as ``ZookeeperSource``, without a ZooKeeper.
+
+    Thread: one at a time; ``close``: any.
 
     Args:
         client: sends the requests; it knows the bootstrap brokers, and is stopped on ``close``.
@@ -62,7 +64,7 @@ class BrokerSource:
         return cls(client, clock)
 
     def read(self, deadline: Deadline) -> ClusterRead:
-        """See ``ClusterSource``.
+        """Read brokers and topics until the deadline.
 
         Raises:
             ZkConsumerError: no broker answers, or none that knows its cluster.
@@ -75,7 +77,7 @@ class BrokerSource:
         return cluster_read(found, self._clock.wall_ms())
 
     def close(self) -> None:
-        """See ``ClusterSource``."""
+        """Interrupt a running read, and stop the client. Idempotent."""
         self._client.stop()
 
 

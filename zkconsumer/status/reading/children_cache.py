@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.status.reading.node_batches import NodeBatches
-from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.status.reading.values import Read, Unreadable
 from zkconsumer.zk.store import ZNode, ZNodeStat
 
 NODES_MAX_AGE_MS: Final = 60_000

@@ -15,7 +15,7 @@ from zkconsumer.status.model import (
     GroupStatus,
     MemberStatus,
 )
-from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.status.reading.values import Read, Unreadable
 from zkconsumer.zk.nodes import (
     Malformed,
     Pattern,

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.status.reading.values import Read, Unreadable
 from zkconsumer.zk.store import ZkStore, ZNode, ZNodeStat
 
 _MOST_AT_ONCE: Final = 4000

@@ -15,8 +15,8 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import ThreadScope
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import (
+    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     GroupKey,
@@ -27,7 +27,6 @@ from zkconsumer.status.reading.assembly import assemble, keep_newer, reassemble
 from zkconsumer.status.reading.broker_cluster import BrokerSource
 from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
 from zkconsumer.status.reading.clock_skew import ClockSkew
-from zkconsumer.status.reading.cluster_source import ClusterSource
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.garbage import no_collection
@@ -129,7 +128,7 @@ class SnapshotReader:
         self._sessions = sessions
         self._abandoned_after_ms = abandoned_after_ms
         self._scope = ThreadScope("status", clock=self._clock)
-        self._source: ClusterSource
+        self._source: ZookeeperSource | BrokerSource
         self._zookeeper_groups: ZookeeperGroups | None = None
         if store is not None:
             self._source = ZookeeperSource(

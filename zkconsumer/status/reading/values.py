@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
@@ -14,6 +14,8 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.zk.absence import NoBrokers
 
+T = TypeVar("T")
+
 GroupOffsets: TypeAlias = Mapping[TopicPartition, CommittedOffset | str]
 """A group's committed offsets by partition; a text says why one is unknown."""
 
@@ -24,6 +26,17 @@ class LogSpan(NamedTuple):
     start: int
     end: int
     at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A node that could not be read, and why."""
+
+    reason: str
+
+
+Read: TypeAlias = T | Unreadable | None
+"""The node at a path; None if absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

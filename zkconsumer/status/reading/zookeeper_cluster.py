@@ -15,8 +15,7 @@ from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.reading.node_batches import NodeBatches
-from zkconsumer.status.reading.read_nodes import Read, Unreadable
-from zkconsumer.status.reading.values import ClusterRead
+from zkconsumer.status.reading.values import ClusterRead, Read, Unreadable
 from zkconsumer.zk.cluster_nodes import (
     CONTROLLER,
     DELETED_TOPICS,
@@ -39,7 +38,7 @@ _NO_NODE: Final = Malformed("it has no node that says who leads it")
 
 
 class ZookeeperSource:
-    """A ``ClusterSource`` of brokers and topics in ZooKeeper. Thread: one at a time.
+    """The source of brokers, topics and leaders in ZooKeeper. Thread: one at a time.
 
     Args:
         store: the connection to ZooKeeper.
@@ -49,7 +48,9 @@ class ZookeeperSource:
     """
 
     part: Final = CLUSTER_PART
+    """The part of a snapshot that fails if this can't be read."""
     requested: Final = "ZooKeeper"
+    """The addressee that did not respond in time."""
 
     def __init__(
         self,
@@ -64,7 +65,11 @@ class ZookeeperSource:
         self._clock = clock
 
     def read(self, deadline: Deadline) -> ClusterRead:
-        """See ``ClusterSource``."""
+        """Read brokers and topics until the deadline.
+
+        Raises:
+            RegistryError: they could not be listed in time.
+        """
         nodes = NodeBatches(self._store, deadline)
         brokers = read_brokers(nodes, self._clock.wall_ms(), self._protocol)
         topics = read_topics(nodes, self._clock.wall_ms())

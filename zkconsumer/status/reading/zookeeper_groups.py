@@ -14,8 +14,7 @@ from zkconsumer.status.reading.children_cache import NODES_MAX_AGE_MS, ChildrenC
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.group_nodes import GroupNodes, group_status
 from zkconsumer.status.reading.node_batches import NodeBatches
-from zkconsumer.status.reading.read_nodes import Read, Unreadable
-from zkconsumer.status.reading.values import GroupsRead
+from zkconsumer.status.reading.values import GroupsRead, Read, Unreadable
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 from zkconsumer.zk.store import ZkStore, ZNode
 

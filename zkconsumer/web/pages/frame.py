@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.status.brokers_alone import BrokersAlone
-from zkconsumer.status.model import PartFailure
+from zkconsumer.status.model import BrokersAlone, PartFailure
 from zkconsumer.web.pages.view import PageRequest
 from zkconsumer.web.state import ClusterState
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
 from zkconsumer.model import Broker
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.model import (
+    BrokersAlone,
     BrokerStatus,
     ClusterSnapshot,
     PartFailure,

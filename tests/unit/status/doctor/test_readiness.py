@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sick_world import healthy
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.readiness import (
     NEXT,
@@ -14,7 +13,7 @@ from zkconsumer.status.doctor.readiness import (
     examine_readiness,
     steps,
 )
-from zkconsumer.status.model import ClusterSnapshot, GroupState
+from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupState
 from zkconsumer.status.reading.readiness import magic_of
 from zkconsumer.wire.releases import Release
 

@@ -2,8 +2,8 @@
 
 from tests.support.status_world import T0
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.brokers_alone import BrokersAlone
 from zkconsumer.status.model import (
+    BrokersAlone,
     CommittedOffset,
     GroupKey,
     GroupKind,

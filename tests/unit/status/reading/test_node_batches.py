@@ -10,7 +10,7 @@ from tests.support.refusing import refusing
 from zkconsumer.errors import RegistryError
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.node_batches import NodeBatches
-from zkconsumer.status.reading.read_nodes import Unreadable
+from zkconsumer.status.reading.values import Unreadable
 from zkconsumer.zk.store import ZNode
 
 LIMIT_MS = 1_000

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.page_world import NOW_MS, state_at
 from zkconsumer.clock import SystemClock
-from zkconsumer.status.brokers_alone import BrokersAlone
-from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.model import BrokersAlone, GroupKey, GroupKind
 from zkconsumer.web.api import state_json
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.pages.cluster import cluster_page
