@@ -145,10 +145,10 @@ class RequestRound(Generic[T]):
             self._passing = True
             # A time-out says less than the error before it.
             if self._deadline.left_ms > 0 or broker not in self._reasons:
-                self._reasons[broker] = _named(broker, error)
+                self._reasons[broker] = named(broker, error)
         else:
             self._final = self._final or error
-            self._reasons[broker] = _named(broker, error)
+            self._reasons[broker] = named(broker, error)
         if broker in self._second_pass and not again:
             self._second_pass.remove(broker)
 
@@ -260,7 +260,8 @@ class _PendingRequest(Generic[T]):
         self._sent.close()
 
 
-def _named(broker: Broker, error: Exception) -> str:
+def named(broker: Broker, error: Exception) -> str:
+    """Return the message of an error, with the broker in front unless it names that."""
     text = str(error)
     address = f"{broker.host}:{broker.port}"
     return text if address in text else f"{broker}: {text}"

@@ -11,12 +11,12 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeAlias, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.cluster.request_round import RequestRound, RoundRequest, who_coordinates
+from zkconsumer.cluster.request_round import RequestRound, RoundRequest, named, who_coordinates
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import (
     BrokerError,
@@ -183,12 +183,9 @@ class CoordinatorAttempt:
             pool.give_back(connection)
 
 
-class Exchange(Protocol):
-    """The requests of a call, and the judgement of their responses."""
-
-    def __call__(self, request: CoordinatorAttempt, /) -> st.ResponseOutcome:
-        """Send the requests. May be called again, with another coordinator."""
-        ...
+Exchange: TypeAlias = Callable[[CoordinatorAttempt], st.ResponseOutcome]
+"""Sends the requests of a call, and judges their responses; may be called again, with another
+coordinator."""
 
 
 class CoordinatorChannel:
@@ -306,7 +303,7 @@ class CoordinatorChannel:
                 outcome = exchange(CoordinatorAttempt(found, running))
             except (TransportError, RemoteProtocolError) as error:
                 closed = isinstance(error, ConnectionLost | ConnectFailed)
-                return st.Tried(reason=_described(found, error), closed=closed)
+                return st.Tried(reason=named(found, error), closed=closed)
             if outcome is not st.ResponseOutcome.LOOK_UP:
                 self._coordinator = found
             return st.Tried(outcome=outcome)
@@ -360,11 +357,6 @@ class CoordinatorChannel:
 def _is_at(listed: Broker, named: Broker) -> bool:
     # Ids differ for bootstrap addresses, and FindCoordinator returns no racks.
     return (listed.host, listed.port) == (named.host, named.port)
-
-
-def _described(broker: Broker, error: Exception) -> str:
-    text = str(error)
-    return text if str(broker) in text else f"{broker}: {text}"
 
 
 def _some(failures: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from typing import TypeAlias, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.cluster.request_round import named
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
@@ -92,6 +93,4 @@ class BrokerRound:
         try:
             return self._pool.call(broker, lookup, timeout_ms=max(1, deadline.left_ms))
         except ZkConsumerError as error:
-            text = str(error)
-            named = f"{broker.host}:{broker.port}" in text
-            return Unanswered(text if named else f"{broker}: {text}")
+            return Unanswered(named(broker, error))
