@@ -1,7 +1,8 @@
 """Converts coordinators' responses about groups and offsets to statuses. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import DecodeError
@@ -27,6 +28,9 @@ _CLASSIC: Final = frozenset({"", "classic"})
 
 DEAD: Final = "Dead"
 """The state of a group that its coordinator does not know."""
+
+_Member: TypeAlias = tuple[MemberStatus, Sequence[TopicPartition]]
+"""A member and its partitions."""
 
 
 def is_described(group: ListedGroup) -> bool:
@@ -62,21 +66,11 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
     if group.error_code:
         return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
     foreign = _foreign(group.protocol_type)
-    owners: dict[TopicPartition, str] = {}
-    members: list[MemberStatus] = []
-    for candidate in sorted(group.members, key=lambda member: member.member_id):
-        member, owned = _member(candidate, group.protocol, is_consumer=not foreign)
-        members.append(member)
-        owners |= dict.fromkeys(owned, member.member_id)
-    return GroupStatus(
-        group_id=group.group_id,
-        kind=GroupKind.COORDINATOR,
-        seen_ms=seen_ms,
-        members=tuple(members),
-        partitions=tuple(GroupPartition(tp, owners[tp]) for tp in sorted(owners)),
+    members = [_member(member, group.protocol, is_consumer=not foreign) for member in group.members]
+    return replace(
+        _with_members(group.group_id, members, coordinator, seen_ms),
         reported_state=group.state,
         protocol=group.protocol or None,
-        coordinator=coordinator,
         problems=foreign,
         only_offsets=not group.protocol_type,
     )
@@ -89,35 +83,43 @@ def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int)
     """
     if group.error_code:
         return _undescribed(group.group_id, group.error_code, coordinator, seen_ms)
-    owners: dict[TopicPartition, str] = {}
-    members: list[MemberStatus] = []
-    for candidate in sorted(group.members, key=lambda member: member.member_id):
+    assignor = group.assignor_name or None
+    members: list[_Member] = []
+    for member in group.members:
         owned = [
             TopicPartition(of_topic.topic_name, number)
-            for of_topic in candidate.assignment.topic_partitions
+            for of_topic in member.assignment.topic_partitions
             for number in of_topic.partitions
         ]
-        owners |= dict.fromkeys(owned, candidate.member_id)
         # A regex is matched by the coordinator: its assignment is all that is known.
-        topics = {*candidate.subscribed_topic_names, *(tp.topic for tp in owned)}
-        members.append(
-            MemberStatus(
-                member_id=candidate.member_id,
-                host=candidate.client_host.removeprefix("/") or None,
-                client_id=candidate.client_id,
-                streams=dict.fromkeys(sorted(topics), 1),
-                instance_id=candidate.instance_id,
-                assignor=group.assignor_name or None,
-            )
+        topics = {*member.subscribed_topic_names, *(tp.topic for tp in owned)}
+        status = MemberStatus(
+            member_id=member.member_id,
+            host=member.client_host.removeprefix("/") or None,
+            client_id=member.client_id,
+            streams=dict.fromkeys(sorted(topics), 1),
+            instance_id=member.instance_id,
+            assignor=assignor,
         )
+        members.append((status, owned))
+    return replace(
+        _with_members(group.group_id, members, coordinator, seen_ms),
+        reported_state=group.state,
+        protocol=assignor,
+    )
+
+
+def _with_members(
+    group_id: str, members: list[_Member], coordinator: Broker, seen_ms: int
+) -> GroupStatus:
+    members.sort(key=lambda member: member[0].member_id)
+    owners = {tp: member.member_id for member, owned in members for tp in owned}
     return GroupStatus(
-        group_id=group.group_id,
+        group_id=group_id,
         kind=GroupKind.COORDINATOR,
         seen_ms=seen_ms,
-        members=tuple(members),
+        members=tuple(member for member, _ in members),
         partitions=tuple(GroupPartition(tp, owners[tp]) for tp in sorted(owners)),
-        reported_state=group.state,
-        protocol=group.assignor_name or None,
         coordinator=coordinator,
     )
 
@@ -171,9 +173,7 @@ def _foreign(protocol_type: str) -> tuple[str, ...]:
     return (f"its members are no consumers, but speak {protocol_type!r} with each other",)
 
 
-def _member(
-    member: DescribedMember, protocol: str, *, is_consumer: bool
-) -> tuple[MemberStatus, Sequence[TopicPartition]]:
+def _member(member: DescribedMember, protocol: str, *, is_consumer: bool) -> _Member:
     topics: tuple[str, ...] = ()
     owned: list[TopicPartition] = []
     problem: str | None = None

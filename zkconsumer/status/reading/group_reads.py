@@ -4,8 +4,9 @@ ZooKeeper and the brokers are queried at the same time. A broker receives all re
 connection of its own, so that this does not wait for a full read.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from zkconsumer.clock import Clock
 from zkconsumer.error_codes import explained
@@ -19,7 +20,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_requests
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
-from zkconsumer.status.reading.values import GroupOffsets, GroupReads, GroupsRead, LogSpan
+from zkconsumer.status.reading.values import GroupOffsets, GroupReads, LogSpan
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
 
@@ -63,12 +64,8 @@ class _BrokerReport:
     logs: Mapping[TopicPartition, LogSpan | str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _InZookeeper:
-    """The groups read from ZooKeeper, and which were requested."""
-
-    names: frozenset[str]
-    read: GroupsRead
+_InZookeeper: TypeAlias = tuple[frozenset[str], Mapping[str, GroupStatus]]
+"""Which groups were requested of ZooKeeper, and those that were read."""
 
 
 def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> ReadPlan:
@@ -137,12 +134,12 @@ class CoordinatorGroupReader:
             {broker: self._lookup(task, deadline) for broker, task in plan.errands.items()},
             deadline,
         )
-        found = _CollectedGroups()
+        found = GroupReads()
         for broker, response in responses.items():
-            found.take(plan.errands[broker], response)
+            _take(found, plan.errands[broker], response)
         if plan.in_zookeeper and groups is not None:
-            found.take_zookeeper(plan.in_zookeeper, self._part.result(deadline))
-        return found.on_snapshot()
+            _take_zookeeper(found, plan.in_zookeeper, self._part.result(deadline))
+        return found
 
     def close(self, timeout_ms: int) -> None:
         """Interrupt running queries. Idempotent. Thread: any."""
@@ -168,51 +165,37 @@ class CoordinatorGroupReader:
 
 def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZookeeper:
     names = frozenset(plan.in_zookeeper)
-    return _InZookeeper(names, groups.read_some(names, plan.topics, deadline))
+    return names, groups.read_some(names, plan.topics, deadline).groups
 
 
-class _CollectedGroups:
-    """Collects the results."""
+def _take(found: GroupReads, task: BrokerTask, response: _BrokerReport | Unanswered) -> None:
+    """Record the response of a broker, or its absence."""
+    if isinstance(response, Unanswered):
+        found.failures |= dict.fromkeys((*task.describe, *task.offsets), response.reason)
+        found.logs |= dict.fromkeys(task.logs, response.reason)
+        return
+    for name, group in response.groups.items():
+        if isinstance(group, str):
+            found.failures[name] = group
+        else:
+            found.groups[GroupKey(GroupKind.COORDINATOR, name)] = group
+    for name, offsets in response.offsets.items():
+        if isinstance(offsets, int):
+            found.failures[name] = explained(offsets)
+        else:
+            found.offsets[name] = offsets
+    found.logs |= response.logs
 
-    def __init__(self) -> None:
-        self._groups: dict[GroupKey, GroupStatus | None] = {}
-        self._offsets: dict[str, GroupOffsets] = {}
-        self._logs: dict[TopicPartition, LogSpan | str] = {}
-        self._failures: dict[str, str] = {}
 
-    def take(self, task: BrokerTask, response: _BrokerReport | Unanswered) -> None:
-        """Record the response of a broker, or its absence."""
-        if isinstance(response, Unanswered):
-            self._fail((*task.describe, *task.offsets), response.reason)
-            self._logs |= dict.fromkeys(task.logs, response.reason)
-            return
-        for name, group in response.groups.items():
-            if isinstance(group, str):
-                self._fail([name], group)
-            else:
-                self._groups[GroupKey(GroupKind.COORDINATOR, name)] = group
-        for name, offsets in response.offsets.items():
-            if isinstance(offsets, int):
-                self._fail([name], explained(offsets))
-            else:
-                self._offsets[name] = offsets
-        self._logs |= response.logs
-
-    def take_zookeeper(self, names: Collection[str], response: _InZookeeper | Unanswered) -> None:
-        """Record ZooKeeper's response or its absence; it may belong to an earlier request."""
-        if isinstance(response, Unanswered):
-            self._fail(names, response.reason)
-            return
-        for name in response.names.intersection(names):
-            self._groups[GroupKey(GroupKind.ZOOKEEPER, name)] = response.read.groups.get(name)
-        late = [name for name in names if name not in response.names]
-        self._fail(late, "ZooKeeper has only now answered the question before")
-
-    def on_snapshot(self) -> GroupReads:
-        """Return the collected results."""
-        return GroupReads(
-            groups=self._groups, offsets=self._offsets, logs=self._logs, failures=self._failures
-        )
-
-    def _fail(self, names: Iterable[str], reason: str) -> None:
-        self._failures |= dict.fromkeys(names, reason)
+def _take_zookeeper(
+    found: GroupReads, names: Collection[str], response: _InZookeeper | Unanswered
+) -> None:
+    """Record ZooKeeper's response or its absence; it may belong to an earlier request."""
+    if isinstance(response, Unanswered):
+        found.failures |= dict.fromkeys(names, response.reason)
+        return
+    requested, groups = response
+    for name in requested.intersection(names):
+        found.groups[GroupKey(GroupKind.ZOOKEEPER, name)] = groups.get(name)
+    late = [name for name in names if name not in requested]
+    found.failures |= dict.fromkeys(late, "ZooKeeper has only now answered the question before")

@@ -1,7 +1,7 @@
 """Results of reading the parts of a snapshot. Pure values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import TopicPartition
@@ -116,7 +116,7 @@ class OffsetsRead:
     moved: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class GroupReads:
     """Groups that were read again.
 
@@ -127,7 +127,7 @@ class GroupReads:
         failures: why others were not read, by group id.
     """
 
-    groups: Mapping[GroupKey, GroupStatus | None]
-    offsets: Mapping[str, GroupOffsets]
-    logs: Mapping[TopicPartition, LogSpan | str]
-    failures: Mapping[str, str]
+    groups: dict[GroupKey, GroupStatus | None] = field(default_factory=dict)
+    offsets: dict[str, GroupOffsets] = field(default_factory=dict)
+    logs: dict[TopicPartition, LogSpan | str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
