@@ -5,7 +5,7 @@ order and the numbers are Burrow's (linkedin/Burrow, ``core/internal/evaluator/c
 ``core/protocol/evaluator.go``). Three things differ:
 
 - Burrow calls a partition stopped when it has been silent for longer than its window spans. A
-  window of one commit, or of a fast burst, spans next to nothing; ``least_span_ms`` is its
+  window of one commit, or of a fast burst, spans next to nothing; ``LEAST_SPAN_MS`` is its
   minimum. Burrow's own is 0.
 - One commit shows neither a stall nor a growing lag, so it is OK. In Burrow it is a STALL: each
   lagging group would be an error until its second commit after our start.
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import records_behind
@@ -53,22 +53,10 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BurrowSettings:
-    """The settings of the evaluation.
-
-    Attributes:
-        allowed_lag: a lag up to this counts as none.
-        minimum_complete: windows filled to less than this share (0 to 1) are OK.
-        least_span_ms: the minimum span of a window; by default three times the original's commit
-            interval.
-        recent_ms: a log whose end within this time was not beyond the last commit excuses a stop.
-    """
-
-    allowed_lag: int = 0
-    minimum_complete: float = 0.0
-    least_span_ms: int = 180_000
-    recent_ms: int = 300_000
+LEAST_SPAN_MS: Final = 180_000
+"""The minimum span of a window: three times the original's commit interval."""
+RECENT_MS: Final = 300_000
+"""A log whose end within this time was not beyond the last commit excuses a stop."""
 
 
 # A large cluster has half a million of them: see ``model``.
@@ -123,7 +111,6 @@ def evaluate_group(
     group: GroupStatus | None,
     history: History,
     now_ms: int,
-    settings: BurrowSettings | None = None,
 ) -> BurrowGroupStatus:
     """Evaluate a group by its recorded history.
 
@@ -132,11 +119,9 @@ def evaluate_group(
             Burrow forgets groups that have not committed for long (its ``expire-group``).
         history: which has recorded the snapshot of ``group``.
         now_ms: the current time.
-        settings: None: the defaults.
     """
     if group is None or group.state is GroupState.ABANDONED:
         return BurrowGroupStatus(status=BurrowStatus.NOTFOUND)
-    settings = settings or BurrowSettings()
     commits = history.commits(group.key)
     found: list[BurrowPartitionStatus] = []
     for partition in group.partitions:
@@ -150,10 +135,10 @@ def evaluate_group(
             found.append(BurrowPartitionStatus(tp, status, partition.owner, lag))
             continue
         complete = len(series) / series.limit
-        if lag > settings.allowed_lag and complete >= settings.minimum_complete:
+        if lag:
             log_ends = history.log_ends(tp)
-            recent = () if log_ends is None else log_ends.since(read_ms - settings.recent_ms)
-            status = partition_status(tuple(series), recent, lag, read_ms, settings)
+            recent = () if log_ends is None else log_ends.since(read_ms - RECENT_MS)
+            status = partition_status(tuple(series), recent, lag, read_ms)
         found.append(
             BurrowPartitionStatus(
                 tp, status, partition.owner, lag, complete, series.first, series.last
@@ -173,7 +158,7 @@ def partition_status(
     recent_log_ends: Sequence[int],
     current_lag: int,
     now_ms: int,
-    settings: BurrowSettings,
+    least_span_ms: int = LEAST_SPAN_MS,
 ) -> BurrowStatus:
     """Evaluate one partition.
 
@@ -182,12 +167,12 @@ def partition_status(
         recent_log_ends: the log ends of the last minutes.
         current_lag: in records.
         now_ms: the current time.
-        settings: the settings of the evaluation.
+        least_span_ms: a window spans at least this; 0 in Burrow.
     """
-    if current_lag <= settings.allowed_lag:
+    if not current_lag:
         return BurrowStatus.OK
     # A stop is an error even if the lag was once 0: the window can be very old.
-    if _stopped(commits, now_ms, settings.least_span_ms) and not any(
+    if _stopped(commits, now_ms, least_span_ms) and not any(
         log_end <= commits[-1].offset for log_end in recent_log_ends
     ):
         return BurrowStatus.STOP
@@ -195,7 +180,7 @@ def partition_status(
     if _rewound(commits):
         return BurrowStatus.REWIND
     lags = [commit.lag for commit in commits if commit.lag is not None]
-    if any(lag <= settings.allowed_lag for lag in lags):
+    if any(not lag for lag in lags):
         return BurrowStatus.OK
     if len(commits) == 1:
         return BurrowStatus.OK

@@ -7,7 +7,7 @@ import pytest
 from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.burrow import (
-    BurrowSettings,
+    LEAST_SPAN_MS,
     BurrowStatus,
     evaluate_group,
     partition_status,
@@ -29,7 +29,6 @@ class Case:
     current_lag: int
     now_s: int
     status: BurrowStatus
-    allowed_lag: int = 0
     times: tuple[int, ...] | None = None
 
     def commits(self) -> list[CommitSample]:
@@ -92,8 +91,7 @@ CASES = [
     Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN),
     Case(UP, (50, 100, 150, 140, 250), (5250,), 250, 600, BurrowStatus.OK),
     Case(UP, (50,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
-    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.OK, 50),
-    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN, 49),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN),
     Case(UP, (None,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
     Case((1000, 2000, 1000, 1500, 2000), (0, 9, 9, 9, 9), (2009,), 9, 600, BurrowStatus.OK),
     Case((1000, 2000, 1000, 1500, 1999), (0, 9, 9, 9, 9), (2009,), 10, 600, BurrowStatus.REWIND),
@@ -103,9 +101,8 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.status.name}")
 def test_a_window_is_judged_as_by_burrow(case: Case) -> None:
     """Burrow's cases, and a few for the rules that those leave out."""
-    settings = BurrowSettings(allowed_lag=case.allowed_lag, least_span_ms=0)
     status = partition_status(
-        case.commits(), case.log_ends, case.current_lag, case.now_s * 1000, settings
+        case.commits(), case.log_ends, case.current_lag, case.now_s * 1000, least_span_ms=0
     )
     assert status is case.status
 
@@ -127,10 +124,9 @@ def test_the_numbers_are_those_of_burrows_metrics() -> None:
 def test_a_single_commit_is_no_stop_before_the_least_span_is_over() -> None:
     """A group that is seen for the first time has one commit, however healthy it is."""
     commits = [CommitSample(10, 1_000_000, 5)]
-    settings = BurrowSettings()
-    just = 1_000_000 + settings.least_span_ms
-    assert partition_status(commits, (), 5, just, settings) is BurrowStatus.OK
-    assert partition_status(commits, (), 5, just + 1, settings) is BurrowStatus.STOP
+    just = 1_000_000 + LEAST_SPAN_MS
+    assert partition_status(commits, (), 5, just) is BurrowStatus.OK
+    assert partition_status(commits, (), 5, just + 1) is BurrowStatus.STOP
 
 
 def _partition(
@@ -169,18 +165,15 @@ def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> 
     assert (start.at_ms, start.lag, end.lag) == (100_000, None, 103)
 
 
-def test_a_window_that_is_not_full_enough_is_ok() -> None:
-    """``minimum-complete`` of Burrow."""
+def test_a_window_tells_how_full_it_is() -> None:
+    """A group is complete as far as its partitions' windows are full."""
     history = History()
     late = 10_000_000
     group = group_of(_partition(7, 1000, 100, seen_ms=late))
     history.record(snapshot_of(group, at_ms=1000))
-    assert evaluate_group(group, history, late).status is BurrowStatus.ERR
-    outcome = evaluate_group(group, history, late, BurrowSettings(minimum_complete=0.1))
+    outcome = evaluate_group(group, history, late)
     assert outcome.status is BurrowStatus.ERR
     assert (outcome.complete, outcome.partitions[0].complete) == (0.0, 0.1)
-    patient = BurrowSettings(minimum_complete=0.11)
-    assert evaluate_group(group, history, late, patient).status is BurrowStatus.OK
 
 
 def test_a_log_that_was_no_longer_a_moment_ago_excuses_a_stop() -> None:
