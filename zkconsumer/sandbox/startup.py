@@ -74,16 +74,15 @@ def start_cluster(
     )
     guard = arranger.zookeeper() if settings.zookeeper_security else ({}, [], {})
     arrangement = None if settings.security is None else arranger.arrange(settings.security)
-    zookeeper = _start_zookeeper(settings, launcher, work_dir / "zookeeper", ports, guard[:2])
+    startup = _Startup(settings, launcher, work_dir, ports)
+    zookeeper = startup.start_zookeeper(*guard[:2])
     with zookeeper.client() as client:
         if settings.chroot:
             client.ensure(settings.chroot)  # brokers before 0.8.2 do not make it
         for path, data in (arrangement.users if arrangement else {}).items():
             client.ensure(settings.chroot + path)
             client.set(settings.chroot + path, data)
-    connect = f"{LOOPBACK}:{zookeeper.port}{settings.chroot}"
-    maker = _BrokerMaker(settings, launcher, work_dir, zookeeper, arrangement, ports)
-    brokers = _start_brokers(settings, maker.make, ports)
+    brokers = startup.start_brokers(zookeeper, arrangement)
     secured = ",".join(server.secured for server in brokers.values() if server.secured)
     is_secured = arrangement is not None or settings.zookeeper_security is not None
 
@@ -103,50 +102,68 @@ def start_cluster(
         brokers=brokers,
         topics=topics,
         tools=ToolBox(launcher, work_dir / "tools"),
-        zookeeper_connect=connect,
+        zookeeper_connect=f"{LOOPBACK}:{zookeeper.port}{settings.chroot}",
         access=arranger.access(arrangement, guard[2], secured) if is_secured else None,
         kdc=arranger.kdc,
     )
 
 
-def _start_zookeeper(
-    settings: Settings,
-    launcher: Launcher,
-    folder: Path,
-    ports: set[int],
-    guard: tuple[Mapping[str, str], Sequence[str]],
-) -> ZooKeeperServer:
-    def make(port: int) -> ZooKeeperServer:
-        properties, flags = guard
-        return ZooKeeperServer(
-            launcher, folder, port, settings, properties=properties, jvm_flags=flags
-        )
-
-    given = settings.zookeeper_port
-    server = make(pick_free(ports) if given is None else given)
-    server.launch()
-    return _await_server(server, make, ports, settings, port_is_given=given is not None)
-
-
 @dataclass(frozen=True, slots=True)
-class _BrokerMaker:
+class _Startup:
+    """Starts servers; on a port that was snatched meanwhile, tries another one."""
+
     settings: Settings
     launcher: Launcher
     work_dir: Path
-    zookeeper: ZooKeeperServer
-    arrangement: Arrangement | None
     ports: set[int]
 
-    def make(self, number: int, port: int) -> BrokerServer:
+    def start_zookeeper(
+        self, properties: Mapping[str, str], flags: Sequence[str]
+    ) -> ZooKeeperServer:
+        """Start ZooKeeper; return when it serves."""
+
+        def make(port: int) -> ZooKeeperServer:
+            folder = self.work_dir / "zookeeper"
+            return ZooKeeperServer(
+                self.launcher, folder, port, self.settings, properties=properties, jvm_flags=flags
+            )
+
+        given = self.settings.zookeeper_port
+        server = make(pick_free(self.ports) if given is None else given)
+        server.launch()
+        return self._await_server(server, make, port_is_given=given is not None)
+
+    def start_brokers(
+        self, zookeeper: ZooKeeperServer, arrangement: Arrangement | None
+    ) -> dict[int, BrokerServer]:
+        """Start all brokers at once; return when each serves."""
+
+        def make(number: int, port: int) -> BrokerServer:
+            return self._broker(number, port, zookeeper, arrangement)
+
+        given = self.settings.broker_ports
+        launched = [
+            make(number, given[number] if given else pick_free(self.ports))
+            for number in range(self.settings.broker_count)
+        ]
+        for server in launched:
+            server.launch()
+        return {
+            number: self._await_server(server, partial(make, number), port_is_given=bool(given))
+            for number, server in enumerate(launched)
+        }
+
+    def _broker(
+        self, number: int, port: int, zookeeper: ZooKeeperServer, secured: Arrangement | None
+    ) -> BrokerServer:
         """Make a broker; the port is that of its secured listener, where it has one."""
-        settings, secured = self.settings, self.arrangement
-        folder = self.work_dir / f"broker-{number}"
+        settings, folder = self.settings, self.work_dir / f"broker-{number}"
         layout = BrokerLayout(
             id=number,
             port=port if secured is None else pick_free(self.ports),
             listen_host=settings.listen_host,
             log_dir=folder / "data",
-            zookeeper_connect=f"{LOOPBACK}:{self.zookeeper.port}{settings.chroot}",
+            zookeeper_connect=f"{LOOPBACK}:{zookeeper.port}{settings.chroot}",
             cluster_size=settings.broker_count,
             auto_create_topics=settings.auto_create_topics,
             secured=None if secured is None else (secured.protocol, port),
@@ -156,51 +173,24 @@ class _BrokerMaker:
             self.launcher,
             folder,
             layout,
-            zookeeper=self.zookeeper,
+            zookeeper=zookeeper,
             overrides={**own[0], **settings.broker_properties},
             jvm_flags=(*own[1], *settings.broker_jvm_flags),
         )
 
-
-def _start_brokers(
-    settings: Settings, make: Callable[[int, int], BrokerServer], ports: set[int]
-) -> dict[int, BrokerServer]:
-    given = settings.broker_ports
-    launched = [
-        make(number, given[number] if given else pick_free(ports))
-        for number in range(settings.broker_count)
-    ]
-    for server in launched:
-        server.launch()
-    return {
-        number: _await_server(
-            server, partial(make, number), ports, settings, port_is_given=bool(given)
-        )
-        for number, server in enumerate(launched)
-    }
-
-
-def _await_server(
-    server: S,
-    make: Callable[[int], S],
-    ports: set[int],
-    settings: Settings,
-    *,
-    port_is_given: bool,
-) -> S:
-    """Wait for a launched server; on a port that was snatched meanwhile, try another one."""
-    for tries_left in reversed(range(_PORT_TRIES)):
-        try:
-            server.await_ready(settings.start_timeout_ms)
-        except SandboxError:
-            if not server.message(_PORT_TAKEN):
-                raise
-            if port_is_given:
-                raise SandboxError(f"the port given for {server.name} is taken") from None
-            if tries_left == 0:
-                raise
-            server = make(pick_free(ports))
-            server.launch()
-        else:
-            break
-    return server
+    def _await_server(self, server: S, make: Callable[[int], S], *, port_is_given: bool) -> S:
+        for tries_left in reversed(range(_PORT_TRIES)):
+            try:
+                server.await_ready(self.settings.start_timeout_ms)
+            except SandboxError:
+                if not server.message(_PORT_TAKEN):
+                    raise
+                if port_is_given:
+                    raise SandboxError(f"the port given for {server.name} is taken") from None
+                if tries_left == 0:
+                    raise
+                server = make(pick_free(self.ports))
+                server.launch()
+            else:
+                break
+        return server
