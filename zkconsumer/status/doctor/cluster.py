@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
 from zkconsumer.status.model import ClusterSnapshot, PartitionStatus
 from zkconsumer.zk.absence import NoBrokers
 
@@ -37,7 +37,7 @@ def _not_read(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
                 f"{counted(len(lines), 'part')} of the cluster could not be read. What is said "
                 "about them is old, and nothing said does not mean that all is well."
             ),
-            evidence=some(lines),
+            evidence=lines,
             repair="Look at the reasons, then run this again.",
         )
 
@@ -80,7 +80,7 @@ def _brokers(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             code=Code.BROKER_UNUSABLE,
             severity=Severity.ERROR,
             what=f"{counted(len(unusable), 'broker')} can't be used by consumers.",
-            evidence=some(unusable),
+            evidence=unusable,
             repair=(
                 "Look at the broker's listeners (host.name, advertised.host.name and port up "
                 "to 0.8.2), and whether its host is reached from here."
@@ -113,7 +113,7 @@ def _no_brokers(snapshot: ClusterSnapshot) -> Diagnosis:
         code=Code.NO_BROKERS,
         severity=Severity.ERROR,
         what=seen.what,
-        evidence=some(list(seen.evidence)),
+        evidence=seen.evidence,
         repair=seen.repair,
     )
 
@@ -136,7 +136,7 @@ def _topics(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
                 else f"Brokers say of {counted(len(unreadable), 'topic')} that nobody can read "
                 "there."
             ),
-            evidence=some(unreadable),
+            evidence=unreadable,
             repair=(
                 "Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did."
                 if snapshot.brokers_alone is None
@@ -148,7 +148,7 @@ def _topics(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             code=Code.TOPIC_WITHOUT_PARTITIONS,
             severity=Severity.WARNING,
             what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
-            evidence=some([f"{topic}{_readers(snapshot, {topic})}" for topic in empty]),
+            evidence=[f"{topic}{_readers(snapshot, {topic})}" for topic in empty],
             repair="Delete it, or make it again with partitions.",
         )
 
@@ -188,12 +188,9 @@ def _leaders(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             f"{counted(len(lost), 'partition')} ha{_s([''] * len(lost))} no leader: nobody "
             f"can read or write there{_readers(snapshot, topics)}."
         ),
-        evidence=some(
-            [
-                f"{partition.topic_partition}: {_replica_text(partition, there)}"
-                for partition in lost
-            ]
-        ),
+        evidence=[
+            f"{partition.topic_partition}: {_replica_text(partition, there)}" for partition in lost
+        ],
         repair=(
             "Start a broker that has a replica in sync. If it is lost for good, "
             "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
@@ -255,7 +252,7 @@ def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             f"{counted(len(behind), 'partition')} lack{_s_verb(behind)} replicas; "
             f"{alone} of them depend on one broker alone."
         ),
-        evidence=some(lines),
+        evidence=lines,
         repair=(
             "Start the brokers that are gone. One that runs and is behind has too much to do, "
             "a slow disk, or messages larger than replica.fetch.max.bytes."
@@ -296,6 +293,6 @@ def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> Iterator[Diagno
                 "clock is off deletes records too early or too late, and finds other offsets by "
                 "time."
             ),
-            evidence=some(lines),
+            evidence=lines,
             repair="Set the clocks (NTP) on the hosts that differ from the others.",
         )

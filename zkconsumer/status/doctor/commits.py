@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupPartition
 
@@ -36,7 +36,7 @@ def _paused(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
                 f"offset for {_stuck_for(look, pairs)}, although there was something to read"
                 f"{_seen_for(look, pairs)}."
             ),
-            evidence=some([_evidence(look, *pair) for pair in pairs]),
+            evidence=[_evidence(look, *pair) for pair in pairs],
             repair=(
                 "From outside nobody sees whether the owner reads without committing, or does not "
                 "read. Look at its log and its threads: a stream that nobody takes from (it "
@@ -44,7 +44,6 @@ def _paused(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
                 "fetch.message.max.bytes, an iterator that failed, commits that are refused, or "
                 "auto.commit.enable=false and a program that does not commit."
             ),
-            group=look.group.key,
             about=frozenset(now.topic_partition for _, now in pairs),
             culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
         )
@@ -60,13 +59,12 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
                 f"again and again for {_seconds(look)} s, although there was something to read: "
                 "they commit, but they don't get on."
             ),
-            evidence=some([_evidence(look, *pair) for pair in pairs]),
+            evidence=[_evidence(look, *pair) for pair in pairs],
             repair=(
                 "Look at the owner's log and its threads: a record that it can't get past, a "
                 "message larger than its fetch size, a stream that nobody takes from, or a "
                 "partition that the program paused."
             ),
-            group=look.group.key,
             about=frozenset(now.topic_partition for _, now in pairs),
             culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
         )

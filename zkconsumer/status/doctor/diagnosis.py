@@ -1,6 +1,6 @@
 """The diagnoses: values in plain words, with evidence and repair."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from itertools import islice
@@ -93,10 +93,10 @@ class Diagnosis:
         code: its kind.
         severity: how bad it is.
         what: one or two sentences for readers who do not know the internals.
-        evidence: the observations, one per line: numbers, nodes, members.
+        evidence: the observations, one per line: numbers, nodes, members; of many only some.
         repair: how to repair it, and what to check first.
         fix: the repair as writes to ZooKeeper, if that is safe to offer.
-        group: the affected group; None for the cluster or a topic.
+        group: the affected group, which ``examine_group`` sets; None for the cluster or a topic.
         about: the affected partitions, if any.
         consequences: diagnoses that follow from it; they disappear with it.
         culprits: the ids of the members or owners that it is about, if any.
@@ -105,7 +105,7 @@ class Diagnosis:
     code: Code
     severity: Severity
     what: str
-    evidence: tuple[str, ...]
+    evidence: Sequence[str]
     repair: str
     fix: Fix | None = None
     group: GroupKey | None = None
@@ -113,13 +113,15 @@ class Diagnosis:
     consequences: "tuple[Diagnosis, ...]" = ()
     culprits: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Keep the first lines of evidence, and the number of further ones."""
+        object.__setattr__(self, "evidence", some(self.evidence))
 
-def some(lines: list[str]) -> tuple[str, ...]:
-    """Return the first lines of evidence, and the number of further ones."""
+
+def some(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the first lines of evidence, and the number of further ones if that saves a line."""
     rest = len(lines) - EVIDENCE_SHOWN
-    if rest <= 0:
-        return tuple(lines)
-    return (*lines[:EVIDENCE_SHOWN], f"... and {rest} more")
+    return tuple(lines) if rest <= 1 else (*lines[:EVIDENCE_SHOWN], f"... and {rest} more")
 
 
 def counted(number: int, noun: str) -> str:
@@ -143,6 +145,4 @@ def ago(ms: int) -> str:
 
 def names(items: list[str], limit: int = 5) -> str:
     """Return some names, comma-separated, and the number of further ones."""
-    rest = len(items) - limit
-    shown = ", ".join(items[:limit])
-    return shown if rest <= 0 else f"{shown} and {rest} more"
+    return first_names(items, len(items), limit)

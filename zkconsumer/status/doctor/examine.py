@@ -1,5 +1,7 @@
 """Runs all families of diagnoses; the worst come first."""
 
+from dataclasses import replace
+
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.cluster import examine_cluster
 from zkconsumer.status.doctor.commits import examine_commits
@@ -43,7 +45,7 @@ def examine_group(look: GroupContext) -> list[Diagnosis]:
         *examine_offset_stores(look),
         *examine_commits(look),
     ]
-    return incidents(look, found)
+    return incidents(look, [replace(diagnosis, group=look.group.key) for diagnosis in found])
 
 
 def _rank(finding: Diagnosis) -> tuple[int, tuple[str, ...], int]:

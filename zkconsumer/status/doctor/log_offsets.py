@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import CommittedOffset, GroupPartition
@@ -24,7 +24,7 @@ def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
             below.append((partition, committed))
         elif _is_beyond(look, partition, committed):
             beyond.append((partition, committed))
-    return [*_below(look, below), *_beyond(look, beyond)]
+    return [*_below(look, below), *_beyond(beyond)]
 
 
 def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
@@ -66,20 +66,17 @@ def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
             "Who starts there goes where its auto.offset.reset says: with 'largest', the "
             "default of Kafka 0.8, everything up to the end is passed over."
         ),
-        evidence=some(
-            [
-                f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                f"begins at {partition.log_start}"
-                for partition, at in found
-            ]
-        ),
+        evidence=[
+            f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
+            f"begins at {partition.log_start}"
+            for partition, at in found
+        ],
         repair=(
             "Before the group starts, set these offsets to the beginning of the log, or its "
             "members' auto.offset.reset to smallest. Then see why it was late: the topic's "
             "retention, or a group that stood still."
         ),
         fix=_to_log_start(look, found),
-        group=look.group.key,
         about=frozenset(partition.topic_partition for partition, _ in found),
     )
 
@@ -116,7 +113,7 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     )
 
 
-def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
+def _beyond(found: list[Found]) -> Iterator[Diagnosis]:
     if found:
         yield Diagnosis(
             code=Code.OFFSET_BEYOND_END,
@@ -125,18 +122,15 @@ def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
                 f"{counted(len(found), 'partition')} committed beyond the end of the log. Who "
                 "starts there goes where its auto.offset.reset says, by default to the end."
             ),
-            evidence=some(
-                [
-                    f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                    f"ends at {partition.log_end}"
-                    for partition, at in found
-                ]
-            ),
+            evidence=[
+                f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
+                f"ends at {partition.log_end}"
+                for partition, at in found
+            ],
             repair=(
                 "Find out what happened to the log. Was the topic deleted and made again, then "
                 "none of its records was read: set the offset to the beginning. Did a replica "
                 "that was behind become leader, then what was there before is gone: set it to "
                 "the end, or further back to read twice rather than miss."
             ),
-            group=look.group.key,
         )

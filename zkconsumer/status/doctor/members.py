@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
 from zkconsumer.status.doctor.group_context import GroupContext, is_malformed, is_readable
 from zkconsumer.status.model import MemberStatus
@@ -47,7 +47,7 @@ def _stale(look: GroupContext) -> Iterator[Diagnosis]:
                 f"{counted(len(gone), 'member')} of the group {_is(gone)} registered but not "
                 "there: the others leave a share of the partitions to it, which nobody reads."
             ),
-            evidence=some([f"{_where(look, member)}: {_of_whom(look, member)}" for member in gone]),
+            evidence=[f"{_where(look, member)}: {_of_whom(look, member)}" for member in gone],
             repair=(
                 "See on its host that the process is gone. A registration of a session that ended "
                 "goes with it, within its time-out; a persistent one has to be deleted."
@@ -57,7 +57,6 @@ def _stale(look: GroupContext) -> Iterator[Diagnosis]:
                 gone,
                 caution="Whoever is deleted and lives does not rebalance until it is restarted.",
             ),
-            group=look.group.key,
             culprits=tuple(member.member_id for member in gone),
         )
 
@@ -101,7 +100,6 @@ def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
                 [member],
                 caution="Stop its process first: it may register again, and it reads on.",
             ),
-            group=look.group.key,
             culprits=(member.member_id,),
         )
 
@@ -130,18 +128,15 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
             "themselves they may be well: who should read what is not known to us. Any other "
             "consumer that joins disturbs them, and fails."
         ),
-        evidence=some(
-            [
-                f"{_where(look, member)} of {session_name(member.session_id)} "
-                f"holds {_text(member)[:200]!r}"
-                for member in found
-            ]
-        ),
+        evidence=[
+            f"{_where(look, member)} of {session_name(member.session_id)} "
+            f"holds {_text(member)[:200]!r}"
+            for member in found
+        ],
         repair=(
             "Let nothing else join this group. If no such client is meant to run, stop its "
             "process: its registration goes with it."
         ),
-        group=look.group.key,
     )
 
 
@@ -161,9 +156,8 @@ def _not_understood(look: GroupContext) -> Iterator[Diagnosis]:
                 "us. Nothing is said here about who should have which partition, and a member "
                 "that is not Scala's can't join."
             ),
-            evidence=some([f"{_where(look, member)}: {member.problem}" for member in found]),
+            evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
             repair="Write its filter in a plainer way, or name the topics.",
-            group=look.group.key,
         )
 
 
@@ -177,12 +171,11 @@ def _unreadable_by_scala(look: GroupContext) -> Iterator[Diagnosis]:
                 f"{counted(len(found), 'registration')} can be read by us, but not by Scala "
                 "consumers: each of those in the group fails every rebalance."
             ),
-            evidence=some([f"{_where(look, member)}: {member.problem}" for member in found]),
+            evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
             repair=(
                 "Stop that client. The time in a registration has to be a text, and every number "
                 "a whole one of 32 bits."
             ),
-            group=look.group.key,
             culprits=tuple(member.member_id for member in found),
         )
 
@@ -204,9 +197,8 @@ def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
                 "Wildcard members name several expressions. Others see only the first of them, "
                 "so members don't agree on who reads what."
             ),
-            evidence=some(evidence),
+            evidence=evidence,
             repair="Give that client (kafka-node?) one topic a consumer, or a group of its own.",
-            group=look.group.key,
         )
 
 
@@ -237,13 +229,12 @@ def _idle(look: GroupContext) -> Iterator[Diagnosis]:
                 "consumer that failed rebalance.max.retries times stays like this: registered, "
                 "silent, until something changes in the group."
             ),
-            evidence=some(evidence),
+            evidence=evidence,
             repair=(
                 "Look in its log for 'can't rebalance after', remove the cause (the other "
                 "findings of this group), then restart it. Don't delete its registration while "
                 "it runs. See that all members have the same partition.assignment.strategy."
             ),
-            group=look.group.key,
             about=frozenset(about),
             culprits=tuple(idle),
         )
@@ -258,12 +249,11 @@ def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_TIME_FAR_OFF,
             severity=Severity.WARNING,
             what="The clocks of some members' hosts are far from ZooKeeper's.",
-            evidence=some(evidence),
+            evidence=evidence,
             repair=(
                 "Set their clocks (NTP). The group itself does not depend on it, but times in "
                 "logs, offsets by time and the retention of what they produce do."
             ),
-            group=look.group.key,
         )
 
 

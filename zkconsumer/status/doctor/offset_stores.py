@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupPartition
@@ -43,8 +43,8 @@ def _split(look: GroupContext) -> Iterator[Diagnosis]:
             "starts where its auto.offset.reset says."
         ),
         evidence=(
-            *some([f"in ZooKeeper only: {line}" for line in in_zookeeper[:5]]),
-            *some([f"in Kafka only: {line}" for line in in_kafka[:5]]),
+            *(f"in ZooKeeper only: {line}" for line in in_zookeeper[:5]),
+            *(f"in Kafka only: {line}" for line in in_kafka[:5]),
             f"in ZooKeeper only {len(in_zookeeper)}, in Kafka only {len(in_kafka)}, "
             f"in both {len(by_places.get(frozenset({'zookeeper', 'kafka'}), []))}",
         ),
@@ -54,7 +54,6 @@ def _split(look: GroupContext) -> Iterator[Diagnosis]:
             "dual.commit.enabled off when all are over. For a group that is stopped: "
             "zkconsumer offsets migrate."
         ),
-        group=look.group.key,
     )
 
 
@@ -83,12 +82,11 @@ def _differ(look: GroupContext) -> Iterator[Diagnosis]:
                 "more. Members with dual.commit.enabled start from the larger, the others from "
                 "the one that their offsets.storage names."
             ),
-            evidence=some(evidence),
+            evidence=evidence,
             repair=(
                 "See what offsets.storage and dual.commit.enabled the members have, and make it "
                 "the same. To set such a group back, lower the offset in both places."
             ),
-            group=look.group.key,
         )
 
 
@@ -145,12 +143,11 @@ def _of_deleted_topics(look: GroupContext) -> Iterator[Diagnosis]:
             "longer has. A topic made again under that name would be read from there, not "
             "from its beginning."
         ),
-        evidence=some(
-            [f"{partition.topic_partition}: {committed.offset}" for partition, committed in left]
-        ),
+        evidence=[
+            f"{partition.topic_partition}: {committed.offset}" for partition, committed in left
+        ],
         repair="Delete them, unless the topic is to come back as it was.",
         fix=_delete(look, left, topics),
-        group=look.group.key,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupState
@@ -107,10 +107,9 @@ def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> 
         code=code,
         severity=Severity.WARNING if mild else Severity.ERROR,
         what=_WHAT[code].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
-        evidence=some([_evidence(look, fault) for fault in found]),
+        evidence=[_evidence(look, fault) for fault in found],
         repair=_REPAIR[code],
         fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
-        group=look.group.key,
         about=frozenset(fault.topic_partition for fault in found),
         culprits=tuple(fault.owner for fault in found if fault.owner is not None),
     )
@@ -168,12 +167,11 @@ def _missing(look: GroupContext) -> Iterator[Diagnosis]:
             f"Nobody reads {counted(len(unowned), 'partition')} that members of the group "
             f"subscribe to. {how_sure}"
         ),
-        evidence=some([_described(look, tp) for tp in unowned]),
+        evidence=[_described(look, tp) for tp in unowned],
         repair=(
             "The other findings of this group say what keeps it from sharing out. If there "
             "are none, restart a member: that makes all of them share out anew."
         ),
-        group=look.group.key,
         about=frozenset(unowned),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
@@ -148,12 +148,10 @@ def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
                     else "3.9 still serves them while it keeps its ZooKeeper; nothing later does."
                 )
             ),
-            evidence=some(
-                [
-                    f"{group.group_id}: {group.state}, {counted(len(group.members), 'member')}"
-                    for group in used
-                ]
-            ),
+            evidence=[
+                f"{group.group_id}: {group.state}, {counted(len(group.members), 'member')}"
+                for group in used
+            ],
             repair=(
                 "Rewrite their programs against a coordinator's group, and carry their offsets: "
                 "docs/migrating-to-a-coordinator-group.md."
@@ -185,7 +183,7 @@ def _brokers(
                 "place: "
                 + ("the release is too old." if too_old else "the cluster has a ZooKeeper.")
             ),
-            evidence=some(lines),
+            evidence=lines,
             repair=("Mirror to a new cluster; or upgrade to 3.9 first, and migrate that to KRaft."),
         )
     elif old:
@@ -193,7 +191,7 @@ def _brokers(
             code=Code.READY_BROKERS,
             severity=Severity.NOTE,
             what=f"{counted(len(old), 'broker')} can be upgraded one after the other.",
-            evidence=some(lines),
+            evidence=lines,
             repair=(
                 "Name the release that they speak now (inter.broker.protocol.version) before the "
                 "first one, and raise it after the last one. "
@@ -217,7 +215,7 @@ def _formats(facts: ReadinessFacts, target: Release) -> Iterator[Diagnosis]:
                 f"{counted(len(old), 'topic')} hold messages in old formats. Kafka 4 writes format "
                 "2 alone, and converts nothing for old clients."
             ),
-            evidence=some([f"{topic}: format {magic}" for topic, magic in old.items()]),
+            evidence=[f"{topic}: format {magic}" for topic, magic in old.items()],
             repair=(
                 "A mirror writes them anew in format 2. In place, they go with their retention; "
                 "compacted topics keep them until they are compacted again."
@@ -258,7 +256,7 @@ def _settings_gone(lines: list[str], where: str, target: Release) -> Diagnosis:
             f"{counted(len(lines), 'setting')} of {where} will be gone in {release_text(target)}, "
             "or without effect."
         ),
-        evidence=some(lines),
+        evidence=lines,
         repair="Take them out, and put in what replaces them.",
     )
 
@@ -298,6 +296,6 @@ def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagno
             code=Code.READY_NOT_SEEN,
             severity=severity,
             what="Some of it was not seen. What is not said about it is not well, but unknown.",
-            evidence=some(lines),
+            evidence=lines,
             repair="Give what is missing, and run this again.",
         )

@@ -5,7 +5,7 @@ The one rule: clients are well only where every broker was read, and tells versi
 
 from collections.abc import Iterator, Sequence
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, some
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 
@@ -26,7 +26,7 @@ def examine_clients(
             code=Code.READY_CLIENTS,
             severity=Severity.ERROR,
             what="Clients ask in versions that Kafka 4 refuses; counted since the brokers started.",
-            evidence=(*some(refused), *some(unknown)),
+            evidence=[*refused, *unknown],
             repair=(
                 "Bring these programs to a newer client library: Java 2.1 or later. Where brokers "
                 "don't name it, the client's id and address stand in their request logs "
@@ -41,7 +41,7 @@ def examine_clients(
                 f"No client of {counted(len(metrics), 'broker')} has asked in a version that "
                 "Kafka 4 refuses since the brokers started."
             ),
-            evidence=some([read.source for read in metrics]),
+            evidence=[read.source for read in metrics],
             repair="Look again when what runs seldom has run: they count from their start.",
         )
     else:
@@ -80,7 +80,7 @@ def _unseen(
             "over Kafka's protocol. Kafka 4 refuses Produce before 3, Fetch before 4 and others as "
             "old: those of Java clients before 2.1, and of all that meet in ZooKeeper."
         ),
-        evidence=(*some(unknown), *some(clients)),
+        evidence=[*unknown, *clients],
         repair=(
             "Brokers from 2.0 on count requests by version. Open their JMX (JMX_PORT) and give "
             "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. Older "

@@ -13,7 +13,6 @@ from zkconsumer.status.doctor.diagnosis import (
     counted,
     first_names,
     names,
-    some,
 )
 from zkconsumer.status.doctor.group_context import GroupContext, Shares
 from zkconsumer.status.model import GroupState
@@ -41,12 +40,11 @@ def _topics_missing(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.SUBSCRIBED_TOPIC_MISSING,
         severity=Severity.WARNING,
         what=f"Members subscribe to {counted(len(missing), 'topic')} that the cluster lacks.",
-        evidence=some([f"{topic}: {names(readers[topic], 2)}" for topic in missing]),
+        evidence=[f"{topic}: {names(readers[topic], 2)}" for topic in missing],
         repair=(
             "Correct the name, create the topic, or take it out of the subscription. Members "
             "notice when it is created."
         ),
-        group=look.group.key,
     )
 
 
@@ -79,19 +77,16 @@ def _unequal(look: GroupContext) -> Iterator[Diagnosis]:
             + ("Round-robin fails" if sure else "it fails")
             + " for every member until they do; range does not mind."
         ),
-        evidence=some(
-            [f"{topic}: read by {counted(threads[topic].count, 'stream')}" for topic in uneven]
-            + [
-                f"only {topic} is read by {first_names(map(str, threads), count, 3)}"
-                for topic, (count, threads) in only.items()
-                if count
-            ]
-        ),
+        evidence=[f"{topic}: read by {counted(threads[topic].count, 'stream')}" for topic in uneven]
+        + [
+            f"only {topic} is read by {first_names(map(str, threads), count, 3)}"
+            for topic, (count, threads) in only.items()
+            if count
+        ],
         repair=(
             f"Make the subscriptions equal ({one} and {other} to begin with), or set "
             "partition.assignment.strategy=range on all members."
         ),
-        group=look.group.key,
     )
 
 
@@ -111,11 +106,11 @@ def _assignors(look: GroupContext) -> Iterator[Diagnosis]:
         return
     lines = [f"{name} owns {_described(look, name, found)}" for name, found in fits.items()]
     if all(fits.values()):
-        yield _differ(look, Severity.ERROR, "Members share out by different strategies", lines)
+        yield _differ(Severity.ERROR, "Members share out by different strategies", lines)
         return
     if look.faults:
         return  # rebalancing, or stuck for another reason
-    yield _differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)
+    yield _differ(Severity.WARNING, "Members own what no strategy gives them", lines)
 
 
 def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
@@ -133,7 +128,7 @@ def _described(look: GroupContext, member_id: str, fits: Iterable[Strategy]) -> 
     return f"{number}: its share by {reported}" if reported else f"{number}: its share by neither"
 
 
-def _differ(look: GroupContext, severity: Severity, what: str, lines: list[str]) -> Diagnosis:
+def _differ(severity: Severity, what: str, lines: list[str]) -> Diagnosis:
     return Diagnosis(
         code=Code.ASSIGNORS_DIFFER,
         severity=severity,
@@ -141,13 +136,12 @@ def _differ(look: GroupContext, severity: Severity, what: str, lines: list[str])
             f"{what}. Each computes for itself who reads what, and nothing checks that they "
             "agree: the next rebalance can leave partitions without a reader."
         ),
-        evidence=some(lines),
+        evidence=lines,
         repair=(
             "Set the same partition.assignment.strategy, and the same exclude.internal.topics, "
             "on all members. Clients other than Kafka's may divide in their own way: give them a "
             "group of their own."
         ),
-        group=look.group.key,
     )
 
 
@@ -170,7 +164,6 @@ def _idle_threads(look: GroupContext) -> Iterator[Diagnosis]:
         return
     first = (name for name in map(str, threads) if name not in busy)
     yield _too_few(
-        look,
         f"{counted(idle, 'stream')} of {threads.count} get nothing to read",
         [
             f"{topic}: {counted(by_topic[topic].count, 'stream')}, "
@@ -192,7 +185,7 @@ def _assignors_reported(look: GroupContext) -> Iterator[Diagnosis]:
     if len(by_name) < 2:
         return
     lines = [f"{name}: {names(members, 3)}" for name, members in sorted(by_name.items())]
-    yield _differ(look, Severity.WARNING, "Members name different assignors", lines)
+    yield _differ(Severity.WARNING, "Members name different assignors", lines)
 
 
 def _idle_members(look: GroupContext) -> Iterator[Diagnosis]:
@@ -203,21 +196,19 @@ def _idle_members(look: GroupContext) -> Iterator[Diagnosis]:
     members = counted(len(look.members), "member")
     number = sum(len(look.partition_ids.get(topic, ())) for topic in look.group.topics_read)
     yield _too_few(
-        look,
         f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",
         [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
     )
 
 
-def _too_few(look: GroupContext, what: str, evidence: list[str]) -> Diagnosis:
+def _too_few(what: str, evidence: list[str]) -> Diagnosis:
     return Diagnosis(
         code=Code.TOO_FEW_PARTITIONS,
         severity=Severity.NOTE,
         what=f"{what}, because there are fewer partitions than readers.",
-        evidence=some(evidence),
+        evidence=evidence,
         repair=(
             "That is fine for spares that stand by. Else take fewer streams or members, or add "
             "partitions (records with a key then go to other partitions than before)."
         ),
-        group=look.group.key,
     )

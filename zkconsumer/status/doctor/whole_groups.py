@@ -10,7 +10,6 @@ from zkconsumer.status.doctor.diagnosis import (
     ago,
     counted,
     names,
-    some,
 )
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.lag import records_behind
@@ -74,7 +73,7 @@ def _deserted(look: GroupContext) -> Iterator[Diagnosis]:
             f"Nobody is in the group: nobody reads {counted(waiting, 'record')} that "
             f"wait{'s' if waiting == 1 else ''} for it. {_last_commit(look)}"
         ),
-        evidence=some(_waiting_lines(group)),
+        evidence=_waiting_lines(group),
         repair=(
             "Start its consumers, or find out why they ended. If it is not meant to go on: "
             "after a while without a commit (--abandoned-after-ms) it counts as abandoned, "
@@ -96,7 +95,7 @@ def _abandoned(look: GroupContext) -> Diagnosis:
             f"The group is abandoned: nobody is in it. {_last_commit(look)} "
             f"{counted(waiting, 'record')} came since, or were left."
         ),
-        evidence=some([f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)]),
+        evidence=[f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)],
         repair=(
             "If it has done its work, delete it: zkconsumer groups delete "
             f"{_where(look.snapshot)} --kind {group.kind} "
@@ -149,9 +148,8 @@ def _problems(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.GROUP_PROBLEM,
             severity=Severity.WARNING if unsure else Severity.NOTE,
             what="Some of what the group has could not be read, or makes no sense.",
-            evidence=some(list(look.group.problems)),
+            evidence=look.group.problems,
             repair="Look at the nodes, or at what the coordinator answered, that it names.",
-            group=look.group.key,
         )
     partitions = [
         f"{partition.topic_partition}: {partition.problem}"
@@ -167,9 +165,8 @@ def _problems(look: GroupContext) -> Iterator[Diagnosis]:
                 "group. An offset that is no number makes every rebalance of Scala consumers "
                 "fail."
             ),
-            evidence=some(partitions),
+            evidence=partitions,
             repair="Correct the node that it names, or find out why it was not answered.",
-            group=look.group.key,
         )
 
 
@@ -186,7 +183,6 @@ def _coordinator(look: GroupContext) -> Iterator[Diagnosis]:
             "it can't be made while offsets.topic.replication.factor is larger than the "
             "number of brokers."
         ),
-        group=look.group.key,
     )
 
 
