@@ -186,7 +186,8 @@ class FencedCommit:
         topics = {tp.topic: self._paths.offset(tp) for tp in due}
         found = self._store.exists_many([parent_of(path) for path in topics.values()])
         missing = [path for path, stat in zip(topics.values(), found, strict=True) if stat is None]
-        ops = [CreateOp(path, None) for path in dict.fromkeys(_ancestors(missing))]
+        ancestors = dict.fromkeys(above for path in missing for above in ancestors_of(path))
+        ops = [CreateOp(path, None) for path in ancestors]
         errors = self._store.write_many(ops, session_id=self._session_id) if ops else []
         for op, error in zip(ops, errors, strict=True):
             if error is not None and error is not OpError.NODE_EXISTS:
@@ -267,7 +268,3 @@ def _not_ours_text(tp: TopicPartition, path: str, node: ZNode | None) -> str:
         return f"{tp} is not ours: {path} is a persistent node, which no consumer makes: delete it"
     owner = f"{parse_owner(node.data)} (session {node.ephemeral_owner:#x})"
     return f"{tp} is not ours any more: {owner} owns it"
-
-
-def _ancestors(paths: Iterable[str]) -> list[str]:
-    return [ancestor for path in paths for ancestor in ancestors_of(path)]

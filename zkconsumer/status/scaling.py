@@ -98,10 +98,14 @@ def plan_scaling(
             else "the group has neither members nor offsets: say which topics it is to read"
         )
     partitions = {topic: tuple(partition_ids[topic]) for topic in topics}
+    subscriptions = {name: MemberSubscription(read) for name, read in members.items()}
     shares = (
         _coordinated_shares(strategy, group, members, partitions)
         if group.kind is GroupKind.COORDINATOR
-        else _zookeeper_shares(strategy, GroupView(_subscriptions(members), partitions))
+        else _zookeeper_shares(
+            strategy,
+            GroupView(subscriptions, partitions),
+        )
     )
     if isinstance(shares, CannotAssign):
         return shares
@@ -148,10 +152,6 @@ def _new_names(prefix: str, taken: set[str]) -> Iterator[str]:
         name = f"{prefix}new-{number:03}"
         if name not in taken:
             yield name
-
-
-def _subscriptions(members: Mapping[str, Mapping[str, int]]) -> dict[str, MemberSubscription]:
-    return {name: MemberSubscription(read) for name, read in members.items()}
 
 
 def _zookeeper_shares(

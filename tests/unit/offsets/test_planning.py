@@ -235,8 +235,12 @@ def test_nothing_to_do_is_refused() -> None:
 def test_the_roll_back_file_is_that_of_a_migration() -> None:
     """Its undoing brings back number and metadata."""
     plan = plan_offsets(ToEarliest(), PRESENT, scope=[T0, T2]).plan
-    back = RollBack.of(
-        plan, group_id="g", target=OffsetStorage.ZOOKEEPER, zookeeper="z:2181", made_ms=1
+    back = RollBack(
+        group_id="g",
+        target=OffsetStorage.ZOOKEEPER,
+        zookeeper="z:2181",
+        made_ms=1,
+        written=plan.changes,
     )
     written = decode_roll_back(encode_roll_back(back), "file").written
     now = {tp: FetchedOffset(move.wanted.offset) for tp, move in plan.writes.items() if move.wanted}

@@ -47,12 +47,12 @@ def carry(
     """
     made_ms = cluster.now_ms()
     backs = [
-        RollBack.of(
-            report.plan.plan,
+        RollBack(
             group_id=report.group_id,
             target=report.storage,
             zookeeper=cluster.zookeeper,
             made_ms=made_ms,
+            written=report.plan.plan.changes,
         )
         for job in jobs
         for report in job.reports

@@ -120,12 +120,12 @@ def _migrate(args: argparse.Namespace) -> int:
         )
         if args.dry_run or plan.refusals:
             return _print(args, report)
-        back = RollBack.of(
-            plan,
+        back = RollBack(
             group_id=group_id,
             target=target,
             zookeeper=args.zookeeper,
             made_ms=SystemClock().wall_ms(),
+            written=plan.changes,
         )
         with roll_back_file(args.roll_back_file, (back,)) as name:
             outcome = migration.carry_out(plan)

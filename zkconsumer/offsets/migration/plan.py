@@ -85,6 +85,11 @@ class MigrationPlan:
         return {move.topic_partition: move for move in self.moves if move.fate is Fate.WRITE}
 
     @property
+    def changes(self) -> dict[TopicPartition, tuple[Offset, Offset]]:
+        """The offsets before, and those to be written, by partition."""
+        return {tp: (move.before, move.wanted) for tp, move in self.writes.items()}
+
+    @property
     def expected(self) -> dict[TopicPartition, Offset]:
         """The offsets that the target should have in the end, of all existing partitions."""
         return {

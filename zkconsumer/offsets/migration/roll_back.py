@@ -11,7 +11,7 @@ from typing import Final
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import MigrationPlan, Offset, OffsetStorage
+from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 
 FORMAT: Final = "zkconsumer offsets roll-back"
 VERSION: Final = 1
@@ -35,25 +35,6 @@ class RollBack:
     zookeeper: str
     made_ms: int
     written: Mapping[TopicPartition, tuple[Offset, Offset]]
-
-    @classmethod
-    def of(
-        cls,
-        plan: MigrationPlan,
-        *,
-        group_id: str,
-        target: OffsetStorage,
-        zookeeper: str,
-        made_ms: int,
-    ) -> "RollBack":
-        """Return the roll-back of this plan."""
-        return cls(
-            group_id=group_id,
-            target=target,
-            zookeeper=zookeeper,
-            made_ms=made_ms,
-            written={tp: (move.before, move.wanted) for tp, move in plan.writes.items()},
-        )
 
 
 def encode_roll_back(roll_back: RollBack) -> str:

@@ -249,7 +249,7 @@ def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
         code=Code.UNDER_REPLICATED,
         severity=Severity.WARNING,
         what=(
-            f"{counted(len(behind), 'partition')} lack{_s_verb(behind)} replicas; "
+            f"{counted(len(behind), 'partition')} lack{'s' if len(behind) == 1 else ''} replicas; "
             f"{alone} of them depend on one broker alone."
         ),
         evidence=lines,
@@ -258,10 +258,6 @@ def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             "a slow disk, or messages larger than replica.fetch.max.bytes."
         ),
     )
-
-
-def _s_verb(items: list[PartitionStatus]) -> str:
-    return "s" if len(items) == 1 else ""
 
 
 def _ids(brokers: tuple[int, ...]) -> str:

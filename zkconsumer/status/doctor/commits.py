@@ -56,7 +56,8 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
             severity=Severity.ERROR,
             what=(
                 f"The owners of {counted(len(pairs), 'partition')} committed the same offset "
-                f"again and again for {_seconds(look)} s, although there was something to read: "
+                f"again and again for {look.around.silence_seen_ms(look.snapshot) // 1000} s, "
+                "although there was something to read: "
                 "they commit, but they don't get on."
             ),
             evidence=[_evidence(look, *pair) for pair in pairs],
@@ -105,10 +106,6 @@ def _committed_ago(look: GroupContext, now: GroupPartition) -> str:
     if committed is None or committed.committed_ms is None:
         return ""
     return f"; last commit {ago(zookeeper_now_ms(look.snapshot) - committed.committed_ms)} ago"
-
-
-def _seconds(look: GroupContext) -> int:
-    return look.around.silence_seen_ms(look.snapshot) // 1000
 
 
 def _stuck_for(look: GroupContext, pairs: list[Pair]) -> str:

@@ -44,8 +44,9 @@ def _stale(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_STALE,
             severity=Severity.ERROR,
             what=(
-                f"{counted(len(gone), 'member')} of the group {_is(gone)} registered but not "
-                "there: the others leave a share of the partitions to it, which nobody reads."
+                f"{counted(len(gone), 'member')} of the group "
+                f"{'is' if len(gone) == 1 else 'are'} registered but not there: the others "
+                "leave a share of the partitions to it, which nobody reads."
             ),
             evidence=[f"{_where(look, member)}: {_of_whom(look, member)}" for member in gone],
             repair=(
@@ -305,17 +306,12 @@ def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fi
 def _of_whom(look: GroupContext, member: MemberStatus) -> str:
     if member.session_id == 0:
         return "a persistent node, which no consumer makes and which never goes by itself"
-    since = "" if member.created_ms is None else f", made {_ago(look, member.created_ms)}"
+    since = ""
+    if member.created_ms is not None:
+        age_ms = zookeeper_now_ms(look.snapshot) - member.created_ms
+        since = f", made {max(0, age_ms) // 1000} s ago"
     return f"of {session_name(member.session_id)}, which ZooKeeper does not name as alive{since}"
-
-
-def _ago(look: GroupContext, time_ms: int) -> str:
-    return f"{max(0, zookeeper_now_ms(look.snapshot) - time_ms) // 1000} s ago"
 
 
 def _where(look: GroupContext, member: MemberStatus) -> str:
     return f"/consumers/{look.group.group_id}/ids/{member.member_id}"
-
-
-def _is(members: list[MemberStatus]) -> str:
-    return "is" if len(members) == 1 else "are"

@@ -208,7 +208,9 @@ class CoordinatorReader:
                 raise UnsupportedVersion(_LISTS_NOTHING)
             return
         listed = connection.call(ListGroupsRequest(), timeout_ms=max(1, deadline.left_ms))
-        _check(listed.error_code, "ListGroups", connection.broker)
+        if listed.error_code:
+            about = f"{connection.broker}: {explained(listed.error_code)}"
+            raise BrokerError(listed.error_code, "ListGroups", about)
         seen_ms = self._clock.wall_ms()
         readers = {group.group_id: group for group in listed.groups if is_described(group)}
         has_other = connection.versions.has(ApiKey.CONSUMER_GROUP_DESCRIBE)
@@ -280,8 +282,3 @@ def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -
     if isinstance(reported.coordinator, int):
         return f"{reported.by} names no coordinator: {explained(reported.coordinator)}"
     return reported.coordinator
-
-
-def _check(code: int, api: str, broker: Broker) -> None:
-    if code:
-        raise BrokerError(code, api, f"{broker}: {explained(code)}")

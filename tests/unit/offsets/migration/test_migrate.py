@@ -6,7 +6,7 @@ from tests.support.offset_places import MemoryPlace
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.migrate import MigratedGroup, Migration, MigrationRequest, Undoing
-from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
+from zkconsumer.offsets.migration.plan import Ahead, MigrationPlan, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
@@ -159,10 +159,21 @@ def test_a_source_that_can_not_be_read_is_an_error(world: World) -> None:
         world.migration.plan(MigrationRequest())
 
 
+def roll_back_of(plan: MigrationPlan) -> RollBack:
+    """What the file of a plan holds."""
+    return RollBack(
+        group_id="g",
+        target=OffsetStorage.KAFKA,
+        zookeeper="zk",
+        made_ms=0,
+        written=plan.changes,
+    )
+
+
 def test_an_undone_migration_leaves_no_trace(world: World) -> None:
     """What was there is there again, with its metadata; what was not is not."""
     plan = world.migration.plan(MigrationRequest())
-    back = RollBack.of(plan, group_id="g", target=OffsetStorage.KAFKA, zookeeper="zk", made_ms=0)
+    back = roll_back_of(plan)
     world.migration.carry_out(plan)
     undoing = Undoing(world.group, world.target, back)
     outcome = undoing.carry_out(undoing.plan(MigrationRequest()))
@@ -173,7 +184,7 @@ def test_an_undone_migration_leaves_no_trace(world: World) -> None:
 def test_undoing_is_refused_where_somebody_went_on(world: World) -> None:
     """And where somebody is there; forced, it is done."""
     plan = world.migration.plan(MigrationRequest())
-    back = RollBack.of(plan, group_id="g", target=OffsetStorage.KAFKA, zookeeper="zk", made_ms=0)
+    back = roll_back_of(plan)
     world.migration.carry_out(plan)
     undoing = Undoing(world.group, world.target, back)
     world.target.held[A] = OffsetAndMetadata(50)
