@@ -7,21 +7,20 @@ from zkconsumer.scope import WakeEvent, naps
 
 
 class StopFlag:
-    """Set once. Thread: any, and signal handlers at any point."""
+    """Set once. Thread: any, and signal handlers at any point.
+
+    Attributes:
+        is_set: whether waits must end.
+    """
 
     def __init__(self) -> None:
-        self._set = False
+        self.is_set = False
         # Each use of it is a single call, so that a signal handler meets no lock.
         self._waiting: set[WakeEvent] = set()
 
-    @property
-    def is_set(self) -> bool:
-        """Whether waits must end."""
-        return self._set
-
     def set(self) -> None:
         """End every wait, now and later. Idempotent."""
-        self._set = True
+        self.is_set = True
         for wakeup in self._waiting.copy():
             wakeup.notify()
 
@@ -31,10 +30,10 @@ class StopFlag:
         self._waiting.add(wakeup)
         try:
             for piece_ms in naps(duration_ms):
-                if self._set:
+                if self.is_set:
                     return True
                 wakeup.wait(piece_ms)
-            return self._set
+            return self.is_set
         finally:
             self._waiting.discard(wakeup)
 

@@ -306,7 +306,7 @@ class ClusterClient:
 
     def why_unreachable(self, broker: Broker) -> str | None:
         """Return why a leader did not respond to the last request about offsets, or None."""
-        return self._leaders.why_unreachable(broker)
+        return self._leaders.unreachable.get(broker)
 
     def _deadline(self, timeout_ms: int) -> CallDeadline:
         return CallDeadline(

@@ -34,6 +34,9 @@ class ConnectionPool:
         dialer: opens connections, by a twin that is stopped with this pool.
         clock: measures how long a connection was idle.
         idle_per_broker: the number of idle connections kept for each broker.
+
+    Attributes:
+        stopped: whether it was stopped.
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class ConnectionPool:
         self._idle_per_broker = idle_per_broker
         self._origin = dialer
         self._clock = clock
-        self._stopped = False
+        self.stopped = False
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -108,7 +111,7 @@ class ConnectionPool:
             self._in_use.discard(connection)
             idle = self._idle.setdefault(connection.broker, [])
             sound = connection.is_idle
-            kept = sound and not self._stopped and len(idle) < self._idle_per_broker
+            kept = sound and not self.stopped and len(idle) < self._idle_per_broker
             if kept:
                 idle.append((connection, self._clock.now_ms()))
         if sound:
@@ -134,15 +137,10 @@ class ConnectionPool:
         for connection, _ in closed:
             connection.close()
 
-    @property
-    def stopped(self) -> bool:
-        """Whether it was stopped."""
-        return self._stopped
-
     def stop(self) -> None:
         """Close all connections, and dial no more; interrupts waiting threads. Idempotent."""
         self._leave_to_parent()
-        self._stopped = True
+        self.stopped = True
         self._dialer.stop()
         with self._lock:
             connections = list(self._in_use)
@@ -184,20 +182,20 @@ class ConnectionPool:
             connection = self._dialer.dial(broker, timeout_ms=timeout_ms)
         except TransportError as error:
             # Once, until it works: an address that only others can reach looks like an empty log.
-            if broker.id >= 0 and not self._stopped:
+            if broker.id >= 0 and not self.stopped:
                 text = f"{broker}, as the cluster calls it, can't be reached: {error}"
                 self._repeats.happened(f"connecting to {broker}", text)
             self._failed.add(broker)
             raise
         with self._lock:
             self._in_use.add(connection)
-        if self._stopped:
+        if self.stopped:
             self.give_back(connection)
             self._check_running(broker)
         return connection
 
     def _check_running(self, broker: Broker) -> None:
-        if self._stopped:
+        if self.stopped:
             raise ConnectionLost(f"{broker}: not asked: this client was stopped")
 
 

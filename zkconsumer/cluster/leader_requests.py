@@ -70,6 +70,9 @@ class LeaderRequests:
         view_of: returns a view with the leaders.
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
+
+    Attributes:
+        unreachable: why each leader did not respond to its last request; others did.
     """
 
     def __init__(
@@ -80,11 +83,7 @@ class LeaderRequests:
         self._request_timeout_ms = request_timeout_ms
         self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
         self._clock = clock
-        self._unreachable: dict[Broker, str] = {}
-
-    def why_unreachable(self, broker: Broker) -> str | None:
-        """See ``ClusterClient.why_unreachable``."""
-        return self._unreachable.get(broker)
+        self.unreachable: dict[Broker, str] = {}
 
     def request(
         self,
@@ -206,7 +205,7 @@ class LeaderRequests:
     def _failed(
         self, leader: Broker, part: Mapping[TopicPartition, Q], error: TransportError
     ) -> dict[TopicPartition, int]:
-        self._unreachable[leader] = str(error)
+        self.unreachable[leader] = str(error)
         return dict.fromkeys(part, int(ErrorCode.NETWORK_EXCEPTION))
 
     def _on_response(
@@ -246,7 +245,7 @@ class LeaderRequests:
             response = responder.response()
         except TransportError as error:
             return self._failed(leader, sent.part, error)
-        self._unreachable.pop(leader, None)
+        self.unreachable.pop(leader, None)
         reported = kind.read(response, sent.in_flight.version)
         unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return {tp: reported.get(tp, unknown) for tp in sent.part}

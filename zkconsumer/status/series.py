@@ -125,15 +125,15 @@ class Commits:
     """The last commits of one group for one partition, in the order of time.
 
     Args:
-        limit: how many to keep, at least 2.
+        limit: how many to keep, at least 2; an attribute, too.
     """
 
-    __slots__ = ("_lags", "_limit", "_offsets", "_times")
+    __slots__ = ("_lags", "_offsets", "_times", "limit")
 
     def __init__(self, limit: int = COMMIT_SAMPLES) -> None:
         if limit < 2:
             raise ValueError(f"a window needs room for 2 commits, not {limit}")
-        self._limit = limit
+        self.limit = limit
         self._offsets = array("q")
         self._times = array("q")
         self._lags = array("q")
@@ -144,11 +144,6 @@ class Commits:
     def __iter__(self) -> Iterator[CommitSample]:
         lags = [None if lag == _UNKNOWN else lag for lag in self._lags]
         return map(CommitSample, self._offsets, self._times, lags)
-
-    @property
-    def limit(self) -> int:
-        """The maximum number of commits."""
-        return self._limit
 
     @property
     def first(self) -> CommitSample | None:
@@ -186,7 +181,7 @@ class Commits:
         lag = _UNKNOWN if log_end is None else max(0, log_end - committed.offset)
         if first and lag:
             lag = _UNKNOWN
-        if len(self._offsets) == self._limit:
+        if len(self._offsets) == self.limit:
             del self._offsets[0], self._times[0], self._lags[0]
         self._offsets.append(committed.offset)
         self._times.append(at_ms)

@@ -3,19 +3,19 @@
 Writes are fenced by the versions of the nodes as last read, see ``versioned``.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.migration.versioned import VersionedNodes
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.zk.nodes import Malformed, parse_owner, parse_topic
-from zkconsumer.zk.paths import BROKER_TOPICS, GroupPaths, is_topic_name, topic_path
+from zkconsumer.zk.paths import BROKER_TOPICS, is_topic_name, topic_path
 from zkconsumer.zk.store import ZkStore
 
 
-class ZookeeperGroupOffsets:
+class ZookeeperGroupOffsets(VersionedNodes):
     """A ``GroupOffsetStore`` in ZooKeeper.
 
     Raises:
@@ -23,11 +23,6 @@ class ZookeeperGroupOffsets:
     """
 
     name: Final = OffsetStorage.ZOOKEEPER
-
-    def __init__(self, store: ZkStore, group_id: str) -> None:
-        self._store = store
-        self._paths = GroupPaths(group_id)
-        self._nodes = VersionedNodes(store, group_id)
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
         """See ``GroupOffsetStore``. Nodes that are no partition's are skipped."""
@@ -40,15 +35,7 @@ class ZookeeperGroupOffsets:
             for name in found[topic]
             if name.isascii() and name.isdigit() and str(int(name)) == name
         ]
-        return self._nodes.read(partitions)
-
-    def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """See ``GroupOffsetStore``."""
-        return self._nodes.read(partitions)
-
-    def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """See ``GroupOffsetStore``."""
-        return self._nodes.write(offsets)
+        return self.fetch(partitions)
 
     def partitions(self) -> frozenset[TopicPartition]:
         """Return the cluster's partitions by ZooKeeper; none of malformed topics."""

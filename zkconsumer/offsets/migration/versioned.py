@@ -46,7 +46,7 @@ class VersionedNodes:
         self._offsets = ZookeeperOffsetStore(store, group_id)
         self._versions: dict[TopicPartition, int | None] = {}
 
-    def read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
+    def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """Return the offsets of these partitions; their nodes' versions count for the next write.
 
         Raises:
@@ -70,7 +70,7 @@ class VersionedNodes:
             for tp, offset in offsets.items()
         }
         due = [tp for tp in offsets if outcome[tp] is None]
-        self.read([tp for tp in due if tp not in self._versions])
+        self.fetch([tp for tp in due if tp not in self._versions])
         steps = [(tp, op) for tp in due if (op := self._op(tp, offsets[tp])) is not None]
         self._make_parents(steps)
         reported = (

@@ -40,7 +40,7 @@ def to(offset: int) -> OffsetAndMetadata:
 def test_offsets_are_set_made_and_taken_away(store: MemoryZkStore) -> None:
     """In any mixture, and again after that: what we wrote ourselves is in nobody's way."""
     nodes = VersionedNodes(store, "g")
-    assert nodes.read([A, B, C]) == {
+    assert nodes.fetch([A, B, C]) == {
         A: FetchedOffset(1),
         B: FetchedOffset(2),
         C: FetchedOffset(None),
@@ -56,7 +56,7 @@ def test_offsets_are_set_made_and_taken_away(store: MemoryZkStore) -> None:
 def test_what_somebody_wrote_meanwhile_is_left_alone(store: MemoryZkStore, change: str) -> None:
     """And nothing else of the transaction is written; the culprit is told to all."""
     nodes = VersionedNodes(store, "g")
-    nodes.read([A, B, C])
+    nodes.fetch([A, B, C])
     culprit = {"set": B, "made": C, "deleted": B}[change]
     if change == "deleted":
         store.delete_many([path(B)])
@@ -67,7 +67,7 @@ def test_what_somebody_wrote_meanwhile_is_left_alone(store: MemoryZkStore, chang
     others = f"{culprit} could not be written: {LEFT_ALONE}"
     assert reported == {**dict.fromkeys((A, B, C), others), culprit: LEFT_ALONE}
     assert texts(store) == before
-    nodes.read([A, B, C])
+    nodes.fetch([A, B, C])
     assert nodes.write({A: to(5), B: to(6), C: to(7)}) == {A: None, B: None, C: None}
 
 
@@ -93,7 +93,7 @@ def test_many_go_out_in_transactions_that_zookeeper_takes(
     monkeypatch.setattr(store, "multi", noting)
     nodes = VersionedNodes(store, "g")
     partitions = [TopicPartition("t", number) for number in range(6)]
-    nodes.read(partitions)
+    nodes.fetch(partitions)
     store.set_or_create_many({path(partitions[2]): b"90"})
     reported = nodes.write({tp: to(5) for tp in partitions})
     assert sent == [[path(A), path(B)], [path(partitions[2]), path(partitions[3])]]
@@ -110,7 +110,7 @@ def test_without_transactions_each_is_fenced_on_its_own(
     """As servers before 3.4 need it."""
     monkeypatch.setattr(MemoryZkStore, "supports_multi", False)
     nodes = VersionedNodes(store, "g")
-    nodes.read([A, B])
+    nodes.fetch([A, B])
     store.set_or_create_many({path(B): b"90"})
     assert nodes.write({A: to(5), B: to(6)}) == {A: None, B: LEFT_ALONE}
     assert texts(store) == [b"5", b"90", None]
