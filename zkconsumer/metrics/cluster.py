@@ -7,11 +7,19 @@ groups.
 
 from collections.abc import Iterable, Iterator
 
-from zkconsumer.metrics.exporter_names import EXPORTER_MEASURES, GROUP_LABELS, group_labels
+from zkconsumer.metrics.exporter_names import EXPORTER_MEASURES, GROUP_LABELS
 from zkconsumer.metrics.families import Family, Measure, Sample
 from zkconsumer.metrics.judged_names import JUDGED_MEASURES
-from zkconsumer.metrics.measured import ClusterMeasures, Detail, Measured, measured
-from zkconsumer.status.model import GroupStatus
+from zkconsumer.metrics.measured import (
+    ClusterMeasures,
+    Detail,
+    GroupMeasures,
+    Measured,
+    measured,
+    of_cluster,
+    of_groups,
+)
+from zkconsumer.status.model import PartitionStatus
 
 __all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "cluster_families"]
 
@@ -43,30 +51,25 @@ def _read_seconds(view: ClusterMeasures) -> Iterator[Sample]:
 
 
 def _ages(seen: Measured) -> Iterator[Sample]:
-    snapshot = seen.snapshot
-    partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
-    commits = (
-        committed.seen_ms
-        for group in seen.groups
-        for partition in group.group.partitions
-        for committed in partition.committed
-    )
-    yield from _age(seen, "snapshot", [snapshot.taken_ms])
-    yield from _age(seen, "brokers", [broker.seen_ms for broker in snapshot.brokers])
-    yield from _age(seen, "topics", [topic.seen_ms for topic in snapshot.topics])
-    read = [
-        partition.offsets_at_ms for partition in partitions if partition.offsets_at_ms is not None
-    ]
-    yield from _age(seen, "log_ends", read)
-    yield from _age(seen, "groups", [group.group.seen_ms for group in seen.groups])
-    yield from _age(seen, "offsets", commits)
-
-
-def _age(seen: Measured, part: str, seen_ms: Iterable[int]) -> Iterator[Sample]:
-    """Yield the age of the oldest part; nothing if there are none."""
-    oldest_ms = min(seen_ms, default=None)
-    if oldest_ms is not None:
-        yield Sample((part,), max(0, seen.view.now_ms - oldest_ms) / 1000)
+    """Yield the age of the oldest value of each part; a part without any has none."""
+    snapshot, groups = seen.snapshot, [group.group for group in seen.groups]
+    read_ms: dict[str, Iterable[int | None]] = {
+        "snapshot": [snapshot.taken_ms],
+        "brokers": (broker.seen_ms for broker in snapshot.brokers),
+        "topics": (topic.seen_ms for topic in snapshot.topics),
+        "log_ends": (partition.offsets_at_ms for partition in _partitions(seen)),
+        "groups": (group.seen_ms for group in groups),
+        "offsets": (
+            committed.seen_ms
+            for group in groups
+            for partition in group.partitions
+            for committed in partition.committed
+        ),
+    }
+    for part, instants in read_ms.items():
+        oldest_ms = min((at_ms for at_ms in instants if at_ms is not None), default=None)
+        if oldest_ms is not None:
+            yield Sample((part,), seen.age_s(oldest_ms))
 
 
 def _failures(seen: Measured) -> Iterator[Sample]:
@@ -74,13 +77,12 @@ def _failures(seen: Measured) -> Iterator[Sample]:
     for failure in seen.snapshot.failures:
         since_ms[failure.part] = min(failure.since_ms, since_ms.get(failure.part, failure.since_ms))
     for part, at_ms in since_ms.items():
-        yield Sample((part,), max(0, seen.view.now_ms - at_ms) / 1000)
+        yield Sample((part,), seen.age_s(at_ms))
 
 
-def _skew(seen: Measured) -> Iterator[Sample]:
+def _skew(seen: Measured) -> float | None:
     skew = seen.snapshot.clock_skew_ms
-    if skew is not None:
-        yield Sample((), skew.value / 1000)
+    return None if skew is None else skew.value / 1000
 
 
 def _info(seen: Measured) -> Iterator[Sample]:
@@ -88,59 +90,31 @@ def _info(seen: Measured) -> Iterator[Sample]:
     yield Sample(("zookeeper" if alone is None else "brokers", seen.snapshot.zookeeper), 1)
 
 
-def _leaderless(seen: Measured) -> Iterator[Sample]:
-    topics = seen.snapshot.topics
-    yield Sample(
-        (), sum(partition.leaderless for topic in topics for partition in topic.partitions)
-    )
-
-
-def _unknown_ends(seen: Measured) -> Iterator[Sample]:
-    topics = seen.snapshot.topics
-    yield Sample(
-        (), sum(partition.log_end is None for topic in topics for partition in topic.partitions)
-    )
+def _partitions(seen: Measured) -> Iterator[PartitionStatus]:
+    return (partition for topic in seen.snapshot.topics for partition in topic.partitions)
 
 
 def _states(seen: Measured) -> Iterator[Sample]:
     for group in seen.groups:
-        yield Sample((*group_labels(group), group.group.state), 1)
+        yield Sample((*group.labels, group.group.state), 1)
 
 
-def _orphans(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        yield Sample(group_labels(group), _orphans_of(group.group))
-
-
-def _orphans_of(group: GroupStatus) -> int:
-    read = {topic for member in group.members for topic in member.streams}
+def _orphans(group: GroupMeasures) -> int:
+    read = {topic for member in group.group.members for topic in member.streams}
     return sum(
         partition.owner is None and partition.topic_partition.topic in read
-        for partition in group.partitions
+        for partition in group.group.partitions
     )
-
-
-def _unknown_lags(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        yield Sample(group_labels(group), group.lag.unknown)
 
 
 def _silences(seen: Measured) -> Iterator[Sample]:
     for group in seen.groups:
-        since_ms = group.group.silent_since_ms
-        if since_ms is not None:
-            yield Sample(group_labels(group), max(0, seen.view.now_ms - since_ms) / 1000)
+        if (since_ms := group.group.silent_since_ms) is not None:
+            yield Sample(group.labels, seen.age_s(since_ms))
 
 
-def _estimated_lags(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        times = (lag.time for lag in group.lag.partitions)
-        yield Sample(group_labels(group), sum(lag is not None and lag.estimated for lag in times))
-
-
-def _problems(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        yield Sample(group_labels(group), len(group.group.problems))
+def _estimated_lags(group: GroupMeasures) -> int:
+    return sum(lag.time is not None and lag.time.estimated for lag in group.lag.partitions)
 
 
 ALWAYS_MEASURES: tuple[Measure[ClusterMeasures], ...] = (
@@ -184,19 +158,19 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
         name="zkconsumer_clock_skew_seconds",
         text="How far ZooKeeper's clock is ahead of this machine's; negative: behind.",
         labels=(),
-        find=_skew,
+        find=of_cluster(_skew),
     ),
     Measure(
         name="zkconsumer_leaderless_partitions",
         text="Number of partitions of the cluster that nobody leads.",
         labels=(),
-        find=_leaderless,
+        find=of_cluster(lambda seen: sum(part.leaderless for part in _partitions(seen))),
     ),
     Measure(
         name="zkconsumer_unknown_log_ends",
         text="Number of partitions of the cluster whose length was never told.",
         labels=(),
-        find=_unknown_ends,
+        find=of_cluster(lambda seen: sum(part.log_end is None for part in _partitions(seen))),
     ),
     Measure(
         name="zkconsumer_group_state",
@@ -208,13 +182,13 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
         name="zkconsumer_group_orphan_partitions",
         text="Number of partitions that members of this group read and nobody owns.",
         labels=GROUP_LABELS,
-        find=_orphans,
+        find=of_groups(_orphans),
     ),
     Measure(
         name="zkconsumer_group_unknown_lags",
         text="Number of partitions of this group whose lag is not known; no sum has them.",
         labels=GROUP_LABELS,
-        find=_unknown_lags,
+        find=of_groups(lambda group: group.lag.unknown),
     ),
     Measure(
         name="zkconsumer_group_silence_seconds",
@@ -228,13 +202,13 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
         text="Number of partitions of this group whose lag in time is an estimate, from how the "
         "log grew: its records have no timestamps, or were not asked yet.",
         labels=GROUP_LABELS,
-        find=_estimated_lags,
+        find=of_groups(_estimated_lags),
     ),
     Measure(
         name="zkconsumer_group_problems",
         text="Number of things of this group that could not be read or understood.",
         labels=GROUP_LABELS,
-        find=_problems,
+        find=of_groups(lambda group: len(group.group.problems)),
     ),
 )
 

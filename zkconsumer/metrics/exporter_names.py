@@ -11,22 +11,30 @@ Source: danielqsj/kafka_exporter ``kafka_exporter.go``. Pure.
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from zkconsumer.metrics.families import Measure, Sample
-from zkconsumer.metrics.measured import GroupMeasures, Measured
-from zkconsumer.status.model import GroupKind, PartitionStatus
+from zkconsumer.metrics.measured import (
+    Find,
+    GroupMeasures,
+    Measured,
+    of_cluster,
+    of_groups,
+    of_partitions,
+)
+from zkconsumer.status.lag import PartitionLag
+from zkconsumer.status.model import GroupKind, GroupPartition
 
 GROUP_LABELS = ("consumergroup", "kind")
 _TOPIC_LABELS = ("topic", "partition")
 
-
-def _brokers(seen: Measured) -> Iterator[Sample]:
-    yield Sample((), len(seen.snapshot.brokers))
+_Value: TypeAlias = Callable[[GroupMeasures, GroupPartition, PartitionLag], int | None]
+"""Returns a number of a partition of a group."""
 
 
 def _broker_info(seen: Measured) -> Iterator[Sample]:
-    for candidate in seen.snapshot.brokers:
-        broker = candidate.broker
+    for status in seen.snapshot.brokers:
+        broker = status.broker
         yield Sample((str(broker.id), f"{broker.host}:{broker.port}"), 1)
 
 
@@ -35,70 +43,44 @@ def _partition_counts(seen: Measured) -> Iterator[Sample]:
         yield Sample((topic.name,), len(topic.partitions))
 
 
-def _of_each(
-    value: Callable[[PartitionStatus], int | None],
-) -> Callable[[Measured], Iterator[Sample]]:
-    """Yield a sample for each partition of the cluster with a known value."""
+def _of_group_partitions(value: _Value) -> Find:
+    """Find a sample for each partition of each group."""
 
     def find(seen: Measured) -> Iterator[Sample]:
-        for topic in seen.snapshot.topics:
-            for partition in topic.partitions:
-                found = value(partition)
-                if found is not None:
-                    yield Sample((topic.name, str(partition.topic_partition.partition)), found)
+        for group in seen.groups:
+            name, kind = group.labels
+            for partition, lag in group.partitions():
+                if (found := value(group, partition, lag)) is not None:
+                    topic, number = partition.topic_partition
+                    yield Sample((name, topic, str(number), kind), found)
 
     return find
 
 
-def group_labels(group: GroupMeasures) -> tuple[str, str]:
-    """Return the values of ``GROUP_LABELS``."""
-    return group.group.group_id, group.group.kind
+def _topic_sums(value: _Value) -> Find:
+    """Find the sum of the known values of each topic of each group."""
+
+    def find(seen: Measured) -> Iterator[Sample]:
+        for group in seen.groups:
+            sums: dict[str, int] = {}
+            for partition, lag in group.partitions():
+                if (found := value(group, partition, lag)) is not None:
+                    topic = partition.topic_partition.topic
+                    sums[topic] = sums.get(topic, 0) + found
+            name, kind = group.labels
+            for topic, total in sums.items():
+                yield Sample((name, topic, kind), total)
+
+    return find
 
 
-def _current_offsets(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        name, kind = group_labels(group)
-        for partition in group.group.partitions:
-            committed = partition.effective(group.group.kind)
-            if committed is not None:
-                topic, number = partition.topic_partition
-                yield Sample((name, topic, str(number), kind), committed.offset)
+def _committed(group: GroupMeasures, partition: GroupPartition, _: PartitionLag) -> int | None:
+    committed = partition.effective(group.group.kind)
+    return None if committed is None else committed.offset
 
 
-def _lags(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        name, kind = group_labels(group)
-        for lag in group.lag.partitions:
-            if lag.records is not None:
-                topic, number = lag.topic_partition
-                yield Sample((name, topic, str(number), kind), lag.records)
-
-
-def _current_offset_sums(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        sums: dict[str, int] = {}
-        for partition in group.group.partitions:
-            committed = partition.effective(group.group.kind)
-            if committed is not None:
-                topic = partition.topic_partition.topic
-                sums[topic] = sums.get(topic, 0) + committed.offset
-        yield from _by_topic(group, sums)
-
-
-def _lag_sums(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        sums: dict[str, int] = {}
-        for lag in group.lag.partitions:
-            if lag.records is not None:
-                topic = lag.topic_partition.topic
-                sums[topic] = sums.get(topic, 0) + lag.records
-        yield from _by_topic(group, sums)
-
-
-def _by_topic(group: GroupMeasures, sums: dict[str, int]) -> Iterator[Sample]:
-    name, kind = group_labels(group)
-    for topic, value in sums.items():
-        yield Sample((name, topic, kind), value)
+def _lag(_group: GroupMeasures, _: GroupPartition, lag: PartitionLag) -> int | None:
+    return lag.records
 
 
 def _zookeeper_lags(seen: Measured) -> Iterator[Sample]:
@@ -113,17 +95,12 @@ def _zookeeper_lags(seen: Measured) -> Iterator[Sample]:
                 yield Sample((group.group.group_id, topic, str(number)), lag)
 
 
-def _members(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        yield Sample(group_labels(group), len(group.group.members))
-
-
 EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
     Measure(
         name="kafka_brokers",
         text="Number of brokers that are registered.",
         labels=(),
-        find=_brokers,
+        find=of_cluster(lambda seen: len(seen.snapshot.brokers)),
     ),
     Measure(
         name="kafka_broker_info",
@@ -141,75 +118,75 @@ EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
         name="kafka_topic_partition_current_offset",
         text="The offset that the next record of this partition gets.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: partition.log_end),
+        find=of_partitions(lambda partition: partition.log_end),
     ),
     Measure(
         name="kafka_topic_partition_oldest_offset",
         text="The first offset that this partition still has.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: partition.log_start),
+        find=of_partitions(lambda partition: partition.log_start),
     ),
     Measure(
         name="kafka_topic_partition_leader",
         text="The id of the broker that leads this partition; none where nobody does.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: partition.leader),
+        find=of_partitions(lambda partition: partition.leader),
     ),
     Measure(
         name="kafka_topic_partition_replicas",
         text="Number of replicas of this partition.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: len(partition.replicas)),
+        find=of_partitions(lambda partition: len(partition.replicas)),
     ),
     Measure(
         name="kafka_topic_partition_in_sync_replica",
         text="Number of replicas of this partition that keep up.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: len(partition.in_sync)),
+        find=of_partitions(lambda partition: len(partition.in_sync)),
     ),
     Measure(
         name="kafka_topic_partition_leader_is_preferred",
         text="1 if the first replica of this partition leads it.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: int(partition.preferred)),
+        find=of_partitions(lambda partition: int(partition.preferred)),
     ),
     Measure(
         name="kafka_topic_partition_under_replicated_partition",
         text="1 if a replica of this partition is behind or gone.",
         labels=_TOPIC_LABELS,
-        find=_of_each(lambda partition: int(partition.under_replicated)),
+        find=of_partitions(lambda partition: int(partition.under_replicated)),
     ),
     Measure(
         name="kafka_consumergroup_members",
         text="Number of members of this group.",
         labels=GROUP_LABELS,
-        find=_members,
+        find=of_groups(lambda group: len(group.group.members)),
     ),
     Measure(
         name="kafka_consumergroup_current_offset",
         text="The offset that this group has committed: the next to read.",
         labels=("consumergroup", "topic", "partition", "kind"),
-        find=_current_offsets,
+        find=_of_group_partitions(_committed),
         per_partition=True,
     ),
     Measure(
         name="kafka_consumergroup_current_offset_sum",
         text="The sum of the offsets that this group has committed for this topic.",
         labels=("consumergroup", "topic", "kind"),
-        find=_current_offset_sums,
+        find=_topic_sums(_committed),
     ),
     Measure(
         name="kafka_consumergroup_lag",
         text="How many records this group has still to read in this partition.",
         labels=("consumergroup", "topic", "partition", "kind"),
-        find=_lags,
+        find=_of_group_partitions(_lag),
         per_partition=True,
     ),
     Measure(
         name="kafka_consumergroup_lag_sum",
         text="How many records this group has still to read in this topic, as far as known.",
         labels=("consumergroup", "topic", "kind"),
-        find=_lag_sums,
+        find=_topic_sums(_lag),
     ),
     Measure(
         name="kafka_consumergroupzookeeper_lag_zookeeper",

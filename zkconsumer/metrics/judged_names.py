@@ -11,7 +11,7 @@ STOP 4, STALL 5, REWIND 6) see ``BurrowStatus``.
 from collections.abc import Iterator
 
 from zkconsumer.metrics.families import Measure, Sample
-from zkconsumer.metrics.measured import GroupMeasures, Measured
+from zkconsumer.metrics.measured import GroupMeasures, Measured, of_groups
 from zkconsumer.status.model import GroupKind, GroupState, MemberStatus
 
 _PARTITION_LABELS = (
@@ -39,7 +39,7 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
                 topic, number = lag.topic_partition
                 host, member_id, client_id = owners.of(partition.owner)
                 labels = (
-                    *(seen.cluster, group.group_id, topic, str(number)),
+                    *(group_status.cluster, group.group_id, topic, str(number)),
                     *(host, member_id, client_id, group.kind),
                 )
                 yield Sample(labels, lag.time.ms / 1000)
@@ -66,48 +66,22 @@ class _Owners:
         return member.host or "", member_id, member.client_id or ""
 
 
-def _max_lag(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        worst = group.lag.worst
-        if worst is not None and worst.records is not None:
-            yield Sample(_lag_labels(seen, group), worst.records)
+def _max_lag(group: GroupMeasures) -> int | None:
+    worst = group.lag.worst
+    return None if worst is None else worst.records
 
 
-def _max_lag_seconds(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        worst = None if group.group.state is GroupState.ABANDONED else group.lag.worst_time
-        if worst is not None and worst.time is not None:
-            yield Sample(_lag_labels(seen, group), worst.time.ms / 1000)
-
-
-def _sum_lag(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        total = group.lag.total
-        if total is not None:
-            yield Sample(_lag_labels(seen, group), total)
-
-
-def _lag_labels(seen: Measured, group: GroupMeasures) -> tuple[str, ...]:
-    """Return the labels; Burrow's are the same under other names."""
-    return seen.cluster, group.group.group_id, group.group.kind
-
-
-def _burrow_status(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        yield Sample(_lag_labels(seen, group), int(group.outcome.status))
-
-
-def _burrow_lag(seen: Measured) -> Iterator[Sample]:
-    for group in seen.groups:
-        yield Sample(_lag_labels(seen, group), group.outcome.total_lag)
+def _max_lag_seconds(group: GroupMeasures) -> float | None:
+    worst = None if group.group.state is GroupState.ABANDONED else group.lag.worst_time
+    return None if worst is None or worst.time is None else worst.time.ms / 1000
 
 
 def _burrow_partition_status(seen: Measured) -> Iterator[Sample]:
     for group in seen.groups:
-        name, kind = group.group.group_id, group.group.kind
+        cluster, name, kind = group.cluster_labels
         for partition in group.outcome.partitions:
             topic, number = partition.topic_partition
-            labels = (seen.cluster, name, topic, str(number), kind)
+            labels = (cluster, name, topic, str(number), kind)
             yield Sample(labels, int(partition.status))
 
 
@@ -124,31 +98,31 @@ JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
         name="kafka_consumergroup_group_max_lag_seconds",
         text="The largest lag in time that this group has in any partition.",
         labels=_LAG_LABELS,
-        find=_max_lag_seconds,
+        find=of_groups(_max_lag_seconds, with_cluster=True),
     ),
     Measure(
         name="kafka_consumergroup_group_max_lag",
         text="The largest lag in records that this group has in any partition.",
         labels=_LAG_LABELS,
-        find=_max_lag,
+        find=of_groups(_max_lag, with_cluster=True),
     ),
     Measure(
         name="kafka_consumergroup_group_sum_lag",
         text="How many records this group has still to read in all, as far as known.",
         labels=_LAG_LABELS,
-        find=_sum_lag,
+        find=of_groups(lambda group: group.lag.total, with_cluster=True),
     ),
     Measure(
         name="burrow_kafka_consumer_status",
         text="Burrow's status of this group: 0 NOTFOUND (abandoned), 1 OK, 2 WARN, 3 ERR.",
         labels=_BURROW_LABELS,
-        find=_burrow_status,
+        find=of_groups(lambda group: int(group.outcome.status), with_cluster=True),
     ),
     Measure(
         name="burrow_kafka_consumer_lag_total",
         text="The sum of the lags of this group in records; what is not known counts as 0.",
         labels=_BURROW_LABELS,
-        find=_burrow_lag,
+        find=of_groups(lambda group: group.outcome.total_lag, with_cluster=True),
     ),
     Measure(
         name="burrow_kafka_topic_partition_status",

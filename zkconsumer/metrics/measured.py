@@ -3,11 +3,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from zkconsumer.metrics.families import Sample
 from zkconsumer.status.burrow import BurrowGroupStatus
 from zkconsumer.status.lag import GroupLag, PartitionLag
-from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition, GroupStatus
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKey,
+    GroupPartition,
+    GroupStatus,
+    PartitionStatus,
+)
 
 MOST_GROUP_PARTITIONS = 50_000
 """Beyond this many partitions of groups, ``Detail.AUTO`` omits them: Prometheus would scrape tens
@@ -50,8 +57,9 @@ class ClusterMeasures:
 
 
 class GroupMeasures(NamedTuple):
-    """A group with its lag and Burrow's status."""
+    """A group with its lag and Burrow's status, and the name of its cluster."""
 
+    cluster: str
     group: GroupStatus
     lag: GroupLag
     outcome: BurrowGroupStatus
@@ -59,6 +67,16 @@ class GroupMeasures(NamedTuple):
     def partitions(self) -> Iterator[tuple[GroupPartition, PartitionLag]]:
         """Return each of its partitions with its lag."""
         return zip(self.group.partitions, self.lag.partitions, strict=True)
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """Its id and kind."""
+        return self.group.group_id, self.group.kind
+
+    @property
+    def cluster_labels(self) -> tuple[str, str, str]:
+        """Its cluster, id and kind."""
+        return self.cluster, *self.labels
 
 
 class Measured(NamedTuple):
@@ -77,17 +95,58 @@ class Measured(NamedTuple):
             )
         return self.view.detail is Detail.PARTITIONS
 
-    @property
-    def cluster(self) -> str:
-        """The name of the cluster."""
-        return self.view.cluster or self.snapshot.address
+    def age_s(self, at_ms: int) -> float:
+        """Return how long ago an instant was, in seconds."""
+        return max(0, self.view.now_ms - at_ms) / 1000
 
 
 def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
     """Compute lag and status of every group."""
-    groups = snapshot.groups.items()
+    cluster = view.cluster or snapshot.address
     return Measured(
         view,
         snapshot,
-        tuple(GroupMeasures(group, view.lag(key), view.verdict(key)) for key, group in groups),
+        tuple(
+            GroupMeasures(cluster, group, view.lag(key), view.verdict(key))
+            for key, group in snapshot.groups.items()
+        ),
     )
+
+
+Find: TypeAlias = Callable[[Measured], Iterator[Sample]]
+"""Yields the samples of a family; values that are not known have none."""
+
+
+def of_cluster(value: Callable[[Measured], float | None]) -> Find:
+    """Find one sample without labels."""
+
+    def find(seen: Measured) -> Iterator[Sample]:
+        if (found := value(seen)) is not None:
+            yield Sample((), found)
+
+    return find
+
+
+def of_partitions(value: Callable[[PartitionStatus], int | None]) -> Find:
+    """Find a sample for each partition of the cluster: by topic and number."""
+
+    def find(seen: Measured) -> Iterator[Sample]:
+        for topic in seen.snapshot.topics:
+            for partition in topic.partitions:
+                if (found := value(partition)) is not None:
+                    yield Sample((topic.name, str(partition.topic_partition.partition)), found)
+
+    return find
+
+
+def of_groups(
+    value: Callable[[GroupMeasures], float | None], *, with_cluster: bool = False
+) -> Find:
+    """Find a sample for each group: by id and kind, with the cluster in front of them if wanted."""
+
+    def find(seen: Measured) -> Iterator[Sample]:
+        for group in seen.groups:
+            if (found := value(group)) is not None:
+                yield Sample(group.cluster_labels if with_cluster else group.labels, found)
+
+    return find

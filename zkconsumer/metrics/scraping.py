@@ -30,13 +30,7 @@ _CLOSE_MS: Final = 5_000
 
 
 class ScrapeServer:
-    """Serves on a listening socket until it is closed, on a thread of its own.
-
-    Args:
-        listening: the socket; closed with the server.
-        app: the application; called on that thread.
-        limits: of connections.
-    """
+    """Serves on a listening socket until it is closed, on a thread of its own."""
 
     def __init__(
         self,
