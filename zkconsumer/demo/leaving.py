@@ -6,18 +6,17 @@ acknowledged is counted at the end, whichever cluster it was written to.
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from zkconsumer.clock import SystemClock
+from zkconsumer.demo.acts import Acts
 from zkconsumer.demo.group_watch import GroupWatch
 from zkconsumer.demo.members import PythonMember
 from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
-from zkconsumer.errors import SandboxError, ZkConsumerError
+from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.sandbox import Sandbox
@@ -54,7 +53,7 @@ class LeavingOutcome:
     switch_ms: int
 
 
-class Leaving:
+class Leaving(Acts):
     """Plays it on two running clusters. Thread: one."""
 
     def __init__(
@@ -66,11 +65,10 @@ class Leaving:
         *,
         lines_per_second: int,
     ) -> None:
+        super().__init__(_ACT_TIMEOUT_MS)
         self._old, self._new = old, new
         self._folder, self._write = folder, write
         self._rate = lines_per_second
-        self._clock = SystemClock()
-        self._pause = threading.Event()
         self._tally = Tally()
         self._scope = ThreadScope("leaving")
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
@@ -261,28 +259,14 @@ class Leaving:
         written = 0 if self._writer is None else self._writer.acknowledged_count
         self._write(f"   {title}: {written} written, {self._delivered()} delivered")
 
-    def _await(self, what: str, condition: Callable[[], bool]) -> None:
-        deadline_ms = self._clock.now_ms() + _ACT_TIMEOUT_MS
-        while not self._holds(condition):
-            self._check()
-            if self._clock.now_ms() > deadline_ms:
-                raise SandboxError(f"waited {_ACT_TIMEOUT_MS // 1000} s in vain until {what}")
-            self._pause.wait(0.1)
-
-    def _check(self) -> None:
-        """Raise if a process has ended by itself."""
+    def _meanwhile(self, what: str) -> None:
+        del what
         if self._mirror is not None and self._mirror.poll() not in {None, 0}:
             last = (self._folder / "mirror.log").read_text("utf-8", "replace")[-500:]
             raise SandboxError(f"the mirror ended by itself: {last}")
         words = None if self._member is None else self._member.last_words()
         if words is not None:
             raise SandboxError(f"the group's member ended by itself: {words}")
-
-    def _holds(self, condition: Callable[[], bool]) -> bool:
-        try:
-            return condition()
-        except ZkConsumerError:
-            return False  # a server is busy: ask again
 
 
 def leaving_lines(outcome: LeavingOutcome) -> list[str]:

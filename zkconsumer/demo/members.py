@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from zkconsumer.demo.lines import line_number
 from zkconsumer.sandbox.tools import ScalaTool
@@ -14,38 +14,8 @@ from zkconsumer.scope import ThreadScope
 _STOP_TIMEOUT_S = 20
 
 
-class ConsumerProcess(Protocol):
-    """A consumer process whose output is read as it arrives."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the picture."""
-        ...
-
-    @property
-    def process_id(self) -> int:
-        """Its process id."""
-        ...
-
-    def take(self) -> list[int]:
-        """Return the numbers of the lines it delivered since the last call."""
-        ...
-
-    def last_words(self) -> str | None:
-        """Return the end of its log if it ended by itself; None while it runs."""
-        ...
-
-    def kill(self) -> None:
-        """Kill it (SIGKILL)."""
-        ...
-
-    def stop(self) -> None:
-        """Terminate it (SIGTERM), and wait for its end."""
-        ...
-
-
 class PythonMember:
-    """``zkconsumer consume`` as a process of its own.
+    """``zkconsumer consume`` as a process of its own, whose output is read as it arrives.
 
     Args:
         name: its name in the picture.
@@ -61,7 +31,7 @@ class PythonMember:
         errors: Path,
         reading: ThreadScope,
     ) -> None:
-        self._name = name
+        self.name = name
         self._errors = errors
         self._ended_by_us = False
         self._lock = threading.Lock()
@@ -78,40 +48,35 @@ class PythonMember:
         reading.spawn(f"read-{name}", self._read, stop=self.kill)
 
     @property
-    def name(self) -> str:
-        """See ``ConsumerProcess``."""
-        return self._name
-
-    @property
     def has_ended(self) -> bool:
         """Whether its output was read to the end."""
         return self._all_read.is_set()
 
     @property
     def process_id(self) -> int:
-        """See ``ConsumerProcess``."""
+        """Its process id."""
         return self._process.pid
 
     def take(self) -> list[int]:
-        """See ``ConsumerProcess``."""
+        """Return the numbers of the lines it delivered since the last call."""
         with self._lock:
             numbers, self._numbers = self._numbers, []
         return numbers
 
     def last_words(self) -> str | None:
-        """See ``ConsumerProcess``."""
+        """Return the end of its log if it ended by itself; None while it runs."""
         if self._ended_by_us or self._process.poll() is None:
             return None
         return self._errors.read_text("utf-8", "replace").strip()[-500:]
 
     def kill(self) -> None:
-        """See ``ConsumerProcess``."""
+        """Kill it (SIGKILL)."""
         self._ended_by_us = True
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """See ``ConsumerProcess``."""
+        """Terminate it (SIGTERM), and wait for its end."""
         self._ended_by_us = True
         self._process.terminate()
         try:
@@ -133,36 +98,30 @@ class PythonMember:
 
 
 class ScalaMember:
-    """The console consumer of Kafka 0.8.2.2, the original."""
+    """The console consumer of Kafka 0.8.2.2, the original; see ``PythonMember``."""
+
+    name = "scala"
 
     def __init__(self, tool: ScalaTool) -> None:
         self._tool = tool
         self._taken = 0
-
-    @property
-    def name(self) -> str:
-        """See ``ConsumerProcess``."""
-        return "scala"
+        self.kill = tool.kill
+        self.stop = tool.stop
 
     @property
     def process_id(self) -> int:
-        """See ``ConsumerProcess``."""
+        """Its process id."""
         return self._tool.pid
 
     def take(self) -> list[int]:
-        """See ``ConsumerProcess``."""
+        """Return the numbers of the lines it delivered since the last call."""
         lines = self._tool.lines
         fresh, self._taken = lines[self._taken :], len(lines)
         return [number for number in map(line_number, fresh) if number is not None]
 
     def last_words(self) -> str | None:
-        """See ``ConsumerProcess``."""
+        """Return the end of its log if it ended by itself; None while it runs."""
         return None if self._tool.poll() is None else self._tool.errors.strip()[-500:]
 
-    def kill(self) -> None:
-        """See ``ConsumerProcess``."""
-        self._tool.kill()
 
-    def stop(self) -> None:
-        """See ``ConsumerProcess``."""
-        self._tool.stop()
+ConsumerProcess: TypeAlias = PythonMember | ScalaMember

@@ -1,11 +1,10 @@
 """The acts of the demo, in order, each ending with an awaited condition."""
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from zkconsumer.clock import SystemClock
+from zkconsumer.demo.acts import Acts
 from zkconsumer.demo.group_watch import GroupWatch
 from zkconsumer.demo.members import ConsumerProcess, PythonMember, ScalaMember
 from zkconsumer.demo.picture import picture
@@ -33,13 +32,7 @@ auto.commit.interval.ms=1000
 
 @dataclass
 class Stage:
-    """The environment of the demo.
-
-    Attributes:
-        write: prints for the audience.
-        folder: for logs and configuration files.
-        lines_per_second: the producer's rate.
-    """
+    """The environment of the demo."""
 
     write: Callable[[str], None]
     folder: Path
@@ -49,14 +42,14 @@ class Stage:
     names: dict[str, str] = field(default_factory=dict)
 
 
-class Story:
+class Story(Acts):
     """Plays the demo on a running sandbox."""
 
     def __init__(self, cluster: Sandbox, stage: Stage) -> None:
+        super().__init__(_ACT_TIMEOUT_MS)
         self._cluster = cluster
         self._stage = stage
-        self._clock = SystemClock()
-        self._pause = threading.Event()
+        self._looked_ms = 0
         self._writing = ThreadScope("demo")
         self._reading = ThreadScope("demo")
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
@@ -163,30 +156,17 @@ class Story:
             self._look(title)
             self._pause.wait(_LOOK_MS / 1000)
 
-    def _await(self, what: str, condition: Callable[[], bool]) -> None:
-        deadline_ms = self._clock.now_ms() + _ACT_TIMEOUT_MS
-        looked_ms = 0
-        while not self._holds(condition):
-            for member in self._stage.members:
-                words = member.last_words()
-                if words is not None:
-                    raise SandboxError(f"{member.name} ended by itself: {words}")
-            if self._clock.now_ms() > deadline_ms:
-                raise SandboxError(f"waited {_ACT_TIMEOUT_MS // 1000} s in vain until {what}")
-            if self._clock.now_ms() - looked_ms > _LOOK_MS:
-                looked_ms = self._clock.now_ms()
-                self._look(f"until {what} ...")
-            self._take()
-            self._pause.wait(0.1)
-
-    def _holds(self, condition: Callable[[], bool]) -> bool:
-        try:
-            return condition()
-        except ZkConsumerError:
-            # ZooKeeper is busy with a broker's end: ask again.
-            return False
+    def _meanwhile(self, what: str) -> None:
+        for member in self._stage.members:
+            words = member.last_words()
+            if words is not None:
+                raise SandboxError(f"{member.name} ended by itself: {words}")
+        if self._clock.now_ms() - self._looked_ms > _LOOK_MS:
+            self._look(f"until {what} ...")
+        self._take()
 
     def _look(self, title: str) -> None:
+        self._looked_ms = self._clock.now_ms()
         self._take()
         stage = self._stage
         try:

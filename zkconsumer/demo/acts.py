@@ -1,0 +1,44 @@
+"""Awaits conditions of running processes, for demos whose acts each end with one."""
+
+import threading
+from collections.abc import Callable
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import SandboxError, ZkConsumerError
+
+
+class Acts:
+    """The base of a demo. Thread: one."""
+
+    def __init__(self, timeout_ms: int, clock: Clock | None = None) -> None:
+        self._timeout_ms = timeout_ms
+        self._clock = clock or SystemClock()
+        self._pause = threading.Event()
+
+    def _meanwhile(self, what: str) -> None:
+        """Do what is to be done while ``what`` is awaited.
+
+        Raises:
+            SandboxError: a process has ended by itself.
+        """
+        raise NotImplementedError
+
+    def _await(self, what: str, condition: Callable[[], bool]) -> None:
+        """Wait until the condition holds.
+
+        Raises:
+            SandboxError: it did not in time, or a process has ended by itself.
+        """
+        deadline_ms = self._clock.now_ms() + self._timeout_ms
+        while not _holds(condition):
+            self._meanwhile(what)
+            if self._clock.now_ms() > deadline_ms:
+                raise SandboxError(f"waited {self._timeout_ms // 1000} s in vain until {what}")
+            self._pause.wait(0.1)
+
+
+def _holds(condition: Callable[[], bool]) -> bool:
+    try:
+        return condition()
+    except ZkConsumerError:
+        return False  # a server is busy: ask again
