@@ -10,9 +10,10 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from zkconsumer.browse.decoding import DecodedBytes
+from zkconsumer.browse.message import SeenMessage
 from zkconsumer.errors import ConfigError
 
 _MAX_CHARS: Final = 1_000
@@ -27,26 +28,7 @@ _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-class Filterable(Protocol):
-    """The fields of a message that filters use."""
-
-    @property
-    def key(self) -> DecodedBytes:
-        """Its key."""
-        ...
-
-    @property
-    def value(self) -> DecodedBytes:
-        """Its value."""
-        ...
-
-    @property
-    def headers(self) -> tuple[tuple[str, DecodedBytes], ...]:
-        """Its headers."""
-        ...
-
-
-MessageFilter = Callable[[Filterable], bool]
+MessageFilter = Callable[[SeenMessage], bool]
 
 
 def parse_filters(texts: Iterable[str]) -> MessageFilter | None:
@@ -115,7 +97,9 @@ def _path_filter(text: str) -> MessageFilter:
     return lambda message: _found(message, steps, test)
 
 
-def _found(message: Filterable, steps: Iterable[str | int], test: Callable[[object], bool]) -> bool:
+def _found(
+    message: SeenMessage, steps: Iterable[str | int], test: Callable[[object], bool]
+) -> bool:
     """Return whether something is at the path, and passes."""
     try:
         found = _at(message.value.value, steps)

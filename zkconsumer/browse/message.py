@@ -13,14 +13,7 @@ class SeenMessage:
     """A message, with its key, value and headers as bytes and as text.
 
     Attributes:
-        topic: of its log.
-        partition: of its log.
-        offset: in its log.
         timestamp: ms since the epoch; -1 where the log has none.
-        raw_key: the bytes of the key; None for null.
-        raw_value: the bytes of the value; None for null.
-        key: the key as text.
-        value: the value as text.
         headers: names with their values as text, in order.
     """
 

@@ -38,12 +38,6 @@ class MessageBrowser:
     """Looks at messages. Thread: one.
 
     It joins no group and commits nothing.
-
-    Args:
-        client: of the cluster; stays the caller's.
-        decoder: makes text of bytes.
-        limits: of one look.
-        clock: for the time limit.
     """
 
     def __init__(

@@ -96,11 +96,7 @@ class _Watched:
 
 
 class Alerts:
-    """The alerts of a cluster. Thread: one.
-
-    Args:
-        timing: see ``Timing``.
-    """
+    """The alerts of a cluster. Thread: one."""
 
     def __init__(self, timing: Timing | None = None) -> None:
         self._timing = timing or Timing()

@@ -35,7 +35,6 @@ class Route:
 
     Attributes:
         name: for the log.
-        target: the receiver.
         policy: of what, and when.
     """
 
@@ -45,14 +44,7 @@ class Route:
 
 
 class Notifier:
-    """Takes cluster states, and notifies targets of troubles. Thread: any.
-
-    Args:
-        routes: the targets.
-        origin: where messages come from.
-        timing: how long a trouble has to last.
-        clock: for durations and instants.
-    """
+    """Takes cluster states, and notifies targets of troubles. Thread: any."""
 
     def __init__(
         self,

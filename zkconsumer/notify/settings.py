@@ -184,16 +184,7 @@ def _route(name: str, table: Mapping[str, object], general: Policy) -> Route:
     kind = keys.choice("type", tuple(_TARGETS), "")
     target, batch = _TARGETS[kind](keys)
     default_ms = _ALERTMANAGER_REPEAT_MS if kind == "alertmanager" else general.repeat_ms
-    policy = _policy(
-        keys,
-        Policy(
-            severity=general.severity,
-            silenced=general.silenced,
-            quiet=general.quiet,
-            repeat_ms=default_ms,
-            batch=batch,
-        ),
-    )
+    policy = _policy(keys, replace(general, repeat_ms=default_ms, batch=batch))
     keys.end("timeout-ms")
     return Route(name=name, target=target, policy=policy)
 
@@ -202,12 +193,12 @@ def _policy(keys: _Keys, general: Policy) -> Policy:
     severity = keys.choice("severity", ("warning", "error"), general.severity.name.lower())
     repeat_ms = keys.number("repeat-ms", general.repeat_ms or 0, least=0)
     quiet = keys.raw("quiet")
-    return Policy(
+    return replace(
+        general,
         severity=Severity[severity.upper()],
         silenced=(*general.silenced, *(_pattern(keys, text) for text in keys.texts("silence"))),
         quiet=general.quiet if quiet is None else tuple(_quiet_hours(keys, quiet)),
         repeat_ms=repeat_ms or None,
-        batch=general.batch,
     )
 
 
@@ -270,16 +261,8 @@ def _ssl_context(keys: _Keys) -> ssl.SSLContext | None:
     return None if path is None else context_of(TlsSettings(cafile=path), names=names)
 
 
-def _generic(keys: _Keys) -> tuple[Receiver, int]:
-    return _http(keys, as_json), Policy().batch
-
-
-def _slack(keys: _Keys) -> tuple[Receiver, int]:
-    return _http(keys, as_slack), Policy().batch
-
-
-def _alertmanager(keys: _Keys) -> tuple[Receiver, int]:
-    return _http(keys, as_alertmanager, path=_ALERTMANAGER_PATH), Policy().batch
+def _posting(template: Template, path: str = "") -> Callable[["_Keys"], tuple[Receiver, int]]:
+    return lambda keys: (_http(keys, template, path=path), Policy().batch)
 
 
 def _pagerduty(keys: _Keys) -> tuple[Receiver, int]:
@@ -328,10 +311,10 @@ def _command(keys: _Keys) -> tuple[Receiver, int]:
 
 
 _TARGETS: Final[Mapping[str, Callable[[_Keys], tuple[Receiver, int]]]] = {
-    "http": _generic,
-    "slack": _slack,
+    "http": _posting(as_json),
+    "slack": _posting(as_slack),
     "pagerduty": _pagerduty,
-    "alertmanager": _alertmanager,
+    "alertmanager": _posting(as_alertmanager, _ALERTMANAGER_PATH),
     "email": _mail,
     "command": _command,
 }
