@@ -118,9 +118,7 @@ class StatesByHand:
         self.current = ClusterState(
             number=1,
             snapshot=snapshot,
-            snapshot_before=None,
             started_ms=snapshot.taken_ms,
-            published_ms=snapshot.taken_ms,
             read_duration_ms=10,
             interval_ms=5_000,
             problem=None if ready else "it is being read for the first time",
@@ -133,7 +131,6 @@ class StatesByHand:
             self._memory.record(snapshot)
             changes |= {
                 "snapshot": snapshot,
-                "published_ms": snapshot.taken_ms,
                 "judgements": Judgements(snapshot, None, self._memory),
             }
         self.current = replace(self.current, number=self.current.number + 1, **changes)
@@ -159,11 +156,6 @@ class StatesByHand:
     def listeners(self) -> int:
         """How many have subscribed."""
         return len(self._listeners)
-
-    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """See ``StateSource``; what is not there does not come while one waits."""
-        del timeout_ms
-        return self.current if self.current.number > number else None
 
 
 class NoPast:

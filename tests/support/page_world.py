@@ -195,9 +195,7 @@ def state_at(step: int = STEPS, *, memory: Memory | None = None, **more: bool) -
     return ClusterState(
         number=step + 1,
         snapshot=snapshot,
-        snapshot_before=before,
         started_ms=snapshot_at(0).taken_ms,
-        published_ms=snapshot.taken_ms,
         read_duration_ms=84,
         interval_ms=5_000,
         problem=None,

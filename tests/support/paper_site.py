@@ -57,10 +57,6 @@ class PaperSource:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """See ``StateSource``."""
-        raise NotImplementedError
-
 
 class PaperSite:
     """Where the page is, and what it shows.

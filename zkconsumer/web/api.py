@@ -5,6 +5,7 @@ since the epoch, and named so (``..._ms``).
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from zkconsumer.status.model import GroupKey
@@ -86,8 +87,7 @@ def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> 
         "total": series.total,
         "partitions": [
             {
-                "topic": tp.topic,
-                "partition": tp.partition,
+                **tp._asdict(),
                 "lag": partition.lag,
                 "committed": partition.committed,
                 "log_end": partition.log_end,
@@ -105,14 +105,5 @@ def rebalances_json(key: GroupKey, rebalances: Iterable[PastRebalance]) -> Json:
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,
-        "rebalances": [
-            {
-                "began_ms": rebalance.began_ms,
-                "ended_ms": rebalance.ended_ms,
-                "reasons": rebalance.reasons,
-                "moved": rebalance.moved,
-                "reclaimed": rebalance.reclaimed,
-            }
-            for rebalance in rebalances
-        ],
+        "rebalances": [asdict(rebalance) for rebalance in rebalances],
     }

@@ -30,13 +30,7 @@ _RETRY_MS: Final = 2_000
 
 
 class EventHub:
-    """The listeners. Thread: the event loop's.
-
-    Args:
-        source: of the states.
-        clients_max: the maximum number of listeners.
-        heartbeat_s: after this silence a keep-alive line is sent.
-    """
+    """The listeners. Thread: the event loop's."""
 
     def __init__(
         self,

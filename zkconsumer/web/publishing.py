@@ -50,7 +50,7 @@ class Publisher:
         self._long_before = _Earlier(LONG_BEFORE_MS, unfinished)
         # Held while a state is made: each builds on the one before.
         self._making = threading.Lock()
-        self._events = threading.Condition()
+        self._lock = threading.Lock()
         self._listeners: list[Callable[[ClusterState], None]] = []
         alone = None
         if zookeeper_connect is None:
@@ -80,7 +80,6 @@ class Publisher:
             state = replace(
                 previous,
                 number=previous.number + 1,
-                published_ms=self._clock.wall_ms(),
                 problem=problem,
                 covered=None,
             )
@@ -88,20 +87,14 @@ class Publisher:
 
     def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
         """See ``StateSource``."""
-        with self._events:
+        with self._lock:
             self._listeners = [*self._listeners, listener]
 
         def end() -> None:
-            with self._events:
+            with self._lock:
                 self._listeners = [notify for notify in self._listeners if notify is not listener]
 
         return end
-
-    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """See ``StateSource``."""
-        with self._events:
-            came = self._events.wait_for(lambda: self._current.number > number, timeout_ms / 1000)
-        return self._current if came else None
 
     def _make(
         self,
@@ -124,8 +117,6 @@ class Publisher:
             previous,
             number=previous.number + 1,
             snapshot=snapshot,
-            snapshot_before=before,
-            published_ms=self._clock.wall_ms(),
             read_duration_ms=previous.read_duration_ms if read_ms is None else read_ms,
             problem=failed[0].reason if failed else None,
             covered=covered,
@@ -134,9 +125,8 @@ class Publisher:
         self._notify(state, rebalances)
 
     def _notify(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
-        with self._events:
+        with self._lock:
             self._current = state
-            self._events.notify_all()
             listeners = self._listeners
         self._on_change(state, rebalances)
         for listener in listeners:
@@ -152,9 +142,7 @@ class Publisher:
         return ClusterState(
             number=0,
             snapshot=snapshot,
-            snapshot_before=None,
             started_ms=now_ms,
-            published_ms=now_ms,
             read_duration_ms=0,
             interval_ms=interval_ms,
             problem="the cluster is being read for the first time",

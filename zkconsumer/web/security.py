@@ -93,12 +93,7 @@ class Tokens:
         return f"{now_ms}.{self._sign(str(now_ms))}"
 
     def admits(self, headers: Mapping[str, str], now_ms: int) -> bool:
-        """Return whether a request has full access.
-
-        Args:
-            headers: of the request, names in lower case.
-            now_ms: the current time.
-        """
+        """Return whether a request has full access."""
         if not self.wanted:
             return True
         scheme, _, token = headers.get("authorization", "").partition(" ")

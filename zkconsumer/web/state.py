@@ -21,22 +21,17 @@ class ClusterState:
     Attributes:
         number: increases with each publication.
         snapshot: the cluster; empty before the first read (``ready``).
-        snapshot_before: a snapshot at least half a minute older; None soon after the start.
         started_ms: when watching began.
-        published_ms: when this state was made; ages are counted by the reader's own clock.
         read_duration_ms: the duration of the last full read, 0 before the first.
         interval_ms: the pause between two full reads.
         problem: why nothing could be read yet, or nothing can be read any more; the parts have
             their own ages.
         covered: the groups that were read for this state; None: the whole cluster was.
-        judgements: what was derived from it.
     """
 
     number: int
     snapshot: ClusterSnapshot
-    snapshot_before: ClusterSnapshot | None
     started_ms: int
-    published_ms: int
     read_duration_ms: int
     interval_ms: int
     problem: str | None
@@ -87,10 +82,6 @@ class StateSource(Protocol):
         """
         ...
 
-    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """Wait for a state with a greater number; return None after the time-out. Blocks."""
-        ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSeries:
@@ -98,8 +89,6 @@ class PartitionSeries:
 
     Attributes:
         lag: in records.
-        committed: the committed offset.
-        log_end: the offset of the next record.
         seconds: the lag in time.
     """
 

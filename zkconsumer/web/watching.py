@@ -187,10 +187,6 @@ class ClusterWatch:
         """Call ``listener`` for every new state, on the thread that made it: it must not block."""
         return self._publisher.subscribe(listener)
 
-    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
-        """Wait for a state with a greater number; return None after the time-out."""
-        return self._publisher.wait_newer(number, timeout_ms)
-
     def _run(self) -> None:
         faults = refusals = 0
         while not self._stop.is_set():

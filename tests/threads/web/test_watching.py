@@ -105,9 +105,18 @@ def watching(
 
 def newer(watch: ClusterWatch, number: int) -> ClusterState:
     """The next state."""
-    state = watch.wait_newer(number, LONG_MS)
-    assert state is not None
-    return state
+    assert comes_newer(watch, number, LONG_MS)
+    return watch.current
+
+
+def comes_newer(watch: ClusterWatch, number: int, timeout_ms: int) -> bool:
+    """Whether there is a state with a greater number in time."""
+    came = threading.Event()
+    unsubscribe = watch.subscribe(lambda _state: came.set())
+    try:
+        return watch.current.number > number or came.wait(timeout_ms / 1000)
+    finally:
+        unsubscribe()
 
 
 def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
@@ -149,7 +158,7 @@ def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
             for _ in range(3):
                 state = newer(watch, state.number)
             assert set(cluster.snapshots) == {(KEY,)}
-        wait_until(lambda: watch.wait_newer(watch.current.number, 100) is None, what="rest")
+        wait_until(lambda: not comes_newer(watch, watch.current.number, 100), what="rest")
 
 
 def test_looks_go_on_while_a_reading_takes_long() -> None:
@@ -234,7 +243,7 @@ def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:
         befores: list[int | None] = []
         for number, at_ms in enumerate((0, 10, EARLIER_MS, EARLIER_MS + 1, 2 * EARLIER_MS)):
             cluster.whole.put(seen(at_ms))
-            before = newer(watch, number).snapshot_before
+            before = newer(watch, number).judgements._around.earlier
             befores.append(None if before is None else before.taken_ms)
     assert befores == [None, None, 0, 0, EARLIER_MS]
 

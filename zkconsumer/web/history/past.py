@@ -5,6 +5,7 @@ import logging
 import sqlite3
 import zlib
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -52,15 +53,7 @@ class RecordedPast:
         except _UNREADABLE as error:
             self._repeats.happened(_ABOUT, f"the history of {key} can't be read: {error}")
             return LagSeries(problem=f"the history can't be read: {error}")
-        if self.problem is None:
-            return series
-        return LagSeries(
-            times_ms=series.times_ms,
-            total=series.total,
-            partitions=series.partitions,
-            left_out=series.left_out,
-            problem=self.problem,
-        )
+        return replace(series, problem=self.problem)
 
     def trends(
         self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int

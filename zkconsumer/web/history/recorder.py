@@ -54,13 +54,7 @@ class RecorderSettings:
 
 
 class Recorder:
-    """Writes states to the history. Thread: any.
-
-    Args:
-        path: the file; call ``database.check_file`` first.
-        settings: see ``RecorderSettings``.
-        clock: for ages.
-    """
+    """Writes states to the history. Thread: any."""
 
     def __init__(
         self,

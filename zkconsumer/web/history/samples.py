@@ -9,7 +9,7 @@ import json
 import sys
 import zlib
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import sub
 from typing import Final, NamedTuple
 
@@ -151,25 +151,22 @@ class _Columns:
 
 
 def _series(tp: TopicPartition, columns: Sequence[_Columns]) -> PartitionSeries:
-    indices = [column.index_of(tp) for column in columns]
-    at = list(zip(columns, indices, strict=True))
-    ages = [None if index is None else _described(columns.ages[index]) for columns, index in at]
+    found = [(column, column.index_of(tp)) for column in columns]
+
+    def known(column_of: Callable[[_Columns], Sequence[int]]) -> tuple[int | None, ...]:
+        numbers = (
+            UNKNOWN if index is None else column_of(columns)[index] for columns, index in found
+        )
+        return tuple(None if number == UNKNOWN else number for number in numbers)
+
     return PartitionSeries(
-        lag=tuple(
-            None if index is None else _described(columns.lags[index]) for columns, index in at
+        lag=known(lambda columns: columns.lags),
+        committed=known(lambda columns: columns.committed),
+        log_end=known(lambda columns: columns.log_ends),
+        seconds=tuple(
+            None if age is None else age / 1000 for age in known(lambda columns: columns.ages)
         ),
-        committed=tuple(
-            None if index is None else _described(columns.committed[index]) for columns, index in at
-        ),
-        log_end=tuple(
-            None if index is None else _described(columns.log_ends[index]) for columns, index in at
-        ),
-        seconds=tuple(None if age is None else age / 1000 for age in ages),
     )
-
-
-def _described(number: int) -> int | None:
-    return None if number == UNKNOWN else number
 
 
 def _offset(kind: GroupKind, partition: GroupPartition) -> int:

@@ -23,7 +23,6 @@ class BrokerRow:
     """A broker, and its load.
 
     Attributes:
-        status: its registration.
         leads: the number of partitions that it leads.
         holds: the number of its replicas.
         behind: the number of these that are not in sync.

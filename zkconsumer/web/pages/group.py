@@ -23,14 +23,7 @@ def group_page(
     key: GroupKey,
     past: Sequence[PastRebalance] = (),
 ) -> View:
-    """Return the page of a group.
-
-    Args:
-        state: the cluster.
-        page_request: with the grid's filters, and ``timeline=all``.
-        key: the group.
-        past: its recorded rebalances.
-    """
+    """Return the page of a group."""
     group = state.group(key)
     if group is None:
         return sorry_page(404, absent_text(state, key))

@@ -10,7 +10,7 @@ from zkconsumer.status.grid import OwnerColumn, PartitionRow
 from zkconsumer.status.lag import PartitionLag, Standing
 from zkconsumer.status.model import GroupKey, GroupPartition
 from zkconsumer.web.pages.group_timeline import member_label
-from zkconsumer.web.pages.table import number_in
+from zkconsumer.web.pages.table import Paged, page_of
 from zkconsumer.web.pages.view import PageRequest
 from zkconsumer.web.pages.words import BURROW_TONES, BURROW_WORDS, Tone, burrow_about, time_lag
 from zkconsumer.web.state import ClusterState
@@ -31,8 +31,6 @@ class GridColumn:
     Attributes:
         number: its index among all, from 1.
         hue: its colour; may repeat.
-        label: its short name.
-        column: the column in the grid.
     """
 
     number: int
@@ -46,16 +44,11 @@ class GridRow:
     """The row of a partition.
 
     Attributes:
-        row: the row in the grid.
         owner: its owner's column; None if unowned.
-        end: the log end.
-        log_at_ms: when it was read.
         lag: its entry in the group's lag.
         bar: its lag as a percentage of the largest one on the page.
         behind: its lag in time, in words.
         word: Burrow's status in plain words; "" if it is OK.
-        about: what that means.
-        tone: the tone of Burrow's status.
         oldest_ms: the oldest read time of its numbers; None if there is none.
     """
 
@@ -84,7 +77,7 @@ class GridRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupGrid:
+class GroupGrid(Paged):
     """The visible part of the grid.
 
     Attributes:
@@ -93,12 +86,6 @@ class GroupGrid:
         named: whether there is space for names in the column heads.
         topics: the rows by topic.
         all_topics: of the whole grid.
-        found: the number of rows on all pages.
-        of: the number of rows without a filter.
-        page: from 1.
-        pages: at least 1.
-        before: the URL of the previous page; None on the first.
-        after: the URL of the next page; None on the last.
     """
 
     columns: tuple[GridColumn, ...]
@@ -106,12 +93,6 @@ class GroupGrid:
     named: bool
     topics: tuple[tuple[str, tuple[GridRow, ...]], ...]
     all_topics: tuple[str, ...]
-    found: int
-    of: int
-    page: int
-    pages: int
-    before: str | None
-    after: str | None
 
 
 def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColumn, ...]:
@@ -130,9 +111,7 @@ def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) ->
     grid = state.judgements.grid(key)
     all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, page_request)]
-    pages = max(1, -(-len(found) // ROWS))
-    page = min(max(1, number_in(page_request.query, "page", 1)), pages)
-    shown = found[(page - 1) * ROWS : page * ROWS]
+    shown, paging = page_of(found, page_request, ROWS)
     columns = all_columns
     if len(columns) > COLUMNS:
         used = {row.column for row in shown}
@@ -147,12 +126,8 @@ def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) ->
             for topic, some in groupby(rows, key=lambda row: row.row.topic_partition.topic)
         ),
         all_topics=tuple(dict.fromkeys(row.topic_partition.topic for row in grid.rows)),
-        found=len(found),
         of=len(grid.rows),
-        page=page,
-        pages=pages,
-        before=page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
-        after=page_request.at(page=page + 1) if page < pages else None,
+        **paging,
     )
 
 

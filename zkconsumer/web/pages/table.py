@@ -1,8 +1,8 @@
 """Long tables: filtered, sorted and paginated on the server, so that each page stays small."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from zkconsumer.web.pages.view import PageRequest
 
@@ -11,22 +11,21 @@ R = TypeVar("R")
 PAGE_ROWS: Final = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SortableColumn(Generic[R]):
     """A column by which a table can be sorted.
 
     Attributes:
         name: in the URL.
-        label: of its head.
         of: the sort key; None is unknown, and always comes last.
         numeric: whether it is aligned to the right, and sorted descending at first.
         worst_last: whether it is sorted descending at first, though it is no number.
-        about: its explanation, for a tooltip.
     """
 
     name: str
     label: str
     of: Callable[[R], int | str | None]
+    _: KW_ONLY
     numeric: bool = False
     worst_last: bool = False
     about: str = ""
@@ -37,9 +36,6 @@ class Head:
     """The head of a column.
 
     Attributes:
-        label: its text.
-        numeric: as in ``SortableColumn``.
-        about: as in ``SortableColumn``.
         address: the URL of the table sorted by this column, reversed if it already is.
         sorted: ``ascending`` or ``descending`` as in ``aria-sort``; "" if sorted by another.
     """
@@ -52,12 +48,10 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Generic[R]):
-    """One page of a table.
+class Paged:
+    """What is shown page by page.
 
     Attributes:
-        heads: one for each column.
-        rows: of this page.
         found: the number of rows on all pages.
         of: the number of rows without a filter.
         page: from 1.
@@ -66,14 +60,20 @@ class Table(Generic[R]):
         after: the URL of the next page; None on the last.
     """
 
-    heads: tuple[Head, ...]
-    rows: tuple[R, ...]
     found: int
     of: int
     page: int
     pages: int
     before: str | None
     after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Paged, Generic[R]):
+    """One page of a table: its rows, and a head for each column."""
+
+    heads: tuple[Head, ...]
+    rows: tuple[R, ...]
 
 
 def table_of(
@@ -99,19 +99,28 @@ def table_of(
     request = page_request.query.get("sort", "")
     column, descending = by.get(request.removeprefix("-")), request.startswith("-")
     found = list(rows) if column is None else _sorted(rows, column.of, descending=descending)
-    pages = max(1, -(-len(found) // page_rows))
-    page = min(max(1, number_in(page_request.query, "page", 1)), pages)
-    start = (page - 1) * page_rows
+    shown, paging = page_of(found, page_request, page_rows)
     return Table(
         heads=tuple(_head(column, page_request, request) for column in columns),
-        rows=tuple(found[start : start + page_rows]),
-        found=len(found),
+        rows=tuple(shown),
         of=len(found) if total is None else total,
-        page=page,
-        pages=pages,
-        before=page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
-        after=page_request.at(page=page + 1) if page < pages else None,
+        **paging,
     )
+
+
+def page_of(
+    rows: Sequence[R], page_request: PageRequest, size: int
+) -> tuple[Sequence[R], dict[str, Any]]:
+    """Return the rows of the page that ``page`` selects, and what ``Paged`` has of it."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(max(1, number_in(page_request.query, "page", 1)), pages)
+    return rows[(page - 1) * size : page * size], {
+        "found": len(rows),
+        "page": page,
+        "pages": pages,
+        "before": page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
+        "after": page_request.at(page=page + 1) if page < pages else None,
+    }
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:

@@ -11,23 +11,17 @@ from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.state import ClusterState
 
 _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
+    SortableColumn("partition", "Partition", lambda partition: partition.topic_partition.partition),
+    SortableColumn("leader", "Leader", lambda partition: partition.leader),
     SortableColumn(
-        name="partition",
-        label="Partition",
-        of=lambda partition: partition.topic_partition.partition,
-    ),
-    SortableColumn(name="leader", label="Leader", of=lambda partition: partition.leader),
-    SortableColumn(
-        name="replicas",
-        label="Replicas",
-        of=lambda partition: len(partition.replicas),
+        "replicas",
+        "Replicas",
+        lambda partition: len(partition.replicas),
         about="The preferred leader first; those that are behind or gone are struck out",
     ),
-    SortableColumn(
-        name="start", label="First offset", of=lambda partition: partition.log_start, numeric=True
-    ),
-    SortableColumn(name="end", label="End", of=lambda partition: partition.log_end, numeric=True),
-    SortableColumn(name="held", label="Offsets held", of=held_by, numeric=True),
+    SortableColumn("start", "First offset", lambda partition: partition.log_start, numeric=True),
+    SortableColumn("end", "End", lambda partition: partition.log_end, numeric=True),
+    SortableColumn("held", "Offsets held", held_by, numeric=True),
 )
 
 

@@ -14,10 +14,7 @@ class TopicRow:
     """A topic's summary.
 
     Attributes:
-        topic: the topic.
         replicas: of the partition with the most.
-        leaderless: the number of leaderless partitions.
-        under_replicated: the number of under-replicated partitions.
         elsewhere: the number of partitions not led by their preferred leader.
         records: the number of records in its logs; None if unknown for all.
         readers: the number of groups that read it or have offsets of it.
@@ -38,42 +35,37 @@ class TopicRow:
 
 
 _COLUMNS: Final[tuple[SortableColumn[TopicRow], ...]] = (
-    SortableColumn(name="name", label="Topic", of=lambda row: row.topic.name),
+    SortableColumn("name", "Topic", lambda row: row.topic.name),
     SortableColumn(
-        name="state",
-        label="State",
-        of=lambda row: 3 if row.topic.problem else 2 * bool(row.leaderless) or bool(row.sick),
+        "state",
+        "State",
+        lambda row: 3 if row.topic.problem else 2 * bool(row.leaderless) or bool(row.sick),
         worst_last=True,
     ),
+    SortableColumn("partitions", "Partitions", lambda row: len(row.topic.partitions), numeric=True),
+    SortableColumn("replicas", "Replicas", lambda row: row.replicas, numeric=True),
     SortableColumn(
-        name="partitions",
-        label="Partitions",
-        of=lambda row: len(row.topic.partitions),
-        numeric=True,
-    ),
-    SortableColumn(name="replicas", label="Replicas", of=lambda row: row.replicas, numeric=True),
-    SortableColumn(
-        name="leaderless",
-        label="No leader",
-        of=lambda row: row.leaderless,
+        "leaderless",
+        "No leader",
+        lambda row: row.leaderless,
         numeric=True,
         about="Partitions that nobody can read or write",
     ),
     SortableColumn(
-        name="under",
-        label="Under-replicated",
-        of=lambda row: row.under_replicated,
+        "under",
+        "Under-replicated",
+        lambda row: row.under_replicated,
         numeric=True,
         about="Partitions with a replica that is behind or gone",
     ),
     SortableColumn(
-        name="records",
-        label="Offsets held",
-        of=lambda row: row.records,
+        "records",
+        "Offsets held",
+        lambda row: row.records,
         numeric=True,
         about="From the first offset that the logs still have to their ends",
     ),
-    SortableColumn(name="readers", label="Groups", of=lambda row: row.readers, numeric=True),
+    SortableColumn("readers", "Groups", lambda row: row.readers, numeric=True),
 )
 
 

@@ -43,9 +43,6 @@ class View:
 
     Attributes:
         template: its file in ``templates/``.
-        title: of the browser tab.
-        context: the template's variables.
-        status: of the response.
         group: the page's group, which is read more often while the page is open.
         live: whether the page updates itself while it is open.
         every_ms: how often it does where there are no events; 0: never.

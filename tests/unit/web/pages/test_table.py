@@ -9,8 +9,8 @@ from zkconsumer.web.pages.table import SortableColumn, matching, number_in, tabl
 from zkconsumer.web.pages.view import PageRequest
 
 COLUMNS: Final[tuple[SortableColumn[tuple[str, int | None]], ...]] = (
-    SortableColumn(name="name", label="Name", of=lambda row: row[0]),
-    SortableColumn(name="size", label="Size", of=lambda row: row[1], numeric=True),
+    SortableColumn("name", "Name", lambda row: row[0]),
+    SortableColumn("size", "Size", lambda row: row[1], numeric=True),
 )
 ROWS: Final[list[tuple[str, int | None]]] = [("b", 3), ("a", None), ("C", 20), ("d", 1)]
 
