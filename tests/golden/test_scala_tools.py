@@ -11,7 +11,7 @@ from tests.golden.scala_tool_scenes import BROKEN_IMPORT, IMPORTED, LONG_GROUP, 
 from tests.golden.scala_tool_world import Answers, group_of, read_answers, snapshot
 from tests.interop.traffic import value_of
 from zkconsumer.cli.formats import group_command, performance, scala_lines, topic_command
-from zkconsumer.cli.formats.group_command import Deletion, TopicDeletion, describe_group_text
+from zkconsumer.cli.formats.group_command import Deletion, describe_group_text
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.formats.performance import PerfCount, PerfStyle
 from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
@@ -187,13 +187,12 @@ def test_the_later_group_command(
     lines = [group_command.deletion_text(group_id, fate) for group_id, fate in fates.items()]
     assert "".join(lines) == responses.output("delete")
     of_topic = {
-        "deleted-topic": TopicDeletion.DONE,
-        "healthy": TopicDeletion.ACTIVE,
-        "no": TopicDeletion.NO_GROUP,
+        "deleted-topic": Deletion.DONE,
+        "healthy": Deletion.ACTIVE,
+        "no": Deletion.NO_GROUP,
     }
     lines = [
-        group_command.topic_deletion_text(group_id, "orders", fate)
-        for group_id, fate in of_topic.items()
+        group_command.deletion_text(group_id, fate, "orders") for group_id, fate in of_topic.items()
     ]
     assert "".join(lines) == responses.output("delete topic")
     of_all = group_command.all_topic_deletion_text("segments")

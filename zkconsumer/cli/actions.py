@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
+from zkconsumer.errors import ConfigError
+
 
 def add_action(parser: argparse.ArgumentParser, actions: Sequence[str], *, what: str) -> None:
     """Add ``ACTION``, as ``action``, None where none is given; ``what`` it is, for the help."""
@@ -26,3 +28,15 @@ def add_action_flags(parser: argparse.ArgumentParser, actions: Sequence[str]) ->
             const=name,
             help=f"the same as the action {name}",
         )
+
+
+def chosen_action(args: argparse.Namespace) -> str | None:
+    """Return the action, None if none is given.
+
+    Raises:
+        ConfigError: the name and the flag contradict each other.
+    """
+    if args.action and args.flag and args.action != args.flag:
+        raise ConfigError(f"{args.action} and --{args.flag} are two actions: give one of them")
+    action: str | None = args.action or args.flag
+    return action

@@ -10,11 +10,11 @@ from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
 from zkconsumer.cli.cluster_responses import find_group, print_failures
+from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
@@ -22,7 +22,6 @@ from zkconsumer.status.scaling import Scale, plan_scaling
 from zkconsumer.zk.paths import is_topic_name
 
 _COUNT = whole_number("is no number of 1 or more", digits=6)
-_BAD: Final = 3
 _DEFAULT_STRATEGY: Final = "range"
 _MOST_READERS: Final = 100_000
 _OF_ZOOKEEPER: Final = ("range", "roundrobin")
@@ -94,7 +93,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Plan and print; return the exit status."""
     topics: Mapping[str, int | None] = dict(args.topic or ())
@@ -110,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_scaling(known.group, partition_ids, scale, strategy)
     if isinstance(plan, CannotAssign):
         note(f"group {args.group}: {plan.reason}")
-        return _BAD
+        return NOT_WELL
     show = share_plan_json if args.format == "json" else share_plan_text
     print(show(args.group, plan), end="")
     return 0

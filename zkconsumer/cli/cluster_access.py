@@ -13,7 +13,7 @@ from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.without_zookeeper import NEEDS_ZOOKEEPER, address_of
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.config_zookeeper import ZookeeperSecurity
+from zkconsumer.config import ConsumerConfig
 from zkconsumer.errors import ConfigError, NoBrokersAvailable, RegistryError, ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.client_settings import ClientSettings, read_client_settings
@@ -22,12 +22,7 @@ from zkconsumer.net.listening import why_nothing_listens
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.properties_file import load_properties
-from zkconsumer.status.model import (
-    BrokerStatus,
-    ClusterSnapshot,
-    GroupKey,
-    TopicStatus,
-)
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, TopicStatus
 from zkconsumer.status.reading.broker_cluster import BrokerSource
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
@@ -53,10 +48,8 @@ class CommandCluster:
     Attributes:
         zookeeper: the connection to ZooKeeper; None if the cluster is read through its brokers
             only.
-        dialer: connects to the brokers.
         zookeeper_connect: the connect string, with its chroot; None likewise.
         timeout_ms: time limit of one server's response.
-        clock: for deadlines and ages.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -292,12 +285,27 @@ def require_brokers(brokers: Sequence[Broker]) -> None:
         raise NoBrokersAvailable(f"no broker there: {why}: is one running, is the address right?")
 
 
+@contextmanager
+def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
+    """Open a separate ZooKeeper session for a consumer's group, and close it at the end."""
+    store = kazoo_store.connect(
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+        security=config.zookeeper_security,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
 def _connected(args: argparse.Namespace, stack: ExitStack) -> ZkStore:
     store = kazoo_store.connect(
         args.zookeeper,
         session_timeout_ms=_SESSION_MS,
         connection_timeout_ms=args.timeout_ms,
-        security=zookeeper_security(args),
+        security=read_security(_file(args)),
     )
     stack.callback(store.close)
     return store
@@ -329,16 +337,6 @@ def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) 
         timeout_ms=timeout_ms or args.timeout_ms,
         servers=args.bootstrap_servers,
     )
-
-
-def zookeeper_security(args: argparse.Namespace) -> ZookeeperSecurity:
-    """Return ZooKeeper's security settings of the file.
-
-    Raises:
-        ConfigError: a setting is invalid.
-        OSError: the file can't be read.
-    """
-    return read_security(_file(args))
 
 
 def _file(args: argparse.Namespace) -> Mapping[str, str]:

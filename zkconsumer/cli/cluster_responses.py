@@ -3,14 +3,14 @@
 from collections.abc import Collection
 
 from zkconsumer.cli.cluster_access import CommandCluster
+from zkconsumer.cli.exit_status import COULD_NOT
 from zkconsumer.cli.output import note
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.reading.kept import GROUPS_PART
 from zkconsumer.zk.live_brokers import why_no_brokers
 
-COULD_NOT = 1
-"""The exit status if something could not be read or done."""
 _NEAREST = 5
 
 
@@ -40,13 +40,26 @@ def print_failures(snapshot: ClusterSnapshot) -> None:
         note(" ".join(f"{failure.part}: {failure.reason}".split()))
 
 
-def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
-    """Return the group with this id.
+def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
+    """Return whether groups of a kind, or of any (None), may not all be seen; print which.
 
-    Args:
-        snapshot: the cluster.
-        group_id: its id.
-        kind: its kind; None if there is only one group with this id.
+    A check of all groups must not pass for some.
+    """
+    unread = [
+        group
+        for key, group in snapshot.groups.items()
+        if not group.whole and kind in {None, key.kind}
+    ]
+    for group in unread:
+        note(f"{group.key}: {'; '.join(group.problems)}")
+    parts = [failure.part for failure in snapshot.failures]
+    in_zookeeper = kind is not GroupKind.COORDINATOR and any(GROUPS_PART in part for part in parts)
+    at_brokers = kind is not GroupKind.ZOOKEEPER and any("groups of" in part for part in parts)
+    return bool(unread) or in_zookeeper or at_brokers
+
+
+def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
+    """Return the group with this id, of any kind (None) if there is only one.
 
     Raises:
         ConfigError: there is none, naming similar ids; or there are two.

@@ -32,12 +32,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from zkconsumer.cli.commands import every_command
-from zkconsumer.cli.parsing import (
-    commands_of,
-    exclusive_groups,
-    members_of,
-    options_of,
-)
+from zkconsumer.cli.parsing import commands_of, exclusive_groups, members_of, options_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 

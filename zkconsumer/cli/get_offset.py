@@ -6,40 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from zkconsumer.cli.cluster_access import (
-    broker_settings,
-    client_of,
-    open_dialer,
-    require_brokers,
-    require_zookeeper,
-    zookeeper_security,
-)
+from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, milliseconds
+from zkconsumer.cli.exit_status import COULD_NOT
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
 from zkconsumer.cli.numbers import partition_numbers, whole_number
 from zkconsumer.cli.output import note
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import (
-    Cell,
-    Colour,
-    Painted,
-    add_format_arguments,
-    columns,
-    json_text,
-    shows_colour,
-    table,
-)
+from zkconsumer.cli.tables import Cell, Colour, Painted, add_format_arguments, json_text, table
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import ConfigError
-from zkconsumer.model import Broker
-from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.live_brokers import live_brokers
 
-_COLUMNS: Final = columns("TOPIC", ">PARTITION", ">OFFSET", "NOTE")
-_FAILED: Final = 1
+_COLUMNS: Final = ("TOPIC", ">PARTITION", ">OFFSET", "NOTE")
 _ENDS: Final = {"latest": LATEST, "-1": LATEST, "earliest": EARLIEST, "-2": EARLIEST}
 
 DESCRIPTION = """\
@@ -96,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser, scala="kafka.tools.GetOffsetShell of 0.8.2.2")
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Query and print the offsets; return the exit status."""
     time = _ENDS.get(args.time)
@@ -123,39 +102,16 @@ def run(args: argparse.Namespace) -> int:
     shown = {number: found[number] for number in requested}
     text = _as_json if args.format == "json" else _as_table
     print(text(args.topic, time, shown), end="")
-    return _FAILED if any(log_offset.error is not None for log_offset in shown.values()) else 0
+    return COULD_NOT if any(log_offset.error is not None for log_offset in shown.values()) else 0
 
 
 @contextmanager
 def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
-    timeout_ms = args.max_wait_ms or args.timeout_ms
     args.bootstrap_servers = args.broker_list or args.bootstrap_servers
-    settings = broker_settings(args, timeout_ms=timeout_ms)
-    if settings.bootstrap:
-        brokers: Sequence[Broker] = settings.bootstrap
-        require_brokers(brokers)
-    elif args.zookeeper:
-        require_zookeeper(args.zookeeper)
-        store = kazoo_store.connect(
-            args.zookeeper,
-            session_timeout_ms=2 * args.timeout_ms,
-            connection_timeout_ms=args.timeout_ms,
-            security=zookeeper_security(args),
-        )
-        try:
-            brokers = live_brokers(store, args.zookeeper, settings.security.protocol)
-        finally:
-            store.close()
-    else:
-        raise ConfigError(
-            "nobody to ask: give --bootstrap-server (or --broker-list) host:port, or --zookeeper"
-        )
-    with open_dialer(settings) as dialer:
-        client = client_of(dialer, brokers, timeout_ms)
-        try:
-            yield client
-        finally:
-            client.stop()
+    if args.bootstrap_servers:
+        args.zookeeper = None  # brokers are all that it takes
+    with open_cluster(args) as access:
+        yield access.client
 
 
 def _print_as_scala(
@@ -179,7 +135,7 @@ def _print_as_scala(
     failed = [number for number in requested if number in errors]
     for number in failed:
         note(f"{topic}-{number}: {error_name(errors[number])}")
-    return _FAILED if failed else 0
+    return COULD_NOT if failed else 0
 
 
 def _as_table(topic: str, time: int, found: Mapping[int, PartitionLogOffset]) -> str:
@@ -193,7 +149,7 @@ def _as_table(topic: str, time: int, found: Mapping[int, PartitionLogOffset]) ->
         elif offsets is None:
             remark = "no record is so young" if not mark else "nothing was whole by then"
         rows.append([topic, number, offsets, Painted(remark, Colour.WARN)])
-    return table(_COLUMNS, rows, coloured=shows_colour())
+    return table(_COLUMNS, rows)
 
 
 def _as_json(topic: str, time: int, found: Mapping[int, PartitionLogOffset]) -> str:

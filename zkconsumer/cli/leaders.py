@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Colour, Painted, columns, counted, json_text, table
+from zkconsumer.cli.tables import Colour, Painted, json_text, table
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.model import BrokerStatus, TopicStatus
 
-_COLUMNS = columns(
-    ">BROKER", "ADDRESS", ">LEADS", ">PREFERRED", ">REPLICAS", ">NOT IN SYNC", "NOTE"
-)
+_COLUMNS = (">BROKER", "ADDRESS", ">LEADS", ">PREFERRED", ">REPLICAS", ">NOT IN SYNC", "NOTE")
 
 
 class _Share(NamedTuple):
@@ -22,9 +21,7 @@ class _Share(NamedTuple):
     behind: int
 
 
-def leaders_table(
-    brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus], *, coloured: bool
-) -> str:
+def leaders_table(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> str:
     """Return a line for each broker that is registered, or has partitions assigned."""
     rows = []
     for share in _shares(brokers, topics):
@@ -32,17 +29,12 @@ def leaders_table(
         address = None if status is None else f"{status.broker.host}:{status.broker.port}"
         counts = (share.leads, share.preferred, share.replicas, share.behind)
         rows.append([share.broker_id, address, *counts, _note(status)])
-    text = table(_COLUMNS, rows, coloured=coloured)
+    text = table(_COLUMNS, rows)
     away = _leaderless(topics)
     return text + (f"without a leader: {counted(away, 'partition')}\n" if away else "")
 
 
-def leaders_json(
-    brokers: Iterable[BrokerStatus],
-    topics: Sequence[TopicStatus],
-    *,
-    coloured: bool,  # noqa: ARG001 - as leaders_table
-) -> str:
+def leaders_json(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> str:
     """Return the same as one object."""
     reported = [
         {

@@ -13,20 +13,11 @@ from pathlib import Path
 
 from zkconsumer.cli.completion import complete_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
-from zkconsumer.cli.log_lines import SafeLogFormatter
+from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
 from zkconsumer.cli.output import discard_standard_output, mend_standard_streams, report_error
-from zkconsumer.cli.parsing import (
-    USAGE_STATUS,
-    called,
-    commands_of,
-    parse,
-    parser_for,
-    without_help_command,
-)
-from zkconsumer.cli.timed_output import LogHandler
+from zkconsumer.cli.parsing import called, commands_of, parse, parser_for, without_help_command
+from zkconsumer.cli.timed_output import LogHandler, SafeLogFormatter
 from zkconsumer.errors import ConfigError, ZkConsumerError
-
-_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(words)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except ZkConsumerError as error:
         return _report(error)
     except OSError as error:
@@ -59,13 +50,15 @@ def _run(words: Sequence[str]) -> int:
     try:
         args = _parse(words)
     except ConfigError as error:
-        return _report(error, status=USAGE_STATUS)
+        return _report(error, status=REFUSED)
     _set_up_logging(debug=args.debug)
     if sys.stdout is None:
         raise ZkConsumerError("standard output is closed: send it to a file or a pipe")
     try:
         status: int = args.run(args)
         sys.stdout.flush()
+    except ConfigError as error:
+        return _report(error, status=args.config_error_status)
     except BrokenPipeError:
         # The reader of our output has gone.
         discard_standard_output()

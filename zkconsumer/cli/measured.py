@@ -58,11 +58,7 @@ class CommandMeasures:
 def serving_metrics(
     args: argparse.Namespace, write: Callable[[str], None]
 ) -> Iterator[CommandMeasures]:
-    """Serve the metrics while the block runs, if requested.
-
-    Args:
-        args: with what ``add_metrics_arguments`` has added.
-        write: called with the address if the port was chosen by the system.
+    """Serve the metrics while the block runs, if requested; write the address of a free port.
 
     Raises:
         ConfigError: the port can't be had, or the extra ``metrics`` is missing.

@@ -30,3 +30,10 @@ def partition_numbers(text: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
     return list(map(int, parts))
+
+
+def offset_number(text: str) -> int:
+    """Parse an offset, for ``type=`` of an argument."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
+    return int(text)

@@ -3,20 +3,14 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from zkconsumer.cli.commands import (
-    SECTIONS,
-    add_command,
-    every_command,
-    find_command,
-    load_command,
-)
+from zkconsumer.cli.commands import SECTIONS, add_command, every_command, find_command, load_command
+from zkconsumer.cli.exit_status import REFUSED
 from zkconsumer.cli.help_text import FittedHelpFormatter
 from zkconsumer.cli.version import ShowVersion
 from zkconsumer.nearest import did_you_mean
 
-USAGE_STATUS: Final = 2
 """The exit status of wrong usage; nothing was done."""
 
 _DESCRIPTION = """\
@@ -47,8 +41,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{**fitted, **settings})
 
     def error(self, message: str) -> NoReturn:
-        """See ``argparse.ArgumentParser``: ends the process with ``USAGE_STATUS``."""
-        self.exit(USAGE_STATUS, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        """See ``argparse.ArgumentParser``: ends the process with ``REFUSED``."""
+        self.exit(REFUSED, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 # Generic only to type checkers.
@@ -153,7 +147,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     if not arguments:
         # A bare call lists the commands.
         parser.print_help(sys.stderr)
-        parser.exit(USAGE_STATUS)
+        parser.exit(REFUSED)
     return parser
 
 
@@ -223,4 +217,4 @@ def members_of(group: argparse._MutuallyExclusiveGroup) -> list[argparse.Action]
 def refuse(message: str) -> NoReturn:
     """End the process for wrong usage."""
     print(f"zkconsumer: {message} (see zkconsumer --help)", file=sys.stderr)
-    raise SystemExit(USAGE_STATUS)
+    raise SystemExit(REFUSED)

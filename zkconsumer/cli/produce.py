@@ -11,10 +11,10 @@ from typing import BinaryIO, Final
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.consume.settings import key_and_value
+from zkconsumer.cli.exit_status import INTERRUPTED
 from zkconsumer.cli.formats.produced_lines import ProducedLine, json_line, text_line
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.config_security import SECURITY_NAMES
 from zkconsumer.errors import ConfigError, ZkConsumerError
@@ -38,7 +38,6 @@ exit status: 0 every line is written; 1 one was not, and how many are is said; 2
 
 _MOST_LINE_BYTES: Final = 64 << 20
 _INTERRUPTED_S: Final = 10
-_INTERRUPTED: Final = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Write what is read; return the exit status."""
     if not args.topic.strip():
@@ -99,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
                 note(f"{written} before that")
                 raise
     except StopRequested:
-        return _INTERRUPTED
+        return INTERRUPTED
     note(written)
     if written.error is not None:
         raise written.error

@@ -44,11 +44,6 @@ class TableColumn(NamedTuple):
     right: bool = False
 
 
-def columns(*titles: str) -> tuple[TableColumn, ...]:
-    """Return columns with these titles; those of numbers are marked by a leading ``>``."""
-    return tuple(TableColumn(title.lstrip(">"), right=title[0] == ">") for title in titles)
-
-
 Cell: TypeAlias = str | int | Painted | None
 """The content of a cell; None: unknown, shown as ``-``."""
 
@@ -59,10 +54,10 @@ _LEAST_WIDTH = 10
 
 
 def table(
-    columns: Sequence[TableColumn],
+    titles: Iterable[str],
     rows: Iterable[Sequence[Cell]],
     *,
-    coloured: bool,
+    coloured: bool | None = None,
     limit: int | None = None,
 ) -> str:
     """Return the lines of a table, with titles and line ends.
@@ -71,11 +66,13 @@ def table(
     list of its cells. Nothing is cut off.
 
     Args:
-        columns: the columns.
+        titles: of the columns; those of numbers begin with ``>``.
         rows: each with a cell for every column.
-        coloured: whether to colour; see ``shows_colour``.
+        coloured: whether to colour; None: as ``shows_colour`` says.
         limit: the width; None: of the terminal, without limit where standard output is none.
     """
+    columns = [TableColumn(title.lstrip(">"), right=title[0] == ">") for title in titles]
+    coloured = shows_colour() if coloured is None else coloured
     cells = [list(row) for row in rows]
     head = [column.title for column in columns]
     texts = [head, *([_text(cell) for cell in row] for row in cells)]
@@ -196,11 +193,6 @@ def shows_colour(stream: TextIO | None = None) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return out is not None and out.isatty()
-
-
-def counted(number: int, what: str) -> str:
-    """Return ``1 member``, ``2 members``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def json_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Writes to a terminal or a pipe without waiting for whoever reads it.
+"""Writes to a terminal or a pipe without waiting for whoever reads it; the log of the commands.
 
 A terminal that was stopped (Ctrl-S), or the reader of a pipe, takes nothing for hours; what watches
 a cluster must go on meanwhile.
@@ -9,6 +9,8 @@ import logging
 import os
 import select
 from typing import Final, TextIO
+
+from zkconsumer.printable import printable
 
 WRITE_TIMEOUT_MS: Final = 1_000
 
@@ -34,6 +36,22 @@ def write_within(descriptor: int, data: bytes, timeout_ms: int = WRITE_TIMEOUT_M
             raise TimeoutError("nobody takes what is written")
         # So much never blocks where some room is left.
         data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
+
+
+class SafeLogFormatter(logging.Formatter):
+    """A formatter whose lines can neither control a terminal nor imitate other lines.
+
+    The line ends of a traceback, which are ours, are kept.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
+        """Format one line, without the traceback."""
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - the library's name
+        """Format a traceback; further lines of an error's own text are indented."""
+        lines = super().formatException(ei).split("\n")  # type: ignore[arg-type]  # the library's
+        return "\n".join(map(printable, lines))
 
 
 class LogHandler(logging.StreamHandler[TextIO]):

@@ -12,9 +12,9 @@ from typing import Final, Protocol
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.confirm import confirm
+from zkconsumer.cli.exit_status import REFUSED
 from zkconsumer.cli.formats.replica_spread import spread_replicas
 from zkconsumer.cli.numbers import whole_number
-from zkconsumer.cli.tables import counted
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
@@ -22,6 +22,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.printable import printable
 from zkconsumer.scope import wait_ms
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.alter_configs import (
     DELETE,
@@ -122,7 +123,7 @@ def change_topic(action: str, args: argparse.Namespace) -> int:
         changer = _Changer(access, topic, args)
         planned = getattr(changer, action)()
         if not confirm(planned.sentence, topic, args.yes):
-            return 2
+            return REFUSED
         print(printable(planned.apply()))
     return 0
 

@@ -6,31 +6,27 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.assignment.filters import Whitelist
-from zkconsumer.cli.actions import add_action, add_action_flags
+from zkconsumer.cli.actions import add_action, add_action_flags, chosen_action
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import brokers_status
+from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
 from zkconsumer.cli.leaders import leaders_json, leaders_table
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
     add_format_arguments,
-    columns,
     instant,
     json_text,
-    shows_colour,
     table,
 )
 from zkconsumer.cli.topic_changes import CHANGES, add_change_arguments, change_topic
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 
-_COULD_NOT: Final = 1
-_BAD: Final = 3
 _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated", *CHANGES)
 
 DESCRIPTION = """\
@@ -64,8 +60,8 @@ _WELL: Final = {
     DescriptionFilter.UNDER_REPLICATED: "no partition is under-replicated",
     DescriptionFilter.UNAVAILABLE: "every partition has its leader",
 }
-_ROWS = columns("TOPIC", ">PARTITION", ">LEADER", "REPLICAS", "IN SYNC", "NOTE")
-_LIST = columns("TOPIC", ">PARTITIONS", ">REPLICAS", "SETTINGS", "NOTE")
+_ROWS = ("TOPIC", ">PARTITION", ">LEADER", "REPLICAS", "IN SYNC", "NOTE")
+_LIST = ("TOPIC", ">PARTITIONS", ">REPLICAS", "SETTINGS", "NOTE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_change_arguments(parser)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Print what is requested; return the exit status."""
     action, only = _action(args)
@@ -146,24 +141,20 @@ def run(args: argparse.Namespace) -> int:
 def _show(form: str, action: str, only: DescriptionFilter, cluster: _Cluster) -> int:
     if form == "scala":
         return _print_scala(action, only, cluster)
-    coloured = shows_colour()
     match action:
         case "list":
-            print(_listed(cluster, form, coloured=coloured), end="")
+            print(_listed(cluster, form), end="")
         case "leaders":
             text_of = leaders_json if form == "json" else leaders_table
-            print(text_of(cluster.brokers, cluster.topics, coloured=coloured), end="")
+            print(text_of(cluster.brokers, cluster.topics), end="")
         case _:
-            return _describe(cluster, only, form, coloured=coloured)
+            return _describe(cluster, only, form)
     return 0
 
 
 def _action(args: argparse.Namespace) -> tuple[str, DescriptionFilter]:
     """Return the action, and its filter."""
-    action, flag = args.action, args.flag
-    if action and flag and action != flag:
-        raise ConfigError(f"{action} and --{flag} are two different wishes: give one of them")
-    action = action or flag or ("describe" if args.only else "list")
+    action = chosen_action(args) or ("describe" if args.only else "list")
     only = args.only or DescriptionFilter.EVERYTHING
     if action == "under-replicated":
         if args.only not in {None, DescriptionFilter.UNDER_REPLICATED}:
@@ -184,7 +175,7 @@ def _print_scala(action: str, only: DescriptionFilter, cluster: _Cluster) -> int
     return 0
 
 
-def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
+def _listed(cluster: _Cluster, form: str) -> str:
     if form == "json":
         return json_text({"topics": [_topic_json(topic) for topic in cluster.topics]})
     rows: list[list[Cell]] = [
@@ -197,7 +188,7 @@ def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
         ]
         for topic in cluster.topics
     ]
-    return table(_LIST, rows, coloured=coloured)
+    return table(_LIST, rows)
 
 
 def _settings_text(topic: TopicStatus) -> str | None:
@@ -220,7 +211,7 @@ def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
     return Painted("; ".join(notes), Colour.BAD if away or topic.problem else Colour.WARN)
 
 
-def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured: bool) -> int:
+def _describe(cluster: _Cluster, only: DescriptionFilter, form: str) -> int:
     shown = [
         (
             topic,
@@ -244,14 +235,14 @@ def _describe(cluster: _Cluster, only: DescriptionFilter, form: str, *, coloured
         rows = [
             row for topic, partitions in shown for row in _rows(topic, partitions, cluster.live)
         ]
-        show(table(_ROWS, rows, coloured=coloured))
+        show(table(_ROWS, rows))
     found = any(partitions for _, partitions in shown)
     if only not in _WELL:
         return 0
     unread = [topic for topic, _ in shown if topic.problem is not None]
     for topic in unread:
         note(f"topic {topic.name}: {topic.problem}")
-    return _BAD if found else _COULD_NOT if unread else 0
+    return NOT_WELL if found else COULD_NOT if unread else 0
 
 
 def _is_listed(partition: PartitionStatus, only: DescriptionFilter, live: Collection[int]) -> bool:

@@ -2,36 +2,31 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import Final
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
-from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, print_failures, settled
+from zkconsumer.cli.cluster_responses import find_group, print_failures, print_unseen, settled
+from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.scala_lines import verified_text
 from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.output import show
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
     add_format_arguments,
-    columns,
-    counted,
     instant,
     json_text,
     paint,
     shows_colour,
     table,
 )
-from zkconsumer.cli.unseen import print_unseen
 from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
 from zkconsumer.status.verify import STRATEGIES, OwnershipFault, Verification, verify
-
-_BAD: Final = 3
 
 DESCRIPTION = """\
 Check that all that a group should read is read: every partition of every topic that a member
@@ -51,8 +46,8 @@ exit status: 0 all is owned as it should be; 1 it could not be read; 2 wrong usa
 group; 3 something is not owned as it should be, or not shared out as --strategy would, or nobody is
 in the --group"""
 
-_FAULTS = columns("PARTITION", "FAULT", "OWNER")
-_GROUPS = columns("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "SHARED OUT BY", "VERDICT")
+_FAULTS = ("PARTITION", "FAULT", "OWNER")
+_GROUPS = ("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "SHARED OUT BY", "VERDICT")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser, scala="kafka.tools.VerifyConsumerRebalance was meant to print")
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Verify and print the faults; return the exit status."""
     if args.format == "scala" and len(args.group) != 1:
@@ -96,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if not all(
         _is_well(verification, args.strategy) and group.members for group, verification in found
     ):
-        return _BAD
+        return NOT_WELL
     unseen = not args.group and print_unseen(snapshot, args.kind)
     return settled(COULD_NOT if unseen else 0, snapshot)
 
@@ -150,7 +144,7 @@ def _overview(found: Sequence[tuple[GroupStatus, Verification]], strategy: Strat
         ]
         for group, verification in found
     ]
-    return table(_GROUPS, rows, coloured=shows_colour())
+    return table(_GROUPS, rows)
 
 
 def _outcome(group: GroupStatus, found: Verification, strategy: Strategy | None) -> Painted:
@@ -166,21 +160,20 @@ def _outcome(group: GroupStatus, found: Verification, strategy: Strategy | None)
 
 def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None) -> str:
     """Return the faults, then what there is to say of the whole."""
-    coloured = shows_colour()
     text = ""
     if found.faults:
         rows: list[list[Cell]] = [
             [f"{fault.topic_partition}", Painted(fault.fault.value, Colour.BAD), fault.owner]
             for fault in found.faults
         ]
-        text = table(_FAULTS, rows, coloured=coloured)
+        text = table(_FAULTS, rows)
     lines = [
         *(f"the registration of member {member_id} can't be used" for member_id in found.malformed),
         *(f"topic {topic} is read, but the cluster lacks it" for topic in found.missing_topics),
         *_sharing(found),
     ]
     outcome = _outcome(group, found, strategy)
-    reported = paint(outcome.text, outcome.colour, coloured=coloured)
+    reported = paint(outcome.text, outcome.colour, coloured=shows_colour())
     lines = [paint(line, None, coloured=False) for line in lines]
     counts = (
         f": {counted(found.checked, 'partition')}, {counted(len(found.faults), 'fault')}, "
@@ -221,8 +214,7 @@ def _as_json(
         "partitions_checked": found.checked,
         "faults": [
             {
-                "topic": fault.topic_partition.topic,
-                "partition": fault.topic_partition.partition,
+                **fault.topic_partition._asdict(),
                 "fault": fault.fault.name.lower(),
                 "meaning": fault.fault.value,
                 "owner": fault.owner,
@@ -237,9 +229,7 @@ def _as_json(
             strategy: {
                 "met": expectation.met,
                 "reason": expectation.reason,
-                "differing": [
-                    {"topic": tp.topic, "partition": tp.partition} for tp in expectation.differing
-                ],
+                "differing": [tp._asdict() for tp in expectation.differing],
             }
             for strategy, expectation in found.expectations.items()
         },

@@ -12,7 +12,6 @@ from zkconsumer.cli.cluster_arguments import (
     milliseconds,
 )
 from zkconsumer.cli.notifying import notify_settings, notifying, origin_of
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.timed_output import limit_log_writes, write_within
 from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.clock import SystemClock
@@ -65,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Watch until a signal; return the exit status."""
     limit_log_writes()

@@ -14,12 +14,13 @@ from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.traffic import partitions_of, write
 from tests.support.zk_tree import ZkTree
 from zkconsumer.cli.main import main
-from zkconsumer.cli.offsets.offset_stores import open_stores
+from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.messages.join_group import JoinGroupProtocol, JoinGroupRequest
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
@@ -121,11 +122,6 @@ def live_member(world: World) -> Iterator[str]:
         dialer.stop()
 
 
-def no_flags() -> argparse.Namespace:
-    """What the command line gives where it says nothing of the cluster."""
-    return argparse.Namespace(command_config=None, bootstrap_servers=None)
-
-
 def test_offsets_are_carried_verified_and_taken_back(world: World) -> None:
     """On brokers of every age; another client finds them, and finds none after the roll-back."""
     world.put({0: 5, 1: 0, 2: 7})
@@ -177,9 +173,16 @@ def test_a_coordinators_member_keeps_it_from_beginning(
         status, report = world.migrate()
         assert (status, report["status"]) == (2, "refused")
         assert member in report["refusals"][0]
-        with open_stores(no_flags(), world.group, world.cluster.zookeeper_connect) as places:
+        address = argparse.Namespace(
+            zookeeper=world.cluster.zookeeper_connect,
+            bootstrap_servers=None,
+            command_config=None,
+            timeout_ms=TIMEOUT_MS,
+        )
+        with open_offsets(address) as cluster:
             # One that joins in the last moment: the coordinator itself refuses the write.
-            late = places.kafka.write({world.partitions[0]: OffsetAndMetadata(5)})
+            kafka = cluster.of(world.group, with_kafka=True).storage(OffsetStorage.KAFKA)
+            late = kafka.write({world.partitions[0]: OffsetAndMetadata(5)})
         assert "the group has members" in str(late[world.partitions[0]])
     assert world.in_kafka() == {}
     assert world.migrate()[0] == 0

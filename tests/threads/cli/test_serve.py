@@ -13,10 +13,10 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.status_world import StatusWorld
 from tests.support.waiting import wait_until
-from zkconsumer.cli import serve
+from zkconsumer.cli import serving as command
 from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.main import main
-from zkconsumer.cli.serve_arguments import TOKEN_VARIABLE
+from zkconsumer.cli.serve import TOKEN_VARIABLE
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.web import serving
 from zkconsumer.web.serving import Address, PageServer
@@ -98,7 +98,7 @@ def test_two_clusters_never_share_a_history(
         f'[clusters.c]\nzookeeper = "{ensemble}/new"\n'
     )
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
-    monkeypatch.setattr(serve, "_serve", lambda *_: 0)
+    monkeypatch.setattr(command, "_serve", lambda *_: 0)
     assert main(["serve", "--clusters", "a,b"]) == 0
     assert main(["serve", "--clusters", "a,b,c"]) == 2
     assert "b and c would be kept in one history" in capsys.readouterr().err
@@ -162,7 +162,7 @@ def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
     """A cluster in memory; nobody listens."""
     made = StatusWorld()
-    monkeypatch.setattr(serve, "open_cluster", opening(made))
+    monkeypatch.setattr(serving, "open_cluster", opening(made))
     unheard(monkeypatch)
     yield made
     made.close()
@@ -239,7 +239,7 @@ def test_settings_that_can_never_work_end_it(
     def open_it(args: argparse.Namespace, **_options: object) -> CommandCluster:
         raise ConfigError(f"no chroot in {args.zookeeper}")
 
-    monkeypatch.setattr(serve, "open_cluster", open_it)
+    monkeypatch.setattr(serving, "open_cluster", open_it)
     assert serve_until(monkeypatch, ("--no-history",))[0] == 2
     assert "no chroot in zk:2181/chroot" in capsys.readouterr().err
 
@@ -289,7 +289,7 @@ def test_of_a_play_nobody_is_told(
         notified.append(given)
         yield None
 
-    monkeypatch.setattr(serve, "notifying", notifying)
+    monkeypatch.setattr(serving, "notifying", notifying)
     assert serve_until(monkeypatch, ("--play",)) == (0, [])
     assert notified == []
     del world

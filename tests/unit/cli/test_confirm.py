@@ -1,13 +1,10 @@
-"""Questions before something is deleted, and wishes that are refused."""
+"""Questions before something is deleted."""
 
-import argparse
 import io
 
 import pytest
 
 from zkconsumer.cli.confirm import confirm
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.errors import ConfigError, RegistryError
 
 
 class Typed(io.StringIO):
@@ -42,23 +39,6 @@ def test_where_nobody_can_be_asked_the_answer_is_no(
     assert "--yes" in capsys.readouterr().err
     assert confirm("Delete group g?", "g", yes=True)
     assert capsys.readouterr().err == ""
-
-
-def test_a_wrong_wish_ends_with_two(capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line; other errors are for the main program."""
-
-    @refusing
-    def refused(_args: argparse.Namespace) -> int:
-        raise ConfigError("no such\ngroup")
-
-    @refusing
-    def failed(_args: argparse.Namespace) -> int:
-        raise RegistryError("no answer")
-
-    assert refused(argparse.Namespace()) == 2
-    assert capsys.readouterr().err == "zkconsumer: no such group\n"
-    with pytest.raises(RegistryError):
-        failed(argparse.Namespace())
 
 
 def test_an_empty_line_is_no_answer(

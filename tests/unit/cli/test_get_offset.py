@@ -112,4 +112,4 @@ def test_leaders_too_new_for_segments(
 def test_somebody_must_be_there_to_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """Brokers, or ZooKeeper, which names them."""
     assert main(["get-offset", "--topic", "t"]) == 2
-    assert "--broker-list" in capsys.readouterr().err
+    assert "--bootstrap-server" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.cli.consume.command import free_group
-from zkconsumer.cli.group_nodes import GroupNodeAccess
+from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.zk.store import MultiResult, Op, ZkStore
 
@@ -18,11 +18,11 @@ def store() -> MemoryZkStore:
 
 def test_a_group_that_nobody_used_has_nothing(store: MemoryZkStore) -> None:
     """And to delete it does no harm."""
-    nodes = GroupNodeAccess(store, "g")
-    assert not nodes.exist()
-    assert not nodes.have_offsets()
-    nodes.delete()
-    assert not nodes.exist()
+    nodes = GroupRemoval(store, "g")
+    assert not nodes.exists()
+    assert not nodes.has_offsets()
+    nodes.everything_unless_live()
+    assert not nodes.exists()
 
 
 def test_a_group_is_deleted_with_all_that_lies_below_it(store: MemoryZkStore) -> None:
@@ -36,10 +36,10 @@ def test_a_group_is_deleted_with_all_that_lies_below_it(store: MemoryZkStore) ->
             "/consumers/g2/offsets/t/0": b"9",
         }
     )
-    nodes = GroupNodeAccess(store, "g")
-    assert nodes.exist()
-    assert nodes.have_offsets()
-    nodes.delete()
+    nodes = GroupRemoval(store, "g")
+    assert nodes.exists()
+    assert nodes.has_offsets()
+    nodes.everything_unless_live()
     assert store.children_many(["/consumers"]) == [["g2"]]
 
 
@@ -48,8 +48,8 @@ def test_a_group_with_live_members_is_left_alone(store: MemoryZkStore) -> None:
     store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
     store.create("/consumers/g/offsets/t/0", b"7", ephemeral=False)
     with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_host-1 first"):
-        GroupNodeAccess(store, "g").delete()
-    assert GroupNodeAccess(store, "g").have_offsets()
+        GroupRemoval(store, "g").everything_unless_live()
+    assert GroupRemoval(store, "g").has_offsets()
 
 
 def test_who_joins_amid_the_deletion_keeps_what_is_there(store: MemoryZkStore) -> None:
@@ -58,8 +58,8 @@ def test_who_joins_amid_the_deletion_keeps_what_is_there(store: MemoryZkStore) -
     store.create("/consumers/g/ids", b"", ephemeral=False)
     joining = JoiningMidway(store)
     with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_late-1 first"):
-        GroupNodeAccess(cast("ZkStore", joining), "g").delete()
-    assert GroupNodeAccess(store, "g").have_offsets()
+        GroupRemoval(cast("ZkStore", joining), "g").everything_unless_live()
+    assert GroupRemoval(store, "g").has_offsets()
 
 
 class JoiningMidway:

@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from zkconsumer.cli.log_lines import SafeLogFormatter
+from zkconsumer.cli.timed_output import SafeLogFormatter
 from zkconsumer.model import Broker, TopicPartition
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07host\nzkconsumer: all is well\r"

@@ -1,16 +1,20 @@
-"""What a migration takes for the partitions of the cluster."""
+"""What commands on offsets take for the partitions of the cluster."""
 
 from types import SimpleNamespace
 from typing import Any, cast
 
-from zkconsumer.cli.offsets.offset_stores import OpenOffsetStores
+from tests.fakes.memory_zk import MemoryZkServer
+from zkconsumer.cli.offsets.opening import OffsetsCluster
+from zkconsumer.cluster.view import NOTHING_KNOWN
 from zkconsumer.model import TopicPartition
-
-A, B = (TopicPartition("t", number) for number in range(2))
 
 
 def test_a_broker_that_has_just_started_leaves_nothing_out() -> None:
     """It knows of no topics for a moment; ZooKeeper does."""
-    one = cast("Any", SimpleNamespace(partitions=lambda: frozenset({A})))
-    other = cast("Any", SimpleNamespace(partitions=lambda: frozenset({B})))
-    assert OpenOffsetStores("g", zookeeper=one, kafka=other).partitions() == {A, B}
+    store = MemoryZkServer().connect()
+    topic = b'{"version": 1, "partitions": {"0": [1], "1": [1]}}'
+    store.set_or_create_many({"/brokers/topics/t": topic})
+    client = SimpleNamespace(view=lambda _topics, timeout_ms: NOTHING_KNOWN)  # noqa: ARG005
+    access = SimpleNamespace(zookeeper=store, client=client, timeout_ms=1)
+    cluster = OffsetsCluster(cast("Any", access))
+    assert cluster.partitions == {TopicPartition("t", number) for number in range(2)}

@@ -111,7 +111,7 @@ def test_the_summary_adds_up() -> None:
             }
         },
     )
-    lines = summary_table(progress, coloured=False).splitlines()
+    lines = summary_table(progress).splitlines()
     assert lines[1].split() == ["t", "0", "12", "10", "2", "0", "0", "10", "8"]
     assert lines[2].split() == ["t", "1", "3", "2", "0", "1", "4", "-", "-"]
     assert lines[3].split() == ["(all)", "15", "12", "2", "1", "4"]
@@ -131,7 +131,7 @@ def test_several_sources_are_told_apart(tmp_path: Path) -> None:
     """In the table and in JSON; what is about one source can't be had for several."""
     account = PartitionAccount(read=1)
     progress = MirrorProgress(1, {"zk0:1": {T0: account}, "zk1:1": {T0: account}})
-    lines = summary_table(progress, coloured=False).splitlines()
+    lines = summary_table(progress).splitlines()
     assert lines[0].split()[:3] == ["SOURCE", "TOPIC", "PARTITION"]
     assert [line.split()[0] for line in lines[1:3]] == ["zk0:1", "zk1:1"]
     assert lines[3].split()[:2] == ["(all)", "2"]
@@ -168,11 +168,11 @@ def test_the_proof_is_told_in_words() -> None:
     """With the place of each fault."""
     good = MirroredPartition(T0, 0, 9, messages=9, mirrored=9, copies=1)
     bad = MirroredPartition(T1, 0, 5, messages=5, mirrored=4, missing=1, examples=["offset 3 ..."])
-    text = text_of(MirrorProof((good,), {T0: 2}), coloured=False)
+    text = text_of(MirrorProof((good,), {T0: 2}))
     assert "every committed message is in the target" in text
     assert "2 offsets of the target are in no line" in text
     faulty = MirrorProof((good, bad), {})
-    text = text_of(faulty, coloured=False)
+    text = text_of(faulty)
     assert "t-1: offset 3 ..." in text
     assert "NOT every committed message" in text
     reported = json_of_proof(faulty)

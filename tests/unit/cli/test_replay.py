@@ -33,7 +33,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RangeBenc
     def opened(_args: object) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(client=one.client())
 
-    monkeypatch.setattr(replay, "_open", opened)
+    monkeypatch.setattr(replay, "open_cluster", opened)
     monkeypatch.chdir(tmp_path)
     yield one
     one.connections.stop()

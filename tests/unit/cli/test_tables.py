@@ -13,7 +13,6 @@ from zkconsumer.cli.tables import (
     Cell,
     Colour,
     Painted,
-    TableColumn,
     add_format_arguments,
     instant,
     json_text,
@@ -22,7 +21,7 @@ from zkconsumer.cli.tables import (
 )
 from zkconsumer.printable import printable
 
-COLUMNS = [TableColumn("NAME"), TableColumn("LAG", right=True)]
+COLUMNS = ["NAME", ">LAG"]
 
 
 class Terminal(io.StringIO):
@@ -112,7 +111,7 @@ NAMES = st.text("abc-", min_size=1, max_size=60)
 @given(st.lists(st.tuples(NAMES, st.integers(0, 10**9), NAMES), max_size=5), st.integers(20, 120))
 def test_a_table_fits_and_nothing_is_cut_off(rows: list[tuple[str, int, str]], limit: int) -> None:
     """Texts go on in the next line; where that is not enough, each row is a list of its cells."""
-    columns = [TableColumn("NAME"), TableColumn("N", right=True), TableColumn("NOTE")]
+    columns = ["NAME", ">N", "NOTE"]
     text = table(columns, rows, coloured=False, limit=limit)
     whole = "".join("".join(map(str, row)) for row in rows)
     assert sorted(re.sub(r"\s|NAME|NOTE|N\b", "", text)) == sorted(whole)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from zkconsumer.cli.whole_file import whole_file
+from zkconsumer.cli.files import whole_file
 
 
 def test_a_name_that_others_can_guess_is_not_used(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import columns, instant, shows_colour, table
+from zkconsumer.cli.tables import instant, table
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 
@@ -30,7 +29,6 @@ def is_look(args: argparse.Namespace) -> bool:
     return args.tail is not None or args.from_time is not None
 
 
-@refusing
 def look(args: argparse.Namespace) -> int:
     """Print messages; return the exit status, 1 if not all were read.
 
@@ -102,12 +100,12 @@ def _printed(args: argparse.Namespace, result: BrowseResult) -> bytes:
         return b"".join(map(ndjson_line, result.messages))
     if args.output == "table" or (args.output is None and sys.stdout.isatty()):
         columns = shutil.get_terminal_size().columns
-        return table_of(result.messages, columns, coloured=shows_colour()).encode(errors="replace")
+        return table_of(result.messages, columns).encode(errors="replace")
     formatter = TextFormat.from_properties(dict(args.property))
     return b"".join(map(formatter, result.messages))
 
 
-def table_of(messages: Sequence[SeenMessage], width: int, *, coloured: bool) -> str:
+def table_of(messages: Sequence[SeenMessage], width: int) -> str:
     """Return messages as a table that fits a terminal of ``width`` columns."""
     fixed = [
         (
@@ -128,7 +126,7 @@ def table_of(messages: Sequence[SeenMessage], width: int, *, coloured: bool) -> 
         (*cells, _cut(printable(message.value.text), left))
         for cells, message in zip(fixed, messages, strict=True)
     ]
-    return table(columns("TIME", ">PARTITION", ">OFFSET", "KEY", "VALUE"), rows, coloured=coloured)
+    return table(("TIME", ">PARTITION", ">OFFSET", "KEY", "VALUE"), rows)
 
 
 def _cut(text: str, most: int) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from zkconsumer.cli.browsing import add_registry_argument
+from zkconsumer.cli.cluster_access import open_store
 from zkconsumer.cli.consume.browsing import is_look, look
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.settings import (
@@ -20,14 +21,10 @@ from zkconsumer.cli.consume.settings import (
     count_of_messages,
     key_and_value,
 )
+from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.group_arguments import add_group_argument
-from zkconsumer.cli.group_nodes import GroupNodeAccess, open_store
-from zkconsumer.cli.measured import (
-    CommandMeasures,
-    add_metrics_arguments,
-    serving_metrics,
-    tracers,
-)
+from zkconsumer.cli.groups.removal import GroupRemoval
+from zkconsumer.cli.measured import CommandMeasures, add_metrics_arguments, serving_metrics, tracers
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
@@ -47,6 +44,7 @@ DESCRIPTION = (
     "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order."
 )
 ALLOW_ABBREV = True
+CONFIG_ERROR_STATUS = COULD_NOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -150,6 +148,7 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: what failed; what was printed before is committed.
     """
     if is_look(args):
+        args.config_error_status = REFUSED
         return look(args)
     if args.filter or args.output == "table":
         raise ConfigError("--filter and --output table go with --tail or --from-time")
@@ -213,7 +212,7 @@ def consume(
     with open_store(config) as store:
         require_cluster(store, config.zookeeper_connect)
         if console.delete_offsets or console.from_beginning:
-            _prepare(console, GroupNodeAccess(store, config.group_id), config.group_id)
+            _prepare(console, GroupRemoval(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
     stop.pending = copier.pending
     with ZookeeperConsumerConnector(config, observers=tracers()) as connector:
@@ -235,10 +234,10 @@ def consume(
             print(f"Consumed {copier.count} messages", file=sys.stderr)
 
 
-def _prepare(console: ConsoleSettings, nodes: GroupNodeAccess, group_id: str) -> None:
+def _prepare(console: ConsoleSettings, nodes: GroupRemoval, group_id: str) -> None:
     if console.delete_offsets:
-        nodes.delete()
-    elif nodes.have_offsets():
+        nodes.everything_unless_live()
+    elif nodes.has_offsets():
         raise ConfigError(
             f"group {group_id} has offsets already, so --from-beginning would change nothing: "
             "give --delete-consumer-offsets too to delete them, or take another group"
@@ -250,14 +249,14 @@ def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
     """Return a configuration with a new group, of which nothing is left afterwards."""
     config = ConsumerConfig.from_properties({**settings, "group.id": "console-consumer"})
     with open_store(config) as store:
-        group_id = free_group(lambda group: GroupNodeAccess(store, group).exist(), random.randrange)
+        group_id = free_group(lambda group: GroupRemoval(store, group).exists(), random.randrange)
     config = replace(config, group_id=group_id, client_id=settings.get("client.id", group_id))
     try:
         yield config
     finally:
         try:
             with open_store(config) as store:
-                GroupNodeAccess(store, group_id).delete()
+                GroupRemoval(store, group_id).everything_unless_live()
         except ZkConsumerError as error:
             log.warning("/consumers/%s stays behind: %s", group_id, error)
 

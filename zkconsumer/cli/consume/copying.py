@@ -29,7 +29,6 @@ class Copier:
 
     Attributes:
         count: how many messages are wholly written.
-        cursor: the message being copied.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:

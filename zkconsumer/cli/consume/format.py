@@ -57,13 +57,7 @@ class Formatter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """The value, or key and value, verbatim; null is printed as ``null``.
-
-    Attributes:
-        print_key: print the key first.
-        key_separator: between key and value.
-        line_separator: after the value.
-    """
+    """The value, or key and value, verbatim; null is printed as ``null``."""
 
     print_key: bool = False
     key_separator: bytes = b"\t"

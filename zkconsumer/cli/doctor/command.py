@@ -18,8 +18,8 @@ from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
 from zkconsumer.cli.doctor.ready import add_readiness_options, show_readiness
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, finding_lines
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
+from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments, shows_colour
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConfigError
@@ -31,7 +31,6 @@ from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_t
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
 
-_BAD = 3
 _LOOK_EVERY_MS = 5_000
 _COUNTDOWN_WIDTH = 30
 _STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
@@ -114,7 +113,6 @@ def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Diagnose and print; return the exit status."""
     if args.undo is not None:
@@ -136,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         treated = _treat(args, access, report) if args.fix else Treated(repaired=(), failed=False)
     if treated.failed:
         return 1
-    return _BAD if treated.left(report.findings) else 0
+    return NOT_WELL if treated.left(report.findings) else 0
 
 
 def _ready(args: argparse.Namespace) -> int:

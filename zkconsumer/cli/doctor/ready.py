@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from zkconsumer.cli.cluster_access import CommandCluster, required
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, numbered_lines
+from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import json_text, shows_colour
 from zkconsumer.clock import Clock
@@ -25,8 +26,6 @@ from zkconsumer.status.reading.request_metrics import (
     read_request_metrics,
     registered_jmx,
 )
-
-_BAD = 3
 
 
 def add_readiness_options(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +114,7 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     else:
         text = as_text(report, coloured=shows_colour())
         show("\n".join([text, f"The way to {args.ready_for}:", *numbered_lines(todo), ""]))
-    return 0 if is_ready else _BAD
+    return 0 if is_ready else NOT_WELL
 
 
 def _metrics(

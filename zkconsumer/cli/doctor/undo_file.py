@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zkconsumer.cli.text_files import read_text
-from zkconsumer.cli.whole_file import whole_file
+from zkconsumer.cli.files import read_text, whole_file
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encode_undo
 
@@ -14,10 +13,7 @@ from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encod
 class UndoFile:
     """Grows with every repair of a run; each time it is replaced as a whole.
 
-    Args:
-        name: of the file; None: one with the time, in the current folder.
-        zookeeper: the cluster.
-        made_ms: the time, in ms since the epoch.
+    Without a name it gets one with the time, in the current folder.
     """
 
     def __init__(self, name: str | None, *, zookeeper: str, made_ms: int) -> None:

@@ -24,19 +24,20 @@ _NO_BROKER: Final = "Could not parse broker info due to Broker id {} does not ex
 
 
 class Deletion(Enum):
-    """The result of deleting a group; the values are the original's texts."""
+    """The result of deleting a group, or its data of a topic; the values are the original's."""
 
-    DONE = "Deleted all consumer group information for group {group} in zookeeper."
-    ACTIVE = "Delete for group {group} failed because its consumers are still active."
-    NO_GROUP = "Delete for group {group} failed because group does not exist."
-
-
-class TopicDeletion(Enum):
-    """The result of deleting a group's data of a topic; the values are the original's texts."""
-
-    DONE = "Deleted consumer group information for group {group} topic {topic} in zookeeper."
-    ACTIVE = "Delete for group {group} topic {topic} failed because its consumers are still active."
-    NO_GROUP = "Delete for group {group} topic {topic} failed because group does not exist."
+    DONE = (
+        "Deleted all consumer group information for group {} in zookeeper.",
+        "Deleted consumer group information for group {} topic {} in zookeeper.",
+    )
+    ACTIVE = (
+        "Delete for group {} failed because its consumers are still active.",
+        "Delete for group {} topic {} failed because its consumers are still active.",
+    )
+    NO_GROUP = (
+        "Delete for group {} failed because group does not exist.",
+        "Delete for group {} topic {} failed because group does not exist.",
+    )
 
 
 def group_list_text(group_ids: Iterable[str]) -> str:
@@ -44,14 +45,11 @@ def group_list_text(group_ids: Iterable[str]) -> str:
     return "".join(f"{group_id}\n" for group_id in group_ids)
 
 
-def deletion_text(group_id: str, deletion: Deletion) -> str:
-    """Return a line of ``--delete --group``."""
-    return deletion.value.format(group=group_id) + "\n"
-
-
-def topic_deletion_text(group_id: str, topic: str, deletion: TopicDeletion) -> str:
-    """Return a line of ``--delete --group --topic``."""
-    return deletion.value.format(group=group_id, topic=topic) + "\n"
+def deletion_text(group_id: str, deletion: Deletion, topic: str | None = None) -> str:
+    """Return a line of ``--delete --group``, with ``--topic`` or without."""
+    whole, of_topic = deletion.value
+    line = whole.format(group_id) if topic is None else of_topic.format(group_id, topic)
+    return f"{line}\n"
 
 
 def all_topic_deletion_text(topic: str) -> str:

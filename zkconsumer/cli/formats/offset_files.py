@@ -3,10 +3,16 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from zkconsumer.cli.formats.zk_offsets import Imported, InvalidOffset, parse_export
+from zkconsumer.cli.formats.zk_offsets import (
+    Imported,
+    InvalidOffset,
+    ParsedLine,
+    collected,
+    parse_export,
+)
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.zk.nodes import Malformed, parse_offset
@@ -69,13 +75,7 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
 def offsets_of_group(
     imported: Imported, name: str, group_id: str, *, rename: bool = False
 ) -> Mapping[TopicPartition, int]:
-    """Return what a file says of one group.
-
-    Args:
-        imported: the file.
-        name: its name, for messages.
-        group_id: the group to set.
-        rename: take the offsets of the one group in the file, whatever it is called.
+    """Return what a file says of one group, or (``rename``) of the only one in it.
 
     Raises:
         ConfigError: it says nothing of the group, or of several where one is wanted.
@@ -91,24 +91,18 @@ def offsets_of_group(
 
 
 def _parse_csv(text: str, group_id: str | None) -> Imported:
-    offsets: dict[str, dict[TopicPartition, int]] = {}
-    bad = []
+    return collected(_parsed_rows(text, group_id))
+
+
+def _parsed_rows(text: str, group_id: str | None) -> Iterator[tuple[int, ParsedLine]]:
     reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
     try:
         for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            found = _parse_row([cell.strip() for cell in row], group_id)
-            if isinstance(found, str):
-                bad.append(InvalidOffset(reader.line_num, found))
-                continue
-            whose, tp, offset = found
-            before = offsets.setdefault(whose, {}).setdefault(tp, offset)
-            if before != offset:
-                bad.append(InvalidOffset(reader.line_num, f"{tp} was {before} further up"))
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield reader.line_num, _parse_row(cells, group_id)
     except csv.Error as error:
-        bad.append(InvalidOffset(reader.line_num, str(error)))
-    return Imported(offsets, tuple(bad))
+        yield reader.line_num, str(error)
 
 
 def _text_cell(name: str) -> str:
@@ -121,7 +115,7 @@ def _name_in(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def _parse_row(cells: list[str], group_id: str | None) -> tuple[str, TopicPartition, int] | str:
+def _parse_row(cells: list[str], group_id: str | None) -> ParsedLine:
     if len(cells) == 3 and group_id is not None:
         cells = [group_id, *cells]
     if len(cells) != 4:

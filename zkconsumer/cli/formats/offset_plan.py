@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import columns, table
+from zkconsumer.cli.tables import table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
@@ -17,8 +17,9 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.planning import OffsetPlan
 from zkconsumer.printable import printable
 
-_COLUMNS = columns(
-    *("PARTITION", ">LOG START", ">LOG END", ">OFFSET", ">NEW OFFSET", ">LAG", ">NEW LAG", "RESULT")
+_COLUMNS = (
+    *("PARTITION", ">LOG START", ">LOG END", ">OFFSET", ">NEW OFFSET", ">LAG", ">NEW LAG"),
+    "RESULT",
 )
 _FATES = {
     Fate.SAME: "the same",
@@ -32,9 +33,6 @@ class OffsetStoreReport:
     """One place of one group.
 
     Attributes:
-        group_id: whose offsets.
-        storage: where they are kept.
-        plan: what is to be done.
         outcome: the result; None if nothing was written.
     """
 
@@ -94,31 +92,39 @@ def _report_json(report: OffsetStoreReport, overall: str) -> dict[str, object]:
 
 
 def _partitions_json(plan: OffsetPlan, outcome: MigrationOutcome | None) -> list[dict[str, object]]:
-    failed = {} if outcome is None else outcome.failed
-    written = frozenset(() if outcome is None else outcome.written)
-    entries = []
+    outcomes, entries = outcomes_json(outcome), []
     for move in plan.plan.moves:
         tp = move.topic_partition
         log = plan.logs.get(tp)
         entry: dict[str, object] = {
-            "topic": tp.topic,
-            "partition": tp.partition,
+            **tp._asdict(),
             "log_start": None if log is None else log.start,
             "log_end": None if log is None else log.end,
-            "before": _number(move.before),
-            "wanted": _number(move.wanted),
+            "before": number_of(move.before),
+            "wanted": number_of(move.wanted),
             "lag_before": plan.lag(tp, move.before),
             "lag_wanted": plan.lag(tp, move.wanted),
             "fate": move.fate.value,
         }
-        if outcome is not None:
-            found = outcome.found.get(tp)
-            entry["now"] = None if found is None else _number(offset_in(found))
-            entry["written"] = tp in written
-        if tp in failed:
-            entry["error"] = failed[tp]
-        entries.append(entry)
+        entries.append({**entry, **outcomes.get(tp, {})})
     return entries
+
+
+def outcomes_json(
+    outcome: MigrationOutcome | None,
+) -> Mapping[TopicPartition, Mapping[str, object]]:
+    """Return what became of each partition; nothing if nothing was written."""
+    if outcome is None:
+        return {}
+    failed, written = outcome.failed, frozenset(outcome.written)
+    return {
+        tp: {
+            "now": number_of(offset_in(outcome.found.get(tp))),
+            "written": tp in written,
+            **({"error": failed[tp]} if tp in failed else {}),
+        }
+        for tp in (move.topic_partition for move in outcome.plan.moves)
+    }
 
 
 def _overall(reports: Sequence[OffsetStoreReport]) -> str:
@@ -162,8 +168,8 @@ def _row(
     numbers = (
         None if log is None else log.start,
         None if log is None else log.end,
-        _number(move.before),
-        _number(move.wanted),
+        number_of(move.before),
+        number_of(move.wanted),
         plan.lag(tp, move.before),
         plan.lag(tp, move.wanted),
     )
@@ -179,5 +185,6 @@ def _described(move: PartitionMove, failed: Mapping[TopicPartition, str] | None)
     return _FATES[move.fate]
 
 
-def _number(offset: Offset) -> int | None:
+def number_of(offset: Offset) -> int | None:
+    """Return an offset as a number; None if there is none."""
     return None if offset is None else offset.offset

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from zkconsumer.cli.tables import columns, table
+from zkconsumer.cli.tables import table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.scaling import SharePlan
 
-_COLUMNS = columns("READER", "NOW", "THEN", "PARTITIONS")
+_COLUMNS = ("READER", "NOW", "THEN", "PARTITIONS")
 _NEW = " (new)"
 
 

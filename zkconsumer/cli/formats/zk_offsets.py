@@ -5,7 +5,7 @@ A line a node: its path, a colon, and what it holds.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
@@ -15,6 +15,10 @@ from zkconsumer.zk.paths import GroupPaths, is_segment, is_topic_name
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NODE = re.compile(r"/consumers/([^/]+)/offsets/([^/]+)/([0-9]{1,10})")
 _MAX_PARTITION = 2**31 - 1
+
+
+ParsedLine: TypeAlias = tuple[str, TopicPartition, int] | str
+"""Group, partition and offset; or why the line is invalid."""
 
 
 class OffsetNode(NamedTuple):
@@ -86,12 +90,18 @@ def parse_export(text: str) -> Imported:
     Empty lines are ignored, blanks around a line, too. That a partition comes twice is no error
     as long as it says the same.
     """
+    return collected(
+        (number, _parse_line(line.strip()))
+        for number, line in enumerate(_LINE_END.split(text), start=1)
+        if line.strip()
+    )
+
+
+def collected(lines: Iterable[tuple[int, ParsedLine]]) -> Imported:
+    """Return what the lines of a file say, each with its number; a contradiction is invalid."""
     offsets: dict[str, dict[TopicPartition, int]] = {}
     bad = []
-    for number, line in enumerate(_LINE_END.split(text), start=1):
-        if not line.strip():
-            continue
-        found = _parse_line(line.strip())
+    for number, found in lines:
         if isinstance(found, str):
             bad.append(InvalidOffset(number, found))
             continue
@@ -102,7 +112,7 @@ def parse_export(text: str) -> Imported:
     return Imported(offsets, tuple(bad))
 
 
-def _parse_line(line: str) -> tuple[str, TopicPartition, int] | str:
+def _parse_line(line: str) -> ParsedLine:
     path, colon, value = line.rpartition(":")
     node = _NODE.fullmatch(path)
     if not colon or node is None:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from zkconsumer.cli.actions import add_action, add_action_flags
+from zkconsumer.cli.actions import add_action, add_action_flags, chosen_action
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
@@ -24,8 +24,7 @@ from zkconsumer.cli.groups.watch import (
     groups_screen,
 )
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, snapshots
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
+from zkconsumer.cli.tables import add_format_arguments, json_text
 from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
@@ -85,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser, scala="kafka.admin.ConsumerGroupCommand of 0.9.0.1")
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Run the action; return the exit status."""
     action = _action(args)
@@ -105,9 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _action(args: argparse.Namespace) -> str:
-    if args.action and args.flag and args.action != args.flag:
-        raise ConfigError(f"{args.action} and --{args.flag} are two wishes: give one of them")
-    action: str = args.action or args.flag or "list"
+    action = chosen_action(args) or "list"
     if action == "describe" and not args.group:
         raise ConfigError("describe needs a --group")
     if action == "list" and args.group:
@@ -134,7 +130,7 @@ def _list(args: argparse.Namespace, access: CommandCluster) -> int:
     if args.format == "json":
         print(json_text(list_json(groups, snapshot)), end="")
     else:
-        print(list_table(groups, coloured=shows_colour()), end="")
+        print(list_table(groups), end="")
     return settled(0, snapshot)
 
 
@@ -145,8 +141,7 @@ def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
     if args.format == "json":
         print(json_text({"groups": [group_json(group) for group in groups]}), end="")
         return settled(0, snapshot)
-    coloured = shows_colour()
-    print("\n".join(description(group, snapshot, coloured=coloured) for group in groups), end="")
+    print("\n".join(description(group, snapshot) for group in groups), end="")
     return settled(0, snapshot)
 
 
@@ -206,6 +201,6 @@ def _snapshot_of(
     if not redraws:
         return failures + appended_lines(changes, at_ms, always=not number)
     if key is None or not changes:
-        return failures + groups_screen(changes, at_ms, coloured=shows_colour())
+        return failures + groups_screen(changes, at_ms)
     rebalances = watch.rebalances(key)
-    return failures + group_screen(changes[0], rebalances, at_ms, coloured=shows_colour())
+    return failures + group_screen(changes[0], rebalances, at_ms)

@@ -7,24 +7,17 @@ from typing import Final, NamedTuple
 from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.confirm import confirm
-from zkconsumer.cli.formats.group_command import (
-    Deletion,
-    TopicDeletion,
-    all_topic_deletion_text,
-    deletion_text,
-    topic_deletion_text,
-)
+from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
+from zkconsumer.cli.formats.group_command import Deletion, all_topic_deletion_text, deletion_text
 from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.refusal import REFUSED
-from zkconsumer.cli.tables import counted, json_text
+from zkconsumer.cli.tables import json_text
 from zkconsumer.cli.without_zookeeper import usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, is_segment
-
-_PARTLY: Final = 1
 
 _TEXTS: Final = {
     Deletion.DONE: "deleted",
@@ -84,7 +77,7 @@ def _act(args: argparse.Namespace, steps: Sequence[_Step]) -> int:
         show(_text(args, outcomes))
     if args.format == "scala" or all(outcome is not Deletion.ACTIVE for _, outcome in outcomes):
         return 0
-    return _PARTLY if any(outcome is Deletion.DONE for _, outcome in outcomes) else REFUSED
+    return COULD_NOT if any(outcome is Deletion.DONE for _, outcome in outcomes) else REFUSED
 
 
 def _steps(
@@ -202,9 +195,4 @@ def _text(args: argparse.Namespace, outcomes: Sequence[tuple[_Step, Deletion]]) 
         return "".join(f"{step}: {_TEXTS[outcome]}\n" for step, outcome in outcomes)
     if not args.group:
         return "".join(all_topic_deletion_text(topic) for topic in args.topic)
-    return "".join(
-        deletion_text(step.group_id, outcome)
-        if step.topic is None
-        else topic_deletion_text(step.group_id, step.topic, TopicDeletion[outcome.name])
-        for step, outcome in outcomes
-    )
+    return "".join(deletion_text(step.group_id, outcome, step.topic) for step, outcome in outcomes)

@@ -41,6 +41,14 @@ class GroupRemoval:
         self._paths = GroupPaths(group_id)
         self._partly = False
 
+    def exists(self) -> bool:
+        """Return whether the group has any nodes."""
+        return self._store.exists_many([self._paths.root]) != [None]
+
+    def has_offsets(self) -> bool:
+        """Return whether the group has committed offsets."""
+        return self._store.exists_many([f"{self._paths.root}/offsets"]) != [None]
+
     def members(self) -> list[str] | None:
         """Return the names of its members; None if the group has no node for them."""
         return self._store.children_many([self._paths.ids])[0]
@@ -53,6 +61,19 @@ class GroupRemoval:
                 writing; names what is left.
         """
         return self._remove([self._paths.root])
+
+    def everything_unless_live(self) -> None:
+        """Delete all of its nodes, if there are any.
+
+        Raises:
+            RegistryError: the group has live members; or as ``everything``.
+        """
+        if self.everything() is Deletion.ACTIVE:
+            members = ", ".join(self.members() or ())
+            raise RegistryError(
+                f"the nodes of group {self._group_id} can't be deleted, it has live members: "
+                f"stop {members or 'them'} first"
+            )
 
     def topic(self, topic: str) -> Deletion:
         """Delete its owners and offsets of one topic; everything if it has no other topics.
@@ -95,7 +116,7 @@ class GroupRemoval:
                 )
             if members:
                 return Deletion.ACTIVE
-            if self._store.exists_many([self._paths.root]) == [None]:
+            if not self.exists():
                 return Deletion.NO_GROUP
             paths = self._below(tops)
             if not self._store.supports_multi:
@@ -155,13 +176,6 @@ def delete_coordinated(
     clock: Clock | None = None,
 ) -> Deletion:
     """Delete a group and its offsets at its coordinator.
-
-    Args:
-        client: finds the coordinator.
-        dialer: connects to it.
-        group_id: the group.
-        timeout_ms: time limit of all tries together.
-        clock: for the time limit.
 
     Raises:
         UnsupportedVersion: its coordinator is older than 1.1.

@@ -3,17 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from zkconsumer.cli.tables import (
-    Cell,
-    Colour,
-    Painted,
-    columns,
-    counted,
-    instant,
-    table,
-)
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.printable import printable
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -25,9 +18,9 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.verify import verify
 
-_LIST = columns("GROUP", "KIND", "STATE", ">MEMBERS", ">PARTITIONS", ">LAG", "TOPICS")
-_MEMBERS = columns("MEMBER", "HOST", "READS", ">PARTITIONS", ">LAG", "NOTE")
-_PARTITIONS = columns("TOPIC", ">PARTITION", ">OFFSET", "IN", ">LOG END", ">LAG", "OWNER", "NOTE")
+_LIST = ("GROUP", "KIND", "STATE", ">MEMBERS", ">PARTITIONS", ">LAG", "TOPICS")
+_MEMBERS = ("MEMBER", "HOST", "READS", ">PARTITIONS", ">LAG", "NOTE")
+_PARTITIONS = ("TOPIC", ">PARTITION", ">OFFSET", "IN", ">LOG END", ">LAG", "OWNER", "NOTE")
 _STATES = {
     GroupState.STABLE: Colour.GOOD,
     GroupState.REBALANCING: Colour.WARN,
@@ -50,12 +43,7 @@ def total_lag(group: GroupStatus) -> int | None:
 
 
 def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = None) -> str | None:
-    """Return the sum of its lags; ``12+`` if more are unknown though it has offsets there.
-
-    Args:
-        group: the group.
-        partitions: only these of the group's.
-    """
+    """Return the sum of its lags; ``12+`` if more are unknown though it has offsets there."""
     known, unknown = [], False
     for partition in group.partitions if partitions is None else partitions:
         lag = records_behind(group.kind, partition)
@@ -71,7 +59,7 @@ def state_cell(group: GroupStatus) -> Painted:
     return Painted(group.state, _STATES[group.state])
 
 
-def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
+def list_table(groups: Iterable[GroupStatus]) -> str:
     """Return a table with a line for each group."""
     rows: list[list[Cell]] = [
         [
@@ -85,7 +73,7 @@ def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
         ]
         for group in groups
     ]
-    return table(_LIST, rows, coloured=coloured)
+    return table(_LIST, rows)
 
 
 def _topics(group: GroupStatus) -> str:
@@ -94,7 +82,7 @@ def _topics(group: GroupStatus) -> str:
     return ",".join(names[:_TOPICS_NAMED]) + (f",... ({more} more)" if more > 0 else "")
 
 
-def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
+def description(group: GroupStatus, snapshot: ClusterSnapshot) -> str:
     """Return the description of a group: its state, members and partitions."""
     lines = [
         f"{group.kind} group {printable(group.group_id)}: {group.state}, "
@@ -109,9 +97,9 @@ def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool
     lines += [f"problem: {printable(problem)}" for problem in group.problems]
     text = "".join(f"{line}\n" for line in lines)
     if group.members:
-        text += "\n" + _members_table(group, coloured=coloured)
+        text += "\n" + _members_table(group)
     if group.partitions:
-        text += "\n" + _partitions_table(group, snapshot, coloured=coloured)
+        text += "\n" + _partitions_table(group, snapshot)
     return text
 
 
@@ -123,7 +111,7 @@ def _owner_of(group: GroupStatus, partition: GroupPartition) -> str | None:
     return None if thread is None else thread.consumer_id
 
 
-def _members_table(group: GroupStatus, *, coloured: bool) -> str:
+def _members_table(group: GroupStatus) -> str:
     owned: dict[str | None, list[GroupPartition]] = {}
     for partition in group.partitions:
         owned.setdefault(_owner_of(group, partition), []).append(partition)
@@ -140,7 +128,7 @@ def _members_table(group: GroupStatus, *, coloured: bool) -> str:
                 Painted(member.problem or "", Colour.BAD),
             ]
         )
-    return table(_MEMBERS, rows, coloured=coloured)
+    return table(_MEMBERS, rows)
 
 
 def reads_text(member: MemberStatus) -> str | None:
@@ -150,7 +138,7 @@ def reads_text(member: MemberStatus) -> str | None:
     return " ".join(f"{topic}:{count}" for topic, count in member.streams.items()) or None
 
 
-def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
+def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot) -> str:
     found = verify(group, snapshot.partition_ids(), snapshot.live_sessions)
     faults = {fault.topic_partition: fault.fault for fault in found.faults} if group.members else {}
     rows: list[list[Cell]] = []
@@ -168,7 +156,7 @@ def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured
                 Painted(partition.problem or (fault.value if fault else ""), Colour.BAD),
             ]
         )
-    return table(_PARTITIONS, rows, coloured=coloured)
+    return table(_PARTITIONS, rows)
 
 
 def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[str, object]:
@@ -228,8 +216,7 @@ def _member_json(member: MemberStatus) -> dict[str, object]:
 def _partition_json(group: GroupStatus, partition: GroupPartition) -> dict[str, object]:
     committed = partition.effective(group.kind)
     return {
-        "topic": partition.topic_partition.topic,
-        "partition": partition.topic_partition.partition,
+        **partition.topic_partition._asdict(),
         "owner": partition.owner,
         "owner_session": partition.owner_session,
         "offset": None if committed is None else committed.offset,

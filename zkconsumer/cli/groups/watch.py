@@ -4,23 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.groups.show import lag_text, total_lag
-from zkconsumer.cli.tables import (
-    Cell,
-    Colour,
-    Painted,
-    columns,
-    counted,
-    instant,
-    table,
-)
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
 from zkconsumer.status.timeline import Rebalance, Timelines
 
-_ROWS = columns("TOPIC", ">PARTITION", ">OFFSET", ">READ", ">LOG END", ">LAG", "OWNER", "CHANGE")
-_GROUPS = columns("GROUP", "KIND", "STATE", ">MEMBERS", ">LAG", ">READ", "CHANGE")
+_ROWS = ("TOPIC", ">PARTITION", ">OFFSET", ">READ", ">LOG END", ">LAG", "OWNER", "CHANGE")
+_GROUPS = ("GROUP", "KIND", "STATE", ">MEMBERS", ">LAG", ">READ", "CHANGE")
 _REBALANCES_SHOWN = 5
 
 
@@ -30,7 +23,6 @@ class Change:
 
     Attributes:
         group: its current status; None if it is gone.
-        key: its identity.
         was: its previous status; None if it is new.
         events: descriptions of the changes, except of offsets.
         read: the progress of each partition's offset.
@@ -144,9 +136,7 @@ def rebalance_text(rebalance: Rebalance) -> str:
     return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
 
 
-def group_screen(
-    change: Change, rebalances: Sequence[Rebalance], at_ms: int, *, coloured: bool
-) -> str:
+def group_screen(change: Change, rebalances: Sequence[Rebalance], at_ms: int) -> str:
     """Return a screen for one group: its partitions, changes, and last rebalances."""
     group = change.group
     if group is None:
@@ -172,7 +162,7 @@ def group_screen(
                 Painted("" if old == partition.owner else f"was {old or 'nobody'}", Colour.WARN),
             ]
         )
-    text += table(_ROWS, rows, coloured=coloured)
+    text += table(_ROWS, rows)
     if rebalances:
         reported = [
             f"{instant(rebalance.began_ms)} {rebalance_text(rebalance)}" for rebalance in rebalances
@@ -194,7 +184,7 @@ def _headline(change: Change, at_ms: int) -> str:
     )
 
 
-def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> str:
+def groups_screen(changes: Sequence[Change], at_ms: int) -> str:
     """Return a screen for all groups."""
     rows: list[list[Cell]] = []
     for change in changes:
@@ -207,7 +197,7 @@ def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> s
         read = f"{change.total_read:+d}" if change.total_read else ""
         kind, state, lag = group.kind, group.state, lag_text(group)
         rows.append([group.group_id, kind, state, count, lag, read, events])
-    return f"{instant(at_ms)}\n" + table(_GROUPS, rows, coloured=coloured)
+    return f"{instant(at_ms)}\n" + table(_GROUPS, rows)
 
 
 def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> str:
@@ -247,8 +237,7 @@ def change_json(change: Change, at_ms: int) -> dict[str, object]:
             "reasons": [f"{reason}" for reason in rebalance.reasons],
             "moved": [
                 {
-                    "topic": move.topic_partition.topic,
-                    "partition": move.topic_partition.partition,
+                    **move.topic_partition._asdict(),
                     "before": move.before,
                     "after": move.after,
                 }

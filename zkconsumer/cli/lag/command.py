@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Collection, Sequence
-from typing import Final
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_arguments import (
@@ -11,7 +10,8 @@ from zkconsumer.cli.cluster_arguments import (
     add_kind_argument,
     milliseconds,
 )
-from zkconsumer.cli.cluster_responses import COULD_NOT, find_group, print_failures, settled
+from zkconsumer.cli.cluster_responses import find_group, print_failures, print_unseen, settled
+from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
@@ -19,14 +19,7 @@ from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, pause, snapshots
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import (
-    add_format_arguments,
-    instant,
-    json_text,
-    shows_colour,
-)
-from zkconsumer.cli.unseen import print_unseen
+from zkconsumer.cli.tables import add_format_arguments, instant, json_text
 from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.lag import Standing
@@ -34,7 +27,6 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 from zkconsumer.zk.paths import GroupPaths
 
 _WHOLE = whole_number("is not a whole number", least=0, digits=18)
-_BAD: Final = 3
 
 DESCRIPTION = """\
 Show how far consumer groups are behind, for every partition that they own or have an offset of:
@@ -116,7 +108,6 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     add_watch_arguments(watch)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Print the lag; return the exit status."""
     if args.format == "scala":
@@ -191,7 +182,7 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
                 for broker in snapshot.brokers
             ]
         return json_text(reported)
-    text = lag_table(rows, coloured=shows_colour())
+    text = lag_table(rows)
     if args.broker_info:
         text += "BROKER INFO\n" + "".join(
             f"{broker.broker.id} -> {broker.broker.host}:{broker.broker.port}\n"
@@ -213,7 +204,7 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
     ]
     if exceeding:
         note(f"{len(exceeding)} of {len(rows)} partitions are too far behind")
-        return _BAD
+        return NOT_WELL
     untold = {failure.group_id for failure in snapshot.failures if failure.group_id is not None}
     unknown = {row.key: why for row in rows if (why := _unknown(row, untold, max_seconds))}
     if unknown:

@@ -3,17 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import (
-    Cell,
-    Colour,
-    Painted,
-    columns,
-    counted,
-    instant,
-    table,
-)
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
+from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -23,9 +16,7 @@ from zkconsumer.status.model import (
     GroupStatus,
 )
 
-_COLUMNS = columns(
-    "GROUP", "TOPIC", ">PARTITION", ">OFFSET", ">LOG END", ">LAG", ">SECONDS", "OWNER"
-)
+_COLUMNS = ("GROUP", "TOPIC", ">PARTITION", ">OFFSET", ">LOG END", ">LAG", ">SECONDS", "OWNER")
 _ASTRAY = {
     Standing.BEFORE_START: "before the start of its log: what was there is deleted",
     Standing.BEYOND_END: "beyond the end of its log: was the topic made anew?",
@@ -37,11 +28,7 @@ class LagRow(NamedTuple):
     """A partition of a group.
 
     Attributes:
-        group: the group.
         partition: as the group has it.
-        committed: the committed offset.
-        records: the lag in records.
-        time: the lag in time.
         standing: the position of its offset in the log.
     """
 
@@ -121,7 +108,7 @@ def with_times(
     return [row._replace(time=times.get(row.key, row.time)) for row in rows]
 
 
-def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
+def lag_table(rows: Sequence[LagRow]) -> str:
     """Return the original checker's seven columns, seconds, and totals of groups."""
     cells = [
         [
@@ -136,7 +123,7 @@ def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
         ]
         for row in rows
     ]
-    parts = [table(_COLUMNS, cells, coloured=coloured), *_totals(rows), *_notes(rows)]
+    parts = [table(_COLUMNS, cells), *_totals(rows), *_notes(rows)]
     return "".join(parts)
 
 
@@ -223,19 +210,18 @@ def _group_json(rows: Sequence[LagRow]) -> dict[str, object]:
 
 
 def _row_json(row: LagRow) -> dict[str, object]:
-    one, committed, time = row.partition, row.committed, row.time
+    partition, committed, time = row.partition, row.committed, row.time
     return {
-        "topic": one.topic_partition.topic,
-        "partition": one.topic_partition.partition,
+        **partition.topic_partition._asdict(),
         "offset": None if committed is None else committed.offset,
         "storage": None if committed is None else committed.storage,
         "committed_at": None if committed is None else instant(committed.committed_ms),
-        "log_start": one.log_start,
-        "log_end": one.log_end,
+        "log_start": partition.log_start,
+        "log_end": partition.log_end,
         "lag": row.records,
         "seconds": None if time is None else time.ms / 1000,
         "seconds_estimated": None if time is None else time.estimated,
         "standing": row.standing.name.lower(),
-        "owner": one.owner,
-        "problem": one.problem or (_NEVER_COMMITTED if committed is None else None),
+        "owner": partition.owner,
+        "problem": partition.problem or (_NEVER_COMMITTED if committed is None else None),
     }

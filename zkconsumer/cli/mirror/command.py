@@ -14,15 +14,14 @@ from typing import Any
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli.commands import add_command
 from zkconsumer.cli.consume.settings import count_of_messages
+from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
 from zkconsumer.cli.mirror import translate, verify
 from zkconsumer.cli.mirror.metrics import mirror_families
 from zkconsumer.cli.mirror.report import json_of, summary_table
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.progress import progress
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
-from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.mirror import Mirror, MirrorProgress
 from zkconsumer.mirror.routing import Partitioning
@@ -36,7 +35,6 @@ from zkconsumer.mirror.settings import (
 from zkconsumer.properties_file import load_properties
 
 _COUNT = whole_number(digits=10)
-_DROPPED_STATUS = 3
 DESCRIPTION = """\
 Copies topics to another cluster of any version, as a member of a consumer group, as long as it
 runs. An offset is committed when the target has acknowledged (by all replicas) everything in front
@@ -279,7 +277,6 @@ def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ..
     return consumers, min(intervals, default=None)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Mirror until stopped, or until the limit is reached.
 
@@ -321,7 +318,7 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
         return 0
     finally:
         _report(mirror.progress(), as_json=args.json)
-    return _DROPPED_STATUS if mirror.progress().total.dropped else 0
+    return NOT_WELL if mirror.progress().total.dropped else 0
 
 
 def _end(mirror: Mirror) -> None:
@@ -340,7 +337,7 @@ def _report(end: MirrorProgress, *, as_json: bool) -> None:
     if as_json:
         _print_json(end, ended=True)
     elif any(end.sources.values()):
-        sys.stdout.write(summary_table(end, coloured=shows_colour()))
+        sys.stdout.write(summary_table(end))
         sys.stdout.flush()
 
 

@@ -3,18 +3,18 @@
 from dataclasses import asdict
 from typing import Final
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, columns, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, table
 from zkconsumer.mirror.mirror import MirrorProgress
 from zkconsumer.mirror.partition_totals import PartitionAccount
 
-_COLUMNS: Final = columns(
+_COLUMNS: Final = (
     *("TOPIC", ">PARTITION", ">READ", ">ACKNOWLEDGED", ">AGAIN", ">DROPPED", ">GAPS"),
     *(">POSITION", ">COMMITTED"),
 )
 _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
 
-def summary_table(now: MirrorProgress, *, coloured: bool) -> str:
+def summary_table(now: MirrorProgress) -> str:
     """Return a row for each partition, and the sum; with the source if there are several."""
     several = len(now.sources) > 1
     rows: list[list[Cell]] = [
@@ -27,7 +27,7 @@ def summary_table(now: MirrorProgress, *, coloured: bool) -> str:
     ]
     if len(rows) > 1:
         rows.append([*([""] if several else []), "(all)", "", *_cells(now.total), "", ""])
-    return table((*columns("SOURCE"), *_COLUMNS) if several else _COLUMNS, rows, coloured=coloured)
+    return table(("SOURCE", *_COLUMNS) if several else _COLUMNS, rows)
 
 
 def _cells(account: PartitionAccount) -> list[Cell]:
@@ -45,7 +45,7 @@ def json_of(now: MirrorProgress, *, ended: bool) -> dict[str, object]:
         "running_ms": now.running_ms,
         **{name: total[name] for name in _COUNTS},
         "partitions": [
-            {"source": source, "topic": tp.topic, "partition": tp.partition, **asdict(account)}
+            {"source": source, **tp._asdict(), **asdict(account)}
             for source, partitions in now.sources.items()
             for tp, account in partitions.items()
         ],

@@ -4,19 +4,17 @@ import argparse
 from collections.abc import Mapping
 from typing import Final
 
+from zkconsumer.cli.exit_status import NOT_WELL
+from zkconsumer.cli.files import read_text, whole_file
 from zkconsumer.cli.formats.offset_files import csv_text, parse_offset_file
-from zkconsumer.cli.mirror.offsets_file import add_offsets_file_argument
+from zkconsumer.cli.mirror.verify import add_offsets_file_argument
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.text_files import read_text
-from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.offsets_file import read_offsets_file
 from zkconsumer.mirror.translation import GroupTranslation, translate
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import shortlist
 
-_NOT_YET_STATUS: Final = 3
 _STDOUT: Final = "-"
 DESCRIPTION = """\
 Reads what groups have committed in the source ('zkconsumer offsets export'), and writes where they
@@ -52,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Translate; return 3 if the mirror is not there yet."""
     groups = parse_offset_file(read_text(args.input_file), args.input_file, args.group).offsets
@@ -61,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     waiting = {tp for translation in found.values() for tp in translation.not_yet}
     if waiting:
         note(f"not mirrored yet: {shortlist(map(format, waiting))}; nothing was written")
-        return _NOT_YET_STATUS
+        return NOT_WELL
     for group_id, translation in found.items():
         _check_read(groups[group_id], translation, args.input_file)
     if not any(translation.offsets for translation in found.values()):

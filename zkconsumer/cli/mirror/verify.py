@@ -4,29 +4,19 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Final
 
+from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.group_arguments import add_group_argument
-from zkconsumer.cli.mirror.offsets_file import add_offsets_file_argument
 from zkconsumer.cli.progress import progress
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import (
-    Cell,
-    Colour,
-    Painted,
-    add_format_arguments,
-    columns,
-    json_text,
-    shows_colour,
-    table,
-)
+from zkconsumer.cli.tables import Cell, Colour, Painted, add_format_arguments, json_text, table
 from zkconsumer.config_security import SECURITY_PREFIXES
 from zkconsumer.mirror.proof import MirroredPartition
 from zkconsumer.mirror.settings import consumer_settings
 from zkconsumer.mirror.verify import MirrorProof, verify
 from zkconsumer.properties_file import load_properties
 
-_FAULTS_STATUS: Final = 3
 DESCRIPTION = """\
 Reads every message of the source that a mirror has committed, looks each up where the mirror's
 offsets file says it is in the target, and compares key and value there. Counts what is missing,
@@ -42,6 +32,18 @@ exit status: 0 every message is there; 1 it could not be found out; 2 wrong usag
 missing, different, or gone from a log."""
 
 SUMMARY = "prove that everything arrived, from the offsets file of a mirror"
+
+
+def add_offsets_file_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--offsets-file``, a list of paths, for commands that read what a mirror wrote."""
+    parser.add_argument(
+        "--offsets-file",
+        type=Path,
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="what the mirror wrote; give it again for each mirror of the group",
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Compare; return 3 if the mirror is not proven."""
     file = load_properties(args.consumer_config) if args.consumer_config else {}
@@ -89,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         sys.stdout.write(json_text(json_of(proof)))
     else:
-        sys.stdout.write(text_of(proof, coloured=shows_colour()))
-    return 0 if proof.is_proven else _FAULTS_STATUS
+        sys.stdout.write(text_of(proof))
+    return 0 if proof.is_proven else NOT_WELL
 
 
 def _target(args: argparse.Namespace) -> Mapping[str, object]:
@@ -100,15 +101,15 @@ def _target(args: argparse.Namespace) -> Mapping[str, object]:
     return {**security, "bootstrap.servers": args.target_bootstrap_servers}
 
 
-_COLUMNS: Final = columns(
+_COLUMNS: Final = (
     *("TOPIC", ">PARTITION", ">FROM", ">UNTIL", ">MESSAGES", ">MIRRORED", ">COPIES"),
     *(">MISSING", ">DIFFERENT", ">UNPROVEN"),
 )
 
 
-def text_of(proof: MirrorProof, *, coloured: bool) -> str:
+def text_of(proof: MirrorProof) -> str:
     """Return a row for each partition, then the first faults, and the result."""
-    lines = [table(_COLUMNS, map(_row, proof.partitions), coloured=coloured)]
+    lines = [table(_COLUMNS, map(_row, proof.partitions))]
     for partition in proof.partitions:
         lines += [f"{partition.source}: {example}\n" for example in partition.examples]
     others = sum(proof.unlisted.values())
@@ -144,18 +145,13 @@ def json_of(proof: MirrorProof) -> dict[str, object]:
         "proven": proof.is_proven,
         "partitions": [
             {
-                "topic": partition.source.topic,
-                "partition": partition.source.partition,
+                **partition.source._asdict(),
                 **{name: value for name, value in asdict(partition).items() if name != "source"},
             }
             for partition in proof.partitions
         ],
-        "unlisted": [
-            {"topic": tp.topic, "partition": tp.partition, "offsets": count}
-            for tp, count in proof.unlisted.items()
-        ],
+        "unlisted": [{**tp._asdict(), "offsets": count} for tp, count in proof.unlisted.items()],
         "claimed_twice": [
-            {"topic": tp.topic, "partition": tp.partition, "offsets": count}
-            for tp, count in proof.claimed_twice.items()
+            {**tp._asdict(), "offsets": count} for tp, count in proof.claimed_twice.items()
         ],
     }

@@ -10,14 +10,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.placing import Stored, merged, plan_of_store, stores_in_use
-from zkconsumer.offsets.planning import (
-    Aim,
-    OffsetPlan,
-    Outside,
-    Present,
-    ToOffsets,
-    plan_offsets,
-)
+from zkconsumer.offsets.planning import Aim, OffsetPlan, Outside, Present, ToOffsets, plan_offsets
 
 STORAGES: Final = {
     "zookeeper": (OffsetStorage.ZOOKEEPER,),
@@ -49,7 +42,6 @@ class GroupOffsetTarget:
     """The intended offsets of one group.
 
     Attributes:
-        goal: the target.
         scope: the partitions; None: all with a committed offset, or in the file.
         outside: what to do with an offset out of the log's range; None: the goal's default.
         storage: the storage to write; None: the group's.
@@ -70,7 +62,6 @@ class Job:
     """The planned change of one group.
 
     Attributes:
-        storages: the group's open storages.
         reports: for each storage to be written.
         members: the live members when it was planned.
         force: whether it is done despite live members.

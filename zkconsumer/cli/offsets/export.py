@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.files import whole_file
 from zkconsumer.cli.formats.offset_files import csv_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
 from zkconsumer.cli.offsets.drawing import STORAGES
@@ -11,8 +12,6 @@ from zkconsumer.cli.offsets.jobs import print_unseen
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import note, show
 from zkconsumer.cli.progress import progress
-from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.placing import merged
@@ -65,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster_arguments(parser)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Export; gives the exit status."""
     with open_offsets(args) as cluster:

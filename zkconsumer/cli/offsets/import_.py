@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
 from zkconsumer.cli.offsets.drawing import GroupOffsetTarget, Job, draw
@@ -11,9 +12,7 @@ from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.output import note
 from zkconsumer.cli.progress import progress
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
-from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import Outside, ToOffsets
@@ -55,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser, scala="ImportZkOffsets of 0.8.2.2")
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Import, and print the result; return the exit status."""
     offsets = _offsets(args)

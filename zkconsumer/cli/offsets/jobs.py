@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from zkconsumer.cli.confirm import confirm
+from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
@@ -24,7 +25,6 @@ from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.planning import Outside
 from zkconsumer.offsets.store import FetchedOffset
 
-NOT_VERIFIED, REFUSED = 1, 2
 _TOLD = 5
 
 
@@ -166,9 +166,7 @@ def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
     outcomes = [report.outcome for report in reports]
     if not any(outcomes):
         return 0
-    return (
-        0 if all(outcome is not None and outcome.verified for outcome in outcomes) else NOT_VERIFIED
-    )
+    return 0 if all(outcome is not None and outcome.verified for outcome in outcomes) else COULD_NOT
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser) -> None:

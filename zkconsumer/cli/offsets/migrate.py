@@ -4,21 +4,24 @@ import argparse
 import json
 from dataclasses import replace
 
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
+from zkconsumer.cli.files import read_text
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
-from zkconsumer.cli.offsets.offset_stores import open_stores
+from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.refusal import REFUSED, refusing
-from zkconsumer.cli.text_files import read_text
-from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, Undoing
-from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
+from zkconsumer.offsets.migration.plan import (
+    Ahead,
+    MigrationRefused,
+    OffsetStorage,
+    outside_the_log,
+)
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
-
-_NOT_VERIFIED = 1
 
 DESCRIPTION = """\
 Carry the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
@@ -33,28 +36,12 @@ SUMMARY = "from ZooKeeper to Kafka, or back"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    _add_store_options(parser)
-    _add_request_options(parser)
-
-
-def _add_store_options(parser: argparse.ArgumentParser) -> None:
     storages = [storage.value for storage in OffsetStorage]
-    parser.add_argument(
-        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
-    )
     add_group_argument(parser, "the consumer group")
     parser.add_argument("--from", dest="source", choices=storages, help="where its offsets are")
     parser.add_argument("--to", dest="target", choices=storages, help="where they shall be")
-    parser.add_argument(
-        "--bootstrap-servers",
-        metavar="HOSTS",
-        help="brokers to begin with (default: those that ZooKeeper names)",
-    )
-    parser.add_argument(
-        "--command-config",
-        metavar="FILE",
-        help="a .properties file with what brokers want to see: security.protocol, sasl.*, ssl.*",
-    )
+    _add_request_options(parser)
+    add_cluster_arguments(parser)
 
 
 def _add_request_options(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +75,6 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Migrate, or undo a migration, and print the result; return the exit status."""
     try:
@@ -103,12 +89,13 @@ def run(args: argparse.Namespace) -> int:
 def _migrate(args: argparse.Namespace) -> int:
     _check_request(args)
     group_id, target = args.group, OffsetStorage(args.target)
-    with open_stores(args, group_id, args.zookeeper) as storages:
+    with open_offsets(args) as cluster:
+        storages = cluster.of(group_id, with_kafka=True)
         migration = Migration(
             storages.group,
-            storages.of(OffsetStorage(args.source)),
-            storages.of(target),
-            storages.partitions(),
+            storages.storage(OffsetStorage(args.source)),
+            storages.storage(target),
+            cluster.partitions,
         )
         plan = migration.plan(_request_of(args))
         report = MigrationReport(
@@ -116,15 +103,15 @@ def _migrate(args: argparse.Namespace) -> int:
             source=args.source,
             target=args.target,
             plan=plan,
-            notes=storages.notes(plan),
+            notes=tuple(outside_the_log(plan, cluster.logs(plan.expected))),
         )
         if args.dry_run or plan.refusals:
             return _print(args, report)
         back = RollBack(
             group_id=group_id,
             target=target,
-            zookeeper=args.zookeeper,
-            made_ms=SystemClock().wall_ms(),
+            zookeeper=cluster.zookeeper,
+            made_ms=cluster.now_ms(),
             written=plan.changes,
         )
         with roll_back_file(args.roll_back_file, (back,)) as name:
@@ -140,14 +127,15 @@ def _undo(args: argparse.Namespace) -> int:
     back = decode_roll_back(read_text(name, "roll-back file"), name)
     if args.group not in {None, back.group_id}:
         raise ConfigError(f"{name} is of group {back.group_id}, not of {args.group}")
-    zookeeper = args.zookeeper or back.zookeeper
-    if not zookeeper:
+    args.zookeeper = args.zookeeper or back.zookeeper
+    if not args.zookeeper:
         raise ConfigError(
             f"{name} was written without a ZooKeeper: 'zkconsumer offsets set --roll-back' "
             "undoes it"
         )
-    with open_stores(args, back.group_id, zookeeper) as storages:
-        undoing = Undoing(storages.group, storages.of(back.target), back)
+    with open_offsets(args) as cluster:
+        storages = cluster.of(back.group_id, with_kafka=True)
+        undoing = Undoing(storages.group, storages.storage(back.target), back)
         plan = undoing.plan(_request_of(args))
         outcome = None if args.dry_run or plan.refusals else undoing.carry_out(plan)
         report = MigrationReport(
@@ -184,4 +172,4 @@ def _print(args: argparse.Namespace, report: MigrationReport) -> int:
     show((as_json if args.json else as_text)(report))
     if report.outcome is None:
         return REFUSED if report.plan.refusals else 0
-    return 0 if report.outcome.verified else _NOT_VERIFIED
+    return 0 if report.outcome.verified else COULD_NOT

@@ -1,16 +1,18 @@
 """The output of ``zkconsumer offsets migrate``: a plan and its result, as table or JSON."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import columns, table
+from zkconsumer.cli.formats.offset_plan import number_of, outcomes_json
+from zkconsumer.cli.tables import table
+from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
     MigrationOutcome,
     MigrationPlan,
     Offset,
     PartitionMove,
-    offset_in,
 )
 from zkconsumer.printable import printable
 
@@ -20,10 +22,8 @@ class MigrationReport:
     """The plan of a migration, and its result.
 
     Attributes:
-        group_id: the group.
         source: where the wanted offsets came from: a place, or a file.
         target: where they were to go.
-        plan: what was to be done.
         outcome: the result; None if nothing was to be written.
         notes: what the user should know of the offsets.
         roll_back_file: the name of the file that undoes it; None where none was written.
@@ -48,30 +48,22 @@ class MigrationReport:
 def as_json(report: MigrationReport) -> str:
     """Return one object."""
     outcome, plan = report.outcome, report.plan
-    failed = {} if outcome is None else outcome.failed
-    entries = []
-    for move in plan.moves:
-        tp = move.topic_partition
-        entry: dict[str, object] = {
-            "topic": tp.topic,
-            "partition": tp.partition,
-            "wanted": _number(move.wanted),
-            "before": _number(move.before),
-            "fate": move.fate.value,
-        }
-        if outcome is not None:
-            found = outcome.found.get(tp)
-            entry["now"] = None if found is None else _number(offset_in(found))
-            entry["written"] = tp in outcome.written
-        if tp in failed:
-            entry["error"] = failed[tp]
-        entries.append(entry)
+    outcomes = outcomes_json(outcome)
     value = {
         "group": report.group_id,
         "from": report.source,
         "to": report.target,
         "status": report.status,
-        "partitions": entries,
+        "partitions": [
+            {
+                **move.topic_partition._asdict(),
+                "wanted": number_of(move.wanted),
+                "before": number_of(move.before),
+                "fate": move.fate.value,
+                **outcomes.get(move.topic_partition, {}),
+            }
+            for move in plan.moves
+        ],
         "only_in_target": [[tp.topic, tp.partition] for tp in plan.only_in_target],
         "notes": list(report.notes),
         "refusals": list(plan.refusals),
@@ -85,8 +77,9 @@ def as_text(report: MigrationReport) -> str:
     """Return a table with a line for each partition, and notes about the whole."""
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
-    rows = [_row(move, outcome) for move in plan.moves]
-    lines = table(columns(*head), rows, coloured=False).splitlines()
+    failed = None if outcome is None else outcome.failed
+    rows = [_row(move, failed) for move in plan.moves]
+    lines = table(head, rows, coloured=False).splitlines()
     lines += [
         f"{tp}: only {report.target} has an offset of it: left as it is"
         for tp in plan.only_in_target
@@ -99,25 +92,19 @@ def as_text(report: MigrationReport) -> str:
     return "\n".join(map(printable, lines)) + "\n"
 
 
-def _row(move: PartitionMove, outcome: MigrationOutcome | None) -> tuple[str, str, str, str]:
-    return (
-        f"{move.topic_partition}",
-        _shown(move.wanted),
-        _shown(move.before),
-        _described(move, outcome),
-    )
-
-
-def _described(move: PartitionMove, outcome: MigrationOutcome | None) -> str:
-    tp = move.topic_partition
-    message = {
+def _row(
+    move: PartitionMove, failed: Mapping[TopicPartition, str] | None
+) -> tuple[str, str, str, str]:
+    """Return one partition; ``failed``: None where nothing was written."""
+    wanted, error = _shown(move.wanted), (failed or {}).get(move.topic_partition)
+    fate = {
         Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",
         Fate.KEEP: "kept: ahead",
         Fate.SAME: "the same",
-        Fate.WRITE: "to be written" if outcome is None else "written",
+        Fate.WRITE: "to be written" if failed is None else "written",
     }[move.fate]
-    failed = None if outcome is None else outcome.failed.get(tp)
-    return message if failed is None else f"NOT {_shown(move.wanted)}: {failed}"
+    result = fate if error is None else f"NOT {wanted}: {error}"
+    return f"{move.topic_partition}", wanted, _shown(move.before), result
 
 
 def _summary(report: MigrationReport) -> str:
@@ -132,10 +119,6 @@ def _summary(report: MigrationReport) -> str:
         f"group {report.group_id}: {len(outcome.written)} of {count} written to {report.target}, "
         f"{audit}{undo}"
     )
-
-
-def _number(offset: Offset) -> int | None:
-    return None if offset is None else offset.offset
 
 
 def _shown(offset: Offset) -> str:

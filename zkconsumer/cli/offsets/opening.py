@@ -37,7 +37,6 @@ class GroupOffsetStores:
     """A group, and the storages in which it may have offsets.
 
     Attributes:
-        group_id: which.
         storages: ZooKeeper first, unless the id is invalid there; without Kafka if the offsets
             topic does not exist: a lookup would make the cluster create it.
         group: checks for live members.

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from zkconsumer.cli.files import sync_folder, write_synced
 from zkconsumer.cli.output import note
-from zkconsumer.cli.text_files import sync_folder, write_synced
 from zkconsumer.offsets.migration.plan import MigrationRefused
 from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
 

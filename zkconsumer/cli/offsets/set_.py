@@ -5,16 +5,16 @@ import sys
 from typing import Final
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_duration, parse_instant
+from zkconsumer.cli.numbers import offset_number
 from zkconsumer.cli.offsets import undo
 from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, ResetToTime, ToOffset, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
-from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.planning import (
@@ -97,7 +97,7 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
     goals.add_argument(
         "--shift-by", type=int, metavar="N", help="so many records on, or back where less than 0"
     )
-    goals.add_argument("--to-offset", type=_offset, metavar="N", help="this offset")
+    goals.add_argument("--to-offset", type=offset_number, metavar="N", help="this offset")
     goals.add_argument(
         "--to-current",
         action="store_true",
@@ -115,13 +115,6 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _offset(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
-    return int(text)
-
-
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Set offsets, or undo it, and print the result; return the exit status."""
     if args.roll_back is not None:

@@ -3,12 +3,13 @@
 import argparse
 from collections.abc import Sequence
 
+from zkconsumer.cli.exit_status import REFUSED
+from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import Job
-from zkconsumer.cli.offsets.jobs import REFUSED, status_of, write_all
+from zkconsumer.cli.offsets.jobs import status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import MigrationRequest, Undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage

@@ -10,7 +10,6 @@ from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.output import show
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.planning import Outside, ToEarliest, ToLatest
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_arguments(parser, scala="UpdateOffsetsInZK of 0.8.2.2")
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Set the offsets, and print the result; return the exit status."""
     goals: dict[str, Goal] = {"earliest": ToEarliest(), "latest": ToLatest()}

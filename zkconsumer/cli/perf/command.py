@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from zkconsumer.cli.consume.settings import count_of_messages
+from zkconsumer.cli.exit_status import COULD_NOT, INTERRUPTED
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
 from zkconsumer.cli.formats.performance import PerfStyle
 from zkconsumer.cli.group_arguments import add_group_argument
@@ -28,17 +29,14 @@ from zkconsumer.cli.perf.report import (
     scala_row,
 )
 from zkconsumer.cli.perf.sources import PerfOptions, PerfSource, polled_source, zookeeper_source
-from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopRequested, stop_signals
-from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
+from zkconsumer.cli.tables import add_format_arguments, json_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
 
 _COUNT = whole_number()
-_NOT_ALL: Final = 1
-_INTERRUPTED: Final = 130
 _SCALA_STREAMS: Final = 10
 _OPENING_MS: Final = 15_000
 """How long brokers may take to report the topic's partitions."""
@@ -186,7 +184,6 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
         reporting.add_argument(flag, help=argparse.SUPPRESS)
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Measure, and print what was found."""
     is_scala, detailed = args.format == "scala", args.show_detailed_stats
@@ -218,12 +215,12 @@ def run(args: argparse.Namespace) -> int:
         with stop_signals() as stop:
             found = measure(opening, limits, stop)
     except StopRequested:
-        return _INTERRUPTED
+        return INTERRUPTED
     _print(args, found, style)
     if found.unread is not None:
         note(f"not all was read: {found.unread}")
-        return _NOT_ALL
-    return _INTERRUPTED if found.end is End.INTERRUPTED else 0
+        return COULD_NOT
+    return INTERRUPTED if found.end is End.INTERRUPTED else 0
 
 
 def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> None:
@@ -231,7 +228,7 @@ def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> No
         shown = as_json(found, topic=args.topic, fetch_size=args.fetch_size)
         sys.stdout.write(json_text(shown))
     elif args.format == "table":
-        sys.stdout.write(as_table(found, coloured=shows_colour()))
+        sys.stdout.write(as_table(found))
     elif not args.show_detailed_stats:
         sys.stdout.write(scala_row(found, style))
 

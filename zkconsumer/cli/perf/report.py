@@ -10,9 +10,9 @@ from zkconsumer.cli.perf.measure import (
     per_second,
     percentile,
 )
-from zkconsumer.cli.tables import Cell, Colour, Painted, columns, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
 
-_COLUMNS = columns("STREAM", ">SECONDS", ">MESSAGES", ">MB", ">MESSAGES/S", ">MB/S")
+_COLUMNS = ("STREAM", ">SECONDS", ">MESSAGES", ">MB", ">MESSAGES/S", ">MB/S")
 _PERCENTILES = (1, 50, 99)
 _ENDS = {
     End.IDLE: "no message came any more",
@@ -22,12 +22,12 @@ _ENDS = {
 }
 
 
-def as_table(found: Measurement, *, coloured: bool) -> str:
+def as_table(found: Measurement) -> str:
     """Return a row of each stream that read something, and one of all."""
     read = [stream for stream in found.streams if stream.count.message_count]
     rows = [_row(str(stream.stream), stream) for stream in read] if len(read) > 1 else []
     rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
-    shown = table(_COLUMNS, rows, coloured=coloured)
+    shown = table(_COLUMNS, rows)
     quiet = len(found.streams) - len(read)
     interval = [_ENDS[found.end]]
     if quiet and read:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from zkconsumer.cli.cluster_access import client_of, require_brokers, require_zookeeper
-from zkconsumer.cli.group_nodes import GroupNodeAccess, open_store
+from zkconsumer.cli.cluster_access import client_of, open_store, require_brokers, require_zookeeper
+from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
@@ -35,11 +35,7 @@ class PerfOptions:
     """What to read, and how.
 
     Attributes:
-        topic: its name.
-        streams: the number of reading threads.
         timeout_ms: a stream ends after this time without a message.
-        from_latest: begin at the end of the log, not at its beginning.
-        one_by_one: take messages one at a time.
         settings: of the consumer, by their names.
     """
 
@@ -110,10 +106,10 @@ def zookeeper_source(
     require_zookeeper(config.zookeeper_connect)
     with open_store(config) as store:
         require_cluster(store, config.zookeeper_connect)
-        nodes = GroupNodeAccess(store, config.group_id)
+        nodes = GroupRemoval(store, config.group_id)
         if deleting:
-            nodes.delete()
-        elif nodes.exist():
+            nodes.everything_unless_live()
+        elif nodes.exists():
             raise ConfigError(
                 f"there is a group {config.group_id} in ZooKeeper, and measuring would disturb it: "
                 "leave --group away, or give --delete-consumer-offsets to delete it first"
@@ -284,4 +280,4 @@ def _no_topic(topic: str) -> ConfigError:
 
 def _delete_nodes(config: ConsumerConfig) -> None:
     with open_store(config) as store:
-        GroupNodeAccess(store, config.group_id).delete()
+        GroupRemoval(store, config.group_id).everything_unless_live()

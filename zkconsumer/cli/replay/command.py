@@ -2,21 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
 from zkconsumer.cli.consume.settings import key_and_value
+from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
+from zkconsumer.cli.files import whole_file
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import CommandLogLookup
-from zkconsumer.cli.numbers import partition_numbers, whole_number
+from zkconsumer.cli.numbers import offset_number, partition_numbers, whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
 from zkconsumer.cli.progress import nothing, progress
-from zkconsumer.cli.refusal import REFUSED, refusing
 from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
 from zkconsumer.cli.replay.replay_request import (
     TRIES,
@@ -27,14 +25,10 @@ from zkconsumer.cli.replay.replay_request import (
 )
 from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.signals import StopRequested, stop_signals
-from zkconsumer.cli.whole_file import whole_file
-from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError, DataLost, ZkConsumerError
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.net.negotiated import BrokerDialer
 
 _STDOUT = "-"
-_INTERRUPTED = 130
 
 DESCRIPTION = """\
 Print what lies in a topic's logs between two offsets or two times, partition after partition. It
@@ -61,14 +55,6 @@ exit status: 0 all of it was printed; 1 it could not be read, or some of it is g
 130 interrupted"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Brokers:
-    """The brokers' client and dialer."""
-
-    client: ClusterClient
-    dialer: BrokerDialer
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--topic", metavar="TOPIC", help="the topic")
@@ -87,7 +73,10 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to print")
     starts, ends = group.add_mutually_exclusive_group(), group.add_mutually_exclusive_group()
     starts.add_argument(
-        "--from-offset", type=_offset, metavar="N", help="begin here (default: at the beginning)"
+        "--from-offset",
+        type=offset_number,
+        metavar="N",
+        help="begin here (default: at the beginning)",
     )
     starts.add_argument(
         "--from-time",
@@ -102,7 +91,10 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         "of the topics and partitions in it",
     )
     ends.add_argument(
-        "--to-offset", type=_offset, metavar="N", help="end before this one (default: at the end)"
+        "--to-offset",
+        type=offset_number,
+        metavar="N",
+        help="end before this one (default: at the end)",
     )
     ends.add_argument(
         "--to-time", metavar="TIME", help="end before the first message that is not older"
@@ -147,7 +139,6 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@refusing
 def run(args: argparse.Namespace) -> int:
     """Replay; return the exit status."""
     formatter = _formatter(args)
@@ -161,9 +152,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("say which topic: --topic TOPIC (or --offsets-file FILE)")
     replay = None
     try:
-        with stop_signals(), _open(args) as brokers:
-            lookup = CommandLogLookup(brokers.client, timeout_ms=args.timeout_ms * TRIES)
-            logs = logs_of(lookup, partitions_of(args, brokers.client, starts))
+        with stop_signals(), open_cluster(args) as access:
+            lookup = CommandLogLookup(access.client, timeout_ms=args.timeout_ms * TRIES)
+            logs = logs_of(lookup, partitions_of(args, access.client, starts))
             plan = plan_replay(
                 logs,
                 bounds_of(args.from_offset, times["from"], starts, logs, lookup.since),
@@ -177,10 +168,10 @@ def run(args: argparse.Namespace) -> int:
                 poll_timeout_ms=args.timeout_ms * TRIES,
                 fail_on_data_loss=not args.allow_gaps,
             )
-            replay = Replay(brokers.client, settings, formatter)
+            replay = Replay(access.client, settings, formatter)
             _copy(args, replay, plan)
     except StopRequested:
-        return _notify(replay, _INTERRUPTED)
+        return _notify(replay, INTERRUPTED)
     except OutputClosed:
         discard_standard_output()
     except DataLost as lost:
@@ -193,13 +184,6 @@ def run(args: argparse.Namespace) -> int:
         _notify(replay, 1)
         raise
     return _notify(replay, 0)
-
-
-@contextmanager
-def _open(args: argparse.Namespace) -> Iterator[_Brokers]:
-    """Open the brokers that are given, or registered in ZooKeeper."""
-    with open_cluster(args) as access:
-        yield _Brokers(access.client, access.dialer)
 
 
 def _formatter(args: argparse.Namespace) -> Formatter:
@@ -241,9 +225,3 @@ def _notify(replay: Replay | None, status: int) -> int:
         for line in replay.account():
             note(line)
     return status
-
-
-def _offset(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
-    return int(text)

@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 
+from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.log_lookup import CommandLogLookup, Logs
 from zkconsumer.cli.output import note
-from zkconsumer.cli.text_files import read_text
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.time_lookup import OffsetsByTime
 from zkconsumer.errors import ConfigError, ZkConsumerError
@@ -96,13 +96,6 @@ def bounds_of(
     look_up: Callable[[int, Logs], OffsetsByTime],
 ) -> dict[TopicPartition, int]:
     """Return one end of each range, where it differs from that of the log.
-
-    Args:
-        offset: the same offset for all.
-        time_ms: a time to look up, in ms since the epoch.
-        file: the offsets in a file.
-        logs: the logs of all partitions.
-        look_up: finds the offsets of the time.
 
     Raises:
         ConfigError: the file lacks a partition.

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode, error_name, explained
-from zkconsumer.errors import BrokerError, TransportError
+from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.coordinator import (
@@ -94,25 +94,6 @@ class KafkaGroupOffsets:
             if topics is None or topic in topics
             for number in numbers
         )
-
-    def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
-        """Return the first offset and the end of these partitions' logs, as far as known."""
-        try:
-            starts, ends = (
-                self._client.list_offsets(
-                    dict.fromkeys(partitions, time), timeout_ms=self._settings.timeout_ms
-                )
-                for time in (EARLIEST, LATEST)
-            )
-        except TransportError:
-            # They have no leader at the moment: nothing is known.
-            return {}
-        return {
-            tp: (start.offset, end.offset)
-            for tp in partitions
-            if isinstance(start := starts.get(tp), TimedOffset)
-            and isinstance(end := ends.get(tp), TimedOffset)
-        }
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
         """See ``GroupOffsetStore``. Before 0.10.2 every partition of the cluster is requested."""

@@ -116,7 +116,7 @@ def test_all_bad_lines_are_named() -> None:
         (" \n", "is empty"),
         ("t,0\n", "line 1: 't,0' is not"),
         ("t,0,1\n", "is not GROUP"),
-        ("g,t,0,1\ng,t,0,2\n", "line 2: t-0 was 1"),
+        ("g,t,0,1\ng,t,0,2\n", "line 2: t-0 of group g was 1"),
         ("g,t,-1,1\n", "is no partition"),
         ("g,t u,1,1\n", "is no partition"),
         ("g,t,0,x\n", "'x' is no offset"),

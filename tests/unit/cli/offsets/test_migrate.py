@@ -1,5 +1,6 @@
 """``zkconsumer offsets migrate`` between places in memory."""
 
+import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ import pytest
 from tests.support.offset_places import MemoryPlace
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import migrate as offsets
+from zkconsumer.clock import SystemClock
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.migrate import MigratedGroup
-from zkconsumer.offsets.migration.plan import OffsetStorage, outside_the_log
+from zkconsumer.offsets.migration.plan import OffsetStorage
 
 A, B, GONE = (TopicPartition("t", number) for number in range(3))
 
@@ -27,19 +29,26 @@ class World:
             {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7), GONE: OffsetAndMetadata(1)},
         )
         self.kafka = MemoryPlace(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2)})
-        self.opened: list[tuple[str, str]] = []
+        self.opened: list[str] = []
         self.logs = {A: (0, 5), B: (7, 100)}
 
     @contextmanager
-    def open(self, _args: object, group_id: str, zookeeper: str) -> Iterator[SimpleNamespace]:
-        """As ``open_stores``."""
-        self.opened.append((group_id, zookeeper))
+    def open(self, args: argparse.Namespace) -> Iterator[SimpleNamespace]:
+        """As ``open_offsets``."""
+        self.opened.append(args.zookeeper)
         both = {OffsetStorage.ZOOKEEPER: self.zookeeper, OffsetStorage.KAFKA: self.kafka}
+
+        def of(group_id: str, *, with_kafka: bool) -> SimpleNamespace:
+            assert (group_id, with_kafka) == ("g", True)
+            group = MigratedGroup.of(group_id, *both.values())
+            return SimpleNamespace(group=group, storage=both.get)
+
         yield SimpleNamespace(
-            group=MigratedGroup.of(group_id, *both.values()),
-            of=both.get,
-            partitions=lambda: {A, B},
-            notes=lambda plan: tuple(outside_the_log(plan, self.logs)),
+            of=of,
+            zookeeper=args.zookeeper,
+            now_ms=SystemClock().wall_ms,
+            partitions={A, B},
+            logs=lambda _partitions: self.logs,
         )
 
 
@@ -47,7 +56,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     """A world, and an empty directory to work in."""
     world = World()
-    monkeypatch.setattr(offsets, "open_stores", world.open)
+    monkeypatch.setattr(offsets, "open_offsets", world.open)
     monkeypatch.chdir(tmp_path)
     return world
 
@@ -70,7 +79,7 @@ def test_a_table_says_what_was_done(world: World, capsys: pytest.CaptureFixture[
         "group g: 2 of 2 written to kafka, verified; --roll-back back.json undoes it",
     ]
     assert printed.err == "zkconsumer: --roll-back back.json undoes what follows\n"
-    assert world.opened == [("g", "zk:2181")]
+    assert world.opened == ["zk:2181"]
 
 
 def test_a_dry_run_writes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +103,7 @@ def test_a_roll_back_needs_nothing_but_its_file(
     assert world.kafka.held == {A: None, B: OffsetAndMetadata(2)}
     assert main(["offsets", "migrate", "--roll-back", file.name, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "done"
-    assert world.opened == [("g", "zk:2181")] * 3
+    assert world.opened == ["zk:2181"] * 3
 
 
 def test_half_of_it_is_told_partition_by_partition(

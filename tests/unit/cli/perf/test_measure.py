@@ -110,7 +110,7 @@ NONE = found(stream(0, 0, 0, 0), end=End.INTERRUPTED)
 
 def test_a_table_of_all_streams() -> None:
     """Those that read something; the rate of all is that of the time until the last message."""
-    assert as_table(TWO, coloured=False).splitlines() == [
+    assert as_table(TWO).splitlines() == [
         "STREAM  SECONDS  MESSAGES      MB  MESSAGES/S  MB/S",
         "0         3.000     60000  3.0000       20000  1.00",
         "1         4.000     20000  1.0000        5000  0.25",
@@ -121,11 +121,11 @@ def test_a_table_of_all_streams() -> None:
 
 def test_a_table_of_one_stream_and_of_nothing() -> None:
     """One row is enough; what is not known is a dash."""
-    assert as_table(ONE, coloured=False).splitlines()[1:] == [
+    assert as_table(ONE).splitlines()[1:] == [
         "all       0.500      1000  1.0000        2000  2.00",
         "as many messages as wanted were read",
     ]
-    assert as_table(NONE, coloured=False).splitlines()[1:] == [
+    assert as_table(NONE).splitlines()[1:] == [
         "all       0.000         0  0.0000           -     -",
         "nothing was read: stopped by a signal",
     ]

@@ -1,13 +1,42 @@
-"""Atomic file replacement: a file gets its name when all of it is on disk."""
+"""Reads text files; writes files that are on disk, whole, before anything else is done."""
 
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
-from zkconsumer.cli.text_files import sync_folder
+from zkconsumer.errors import ConfigError
+
+
+def read_text(name: str, kind: str = "file of offsets") -> str:
+    """Return the text of a file.
+
+    Raises:
+        ConfigError: it is not text.
+        OSError: it can't be read.
+    """
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is no {kind}: {error}") from error
+
+
+def write_synced(file: TextIO, text: str) -> None:
+    """Write, and flush to disk."""
+    file.write(text)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Flush a folder to disk: until then, a new file may have no name after a crash."""
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
