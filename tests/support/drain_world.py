@@ -15,8 +15,9 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart
 from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
-from zkconsumer.drain.protocols import ClusterLogs, StopRequest
-from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
+from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, StopRequest, Watch
+from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
+from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings
 from zkconsumer.model import OffsetRange, TopicPartition
 
 IDENTITY = DrainIdentity(
@@ -73,22 +74,23 @@ class World:
         max_offsets: int | None = 5,
         fail_on_data_loss: bool = False,
         stop: StopRequest | None = None,
+        watch: Watch | None = None,
     ) -> DrainReport:
         """One process, until all that is there is landed, or it is told to stop."""
-        settings = RunSettings(
-            identity=IDENTITY,
-            once=True,
-            max_offsets=max_offsets,
+        settings = DrainSettings(
+            path="/lake",
+            max_offsets_per_batch=max_offsets or MAX_OFFSETS_PER_BATCH,
             fail_on_data_loss=fail_on_data_loss,
-            interval_ms=1_000,
         )
         writer = PaperWriter(self)
         sides = Sides(
+            identity=IDENTITY,
             journal=BatchJournal(self.storage),
             source=PaperSource(self),
             landing=FilesLanding(self.storage, writer, "parquet", self.clock),
             group=PaperGroup(self),
             stop=stop or NeverStops(),
+            watch=watch or Watch(),
             new_attempt=lambda: f"attempt{next(self._attempts)}",
             clock=self.clock,
         )
@@ -125,7 +127,7 @@ class PaperSource:
         return {topic: it for topic, it in self._world.created.items() if topic in topics}
 
 
-class PaperGroup:
+class PaperGroup(DrainGroup):
     """See ``Group``; offsets are committed one by one, as ZooKeeper's are."""
 
     def __init__(self, world: World) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from zkconsumer.drain.plan import LogEnds, Positions
-from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, WithoutGroup
+from zkconsumer.drain.protocols import ClusterLogs, DrainGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
@@ -60,7 +60,7 @@ class DrainClusterSource:
         return ClusterLogs(ends, starts, created)
 
 
-class CommittingGroup:
+class CommittingGroup(DrainGroup):
     """Commits a group's offsets; with ``allow_live`` beside live members. See ``DrainGroup``."""
 
     def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
@@ -92,7 +92,7 @@ class DrainConnections:
             self._reader.close()
             raise
         self.source = DrainClusterSource(options, self._reader, self._progress)
-        self.group: DrainGroup = WithoutGroup()
+        self.group = DrainGroup()
         if self._progress is not None and options.commit_offsets_to != "none":
             self.group = CommittingGroup(self._progress, allow_live=options.allow_live_group)
 

@@ -6,8 +6,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.drain.cluster import DrainConnections
 from zkconsumer.drain.engine import DrainEngine
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.protocols import NoWatch, StopRequest, Watch
-from zkconsumer.drain.runner import DrainReport, DrainRunner, RunSettings, Sides
+from zkconsumer.drain.protocols import StopRequest, Watch
+from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.stopping import DrainStopFlag
 
@@ -34,21 +34,15 @@ def run_drain(
     storage = engine.storage(settings.path)
     clock = SystemClock()
     with DrainConnections(options) as cluster:
-        run = RunSettings(
-            identity=settings.identity(uuid.uuid4().hex, clock.wall_ms()),
-            once=settings.once,
-            max_offsets=settings.max_offsets_per_batch,
-            fail_on_data_loss=settings.fail_on_data_loss,
-            interval_ms=settings.interval_ms,
-        )
         sides = Sides(
+            identity=settings.identity(uuid.uuid4().hex, clock.wall_ms()),
             journal=BatchJournal(storage),
             source=cluster.source,
             landing=engine.landing(settings, storage, cluster.source.ends),
             group=cluster.group,
             stop=stop or DrainStopFlag(),
             new_attempt=lambda: uuid.uuid4().hex,
-            watch=watch or NoWatch(),
+            watch=watch or Watch(),
             clock=clock,
         )
-        return DrainRunner(run, sides).run()
+        return DrainRunner(settings, sides).run()

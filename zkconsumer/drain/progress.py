@@ -12,7 +12,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.pace import DrainPace
 from zkconsumer.drain.plan import BatchPlan, Positions
-from zkconsumer.drain.protocols import NoWatch, Watch
+from zkconsumer.drain.protocols import Watch
 from zkconsumer.drain.runner import DrainReport
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class DrainMeter:
         return DrainPace(self._landed, lag, self._clock.now_ms() - self._began_ms)
 
 
-class LoggedProgress:
+class LoggedProgress(Watch):
     """Prints a line for every batch."""
 
     def __init__(self, out: TextIO, meter: DrainMeter) -> None:
@@ -56,9 +56,6 @@ class LoggedProgress:
         """See ``Watch``."""
         self._meter.on_snapshot(positions, until)
 
-    def landing(self, plan: BatchPlan) -> None:
-        """See ``Watch``."""
-
     def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
         pace = self._meter.landed(plan)
@@ -66,7 +63,7 @@ class LoggedProgress:
         self._out.flush()
 
 
-class JsonProgress:
+class JsonProgress(Watch):
     """Prints a JSON object a line: after each look at the cluster, and after every batch.
 
     Its reader may go away: that does not end the drain.
@@ -79,9 +76,6 @@ class JsonProgress:
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """See ``Watch``."""
         self._show(self._meter.on_snapshot(positions, until))
-
-    def landing(self, plan: BatchPlan) -> None:
-        """See ``Watch``."""
 
     def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
@@ -116,7 +110,7 @@ def json_lines() -> JsonProgress:
     return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False), DrainMeter())
 
 
-class BarWatch:
+class BarWatch(Watch):
     """A bar that grows with every batch.
 
     Args:
@@ -157,7 +151,7 @@ def shown(out: TextIO | None = None) -> Iterator[Watch]:
     """Return a terminal's progress display; a silent one if ``out`` is no terminal."""
     out = out or sys.stderr
     if not out.isatty():
-        yield NoWatch()
+        yield Watch()
     elif find_spec("rich") is None:
         yield LoggedProgress(out, DrainMeter())
     else:

@@ -41,8 +41,8 @@ class DrainSource(Protocol):
         ...
 
 
-class DrainGroup(Protocol):
-    """The group whose offsets say how far the drain has come."""
+class DrainGroup:
+    """The group whose offsets say how far the drain has come; this one is none."""
 
     def check(self) -> None:
         """Check that no other process commits for this group.
@@ -50,7 +50,6 @@ class DrainGroup(Protocol):
         Raises:
             ConfigError: somebody does.
         """
-        ...
 
     def commit(self, positions: Positions, log_ends: Positions) -> None:
         """Write offsets.
@@ -58,46 +57,19 @@ class DrainGroup(Protocol):
         Raises:
             ZkConsumerError: not all could be written.
         """
-        ...
 
 
-class WithoutGroup:
-    """For a drain that commits nothing."""
-
-    def check(self) -> None:
-        """Accept: there is no group."""
-
-    def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """Do nothing: there is no group."""
-
-
-class Watch(Protocol):
-    """Notified of a drain's progress. Must not raise."""
+class Watch:
+    """Is notified of a drain's progress; this one shows nothing. Methods must not raise."""
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """Handle new positions and log ends."""
-        ...
 
     def landing(self, plan: BatchPlan) -> None:
-        """Handle the start of a batch."""
-        ...
+        """Handle the start of a batch, or its resumption."""
 
     def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Handle a batch that is landed, published and committed to the group."""
-        ...
-
-
-class NoWatch:
-    """Shows nothing."""
-
-    def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``Watch``."""
-
-    def landing(self, plan: BatchPlan) -> None:
-        """See ``Watch``."""
-
-    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``Watch``."""
 
 
 class StopRequest(Protocol):

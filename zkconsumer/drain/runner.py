@@ -20,33 +20,14 @@ from zkconsumer.drain.protocols import (
     ClusterLogs,
     DrainGroup,
     DrainSource,
-    NoWatch,
     StopRequest,
     Watch,
 )
+from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.state import DrainState, DrainStep, resume
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations, created_again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """Settings of one run.
-
-    Attributes:
-        identity: what drain it is, as far as this run knows.
-        once: end when everything is landed that was there when the run began.
-        max_offsets: how many offsets a batch has at most, about; None for no limit.
-        fail_on_data_loss: stop where the log lost offsets before they could be landed.
-        interval_ms: how long to wait for news when everything is landed.
-    """
-
-    identity: DrainIdentity
-    once: bool
-    max_offsets: int | None
-    fail_on_data_loss: bool
-    interval_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +55,21 @@ class DrainReport:
 class Sides:
     """The collaborators of a runner."""
 
+    identity: DrainIdentity
     journal: BatchJournal
     source: DrainSource
     landing: Landing
     group: DrainGroup
     stop: StopRequest
     new_attempt: Callable[[], str]
-    watch: Watch = field(default_factory=NoWatch)
+    watch: Watch = field(default_factory=Watch)
     clock: Clock = field(default_factory=SystemClock)
 
 
 class DrainRunner:
     """Drains until it is done, or stopped. One run."""
 
-    def __init__(self, settings: RunSettings, sides: Sides) -> None:
+    def __init__(self, settings: DrainSettings, sides: Sides) -> None:
         self._settings = settings
         self._sides = sides
         self._journal = sides.journal
@@ -120,11 +102,13 @@ class DrainRunner:
             self._journal.refuse_taken()
             # A path is not bound to a topic, an address or a start that was mistyped.
             self._sides.source.look(None)
-        self._journal.begin(self._settings.identity)
+        self._journal.begin(self._sides.identity)
         if state.step is DrainStep.PLAN and state.plan is not None:
             # What tasks of a killed run wrote after its batch was landed by another.
             self._journal.clean(state.plan.number)
-        return state.begun() if state.step is DrainStep.BEGIN else state
+        if state.step is DrainStep.PUBLISH:
+            self._sides.watch.landing(state.batch)
+        return DrainState(step=DrainStep.PLAN) if state.step is DrainStep.BEGIN else state
 
     def _do(self, state: DrainState) -> DrainState | None:
         match state.step:
@@ -134,13 +118,13 @@ class DrainRunner:
                 return state.landed(self._land(state.batch))
             case DrainStep.PUBLISH:
                 self._sides.landing.publish(state.batch, state.landing)
-                return state.published()
+                return state.done()
             case DrainStep.COMMIT:
                 self._commit(state.batch)
-                return state.committed()
+                return state.done()
             case DrainStep.CLEAN:
                 self._clean(state.batch, state.landing)
-                return state.cleaned()
+                return state.done()
             case DrainStep.BEGIN:
                 raise AssertionError("a run begins before its first step")
 
@@ -154,7 +138,8 @@ class DrainRunner:
         situation = self._situation(positions, look, {**before, **look.created})
         self._refuse_shrunk(situation)
         number = state.next_number
-        plan = make_plan(number, self._sides.clock.wall_ms(), situation, self._settings.max_offsets)
+        most = self._settings.max_offsets_per_batch
+        plan = make_plan(number, self._sides.clock.wall_ms(), situation, most)
         known = positions if plan is None else plan.positions
         self._report = replace(self._report, positions=known)
         goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in look.ends.items()}
@@ -259,11 +244,7 @@ def _touched(plan: BatchPlan) -> set[TopicPartition]:
 def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:
     """Return the offsets that expired between plan and read."""
     return tuple(
-        OffsetRange(
-            topic_partition=part.topic_partition,
-            from_offset=absence.from_offset,
-            until_offset=absence.until_offset,
-        )
+        OffsetRange(part.topic_partition, absence.from_offset, absence.until_offset)
         for part in manifest.parts
         for absence in part.absent
         if absence.kind is AbsenceKind.EXPIRED

@@ -21,8 +21,8 @@ class _Batch(NamedTuple):
     began_ms: int
 
 
-class SlowBatches:
-    """See ``Watch``: passes on what it is notified of, and writes a line for a batch that is slow.
+class SlowBatches(Watch):
+    """Passes on what it is notified of, and writes a line for a batch that is slow.
 
     The line comes after ``first_ms``, and again whenever the time has doubled.
 

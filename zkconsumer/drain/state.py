@@ -13,7 +13,7 @@ What is staged is deleted last. So as long as it is there, it is unknown whether
 published and the group's offsets committed, and both are done once more; both can be.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from zkconsumer.drain.manifest import Manifest
@@ -62,11 +62,6 @@ class DrainState:
     plan: BatchPlan | None = None
     manifest: Manifest | None = None
 
-    def begun(self) -> "DrainState":
-        """Return the state once the identity is written."""
-        self._expect(DrainStep.BEGIN)
-        return DrainState(step=DrainStep.PLAN)
-
     def planned(self, plan: BatchPlan) -> "DrainState":
         """Return the state once the next plan is written."""
         self._expect(DrainStep.PLAN)
@@ -79,20 +74,11 @@ class DrainState:
         self._expect(DrainStep.LAND)
         return DrainState(step=DrainStep.PUBLISH, plan=self.plan, manifest=manifest)
 
-    def published(self) -> "DrainState":
-        """Return the state once the files are published."""
-        self._expect(DrainStep.PUBLISH)
-        return DrainState(step=DrainStep.COMMIT, plan=self.plan, manifest=self.manifest)
-
-    def committed(self) -> "DrainState":
-        """Return the state once the group's offsets are committed."""
-        self._expect(DrainStep.COMMIT)
-        return DrainState(step=DrainStep.CLEAN, plan=self.plan, manifest=self.manifest)
-
-    def cleaned(self) -> "DrainState":
-        """Return the state once nothing is staged."""
-        self._expect(DrainStep.CLEAN)
-        return DrainState(step=DrainStep.PLAN, plan=self.plan)
+    def done(self) -> "DrainState":
+        """Return the state once a step after the landing is completed."""
+        if self.step is DrainStep.CLEAN:
+            return DrainState(step=DrainStep.PLAN, plan=self.plan)
+        return replace(self, step=_FOLLOWING[self.step])
 
     @property
     def batch(self) -> BatchPlan:
@@ -116,6 +102,9 @@ class DrainState:
     def _expect(self, step: DrainStep) -> None:
         if self.step is not step:
             raise ValueError(f"{step.value} is done, and {self.step.value} was to be")
+
+
+_FOLLOWING = {DrainStep.PUBLISH: DrainStep.COMMIT, DrainStep.COMMIT: DrainStep.CLEAN}
 
 
 def resume(held: Held) -> DrainState:

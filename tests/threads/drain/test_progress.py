@@ -11,7 +11,7 @@ from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.progress import DrainMeter, JsonProgress, shown
-from zkconsumer.drain.protocols import NoWatch, Watch
+from zkconsumer.drain.protocols import Watch
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -60,7 +60,7 @@ def test_without_rich_there_is_a_line_a_batch(monkeypatch: pytest.MonkeyPatch) -
 def test_a_log_file_gets_nothing() -> None:
     """Bars are for terminals."""
     with shown(io.StringIO()) as watch:
-        assert isinstance(watch, NoWatch)
+        assert type(watch) is Watch
 
 
 def test_a_program_gets_json_lines() -> None:

@@ -5,14 +5,14 @@ import io
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
 from tests.threads.drain.test_progress import MANIFEST, PLAN
-from zkconsumer.drain.protocols import NoWatch
+from zkconsumer.drain.protocols import Watch
 from zkconsumer.drain.slow_batches import SlowBatches, reporting_slow_batches
 
 
 def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
     """A few lines, however long it takes; none for the next batch, nor between two."""
     clock, out = ManualClock(), io.StringIO()
-    batches = SlowBatches(NoWatch(), out, clock=clock)
+    batches = SlowBatches(Watch(), out, clock=clock)
     batches.report()
     batches.landing(PLAN)
     for _ in range(11):
@@ -33,6 +33,6 @@ def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
 def test_it_is_reported_while_the_drain_is_at_work() -> None:
     """By a thread that ends with the run."""
     out = io.StringIO()
-    with reporting_slow_batches(NoWatch(), out, first_ms=20) as watch:
+    with reporting_slow_batches(Watch(), out, first_ms=20) as watch:
         watch.landing(PLAN)
         wait_until(lambda: "batch 1" in out.getvalue(), what="the line")

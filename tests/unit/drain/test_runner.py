@@ -7,6 +7,8 @@ import pytest
 from tests.support.drain_world import IDENTITY, Killed, World
 from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
+from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.protocols import Watch
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -267,3 +269,30 @@ def test_what_can_not_be_drained_does_not_claim_the_path() -> None:
     with pytest.raises(ConfigError, match="no topic"):
         world.run()
     assert world.storage.content == {}
+
+
+class Began(Watch):
+    """Records the batches that began."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def landing(self, plan: BatchPlan) -> None:
+        """See ``Watch``."""
+        self.numbers.append(plan.number)
+
+
+def test_a_batch_that_is_still_to_be_published_begins_again() -> None:
+    """So that one that takes long over it is reported as any slow batch."""
+
+    def kill(point: str) -> None:
+        if point.startswith("before commit"):
+            raise Killed
+
+    world, watch = World(kill), Began()
+    world.grow(T, 4)
+    with pytest.raises(Killed):
+        world.run(watch=watch)
+    world.at = lambda _point: None
+    world.run(watch=watch)
+    assert watch.numbers == [1, 1]
