@@ -44,12 +44,5 @@ def opened_engine(
     from zkconsumer.drain.on_spark.engine import SparkEngine  # noqa: PLC0415 - loads Spark
     from zkconsumer.drain.on_spark.session import command_session  # noqa: PLC0415
 
-    opened = command_session(
-        app_name,
-        master=spark.master,
-        settings=spark.settings,
-        jars=spark.jars,
-        packages=spark.packages,
-    )
-    with opened as session:
+    with command_session(app_name, spark) as session:
         yield SparkEngine(session)

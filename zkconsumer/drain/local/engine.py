@@ -17,13 +17,11 @@ from zkconsumer.drain.local.data_files import DataFiles, LocalFiles
 from zkconsumer.drain.local.dated_files import FileColumns
 from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
-from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
-from zkconsumer.drain.local.object_storage import ObjectStorage
 from zkconsumer.drain.local.reading import LocalRangeRows
-from zkconsumer.drain.local.streamed_files import StreamedFiles
+from zkconsumer.drain.local.streamed_files import StreamedFiles, StreamedStorage
 from zkconsumer.drain.local.writer import FileContents, LocalWriter
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
@@ -42,8 +40,17 @@ class LocalEngine:
     def storage(self, path: str) -> Storage:
         """See ``Engine``: a folder of this machine, of a bucket or of HDFS."""
         _refuse(beyond_local(path, None))
-        kinds: dict[str, Callable[[str], Storage]] = {"file": LocalStorage, "hdfs": HdfsStorage}
-        return kinds.get(scheme_of(path), ObjectStorage)(path)
+        match scheme_of(path):
+            case "file":
+                return LocalStorage(path)
+            case "hdfs":
+                from zkconsumer.drain.local.hdfs_storage import HdfsStorage  # noqa: PLC0415 - optional
+
+                return HdfsStorage(path)
+            case _:
+                from zkconsumer.drain.local.object_storage import ObjectStorage  # noqa: PLC0415 - optional
+
+                return ObjectStorage(path)
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``Engine``."""
@@ -94,7 +101,7 @@ class LocalEngine:
         return described_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:
-        if isinstance(storage, HdfsStorage | ObjectStorage):
+        if isinstance(storage, StreamedStorage):
             return StreamedFiles(storage)
         return LocalFiles(storage)
 

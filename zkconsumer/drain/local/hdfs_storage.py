@@ -14,13 +14,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
-if TYPE_CHECKING:
-    from hdfs_native import FileReader, FileWriter
+if find_spec("hdfs_native") is None:
+    raise ConfigError("hdfs:// needs hdfs-native: pip install 'zkconsumer[hdfs]'")
+
+from hdfs_native import Client, FileReader, FileWriter
 
 _SHOWN_CHARS = 500
 
@@ -32,7 +33,6 @@ class HdfsStorage:
         path: ``hdfs://host:port/folder``, ``hdfs://nameservice/folder`` or ``hdfs:///folder``.
 
     Raises:
-        ConfigError: the package ``hdfs-native`` is not installed.
         DrainError: nothing says where the NameNode is.
     """
 
@@ -40,15 +40,11 @@ class HdfsStorage:
     """Packets of a file that no DataNode has acknowledged, which the client holds."""
 
     def __init__(self, path: str) -> None:
-        if find_spec("hdfs_native") is None:
-            raise ConfigError("hdfs:// needs hdfs-native: pip install 'zkconsumer[hdfs]'")
         address, slash, root = path.partition("://")[2].partition("/")
         self._root = f"{slash}{root}".rstrip("/")
         self._what = f"hdfs://{address}{self._root}"
         with self.door(""):
-            from hdfs_native import Client  # noqa: PLC0415 - optional
-
-            self._client: Client = Client(f"hdfs://{address}" if address else None)
+            self._client = Client(f"hdfs://{address}" if address else None)
 
     def uri(self, path: str) -> str:
         """See ``Storage``."""
@@ -118,7 +114,7 @@ class HdfsStorage:
         """See ``StreamedStorage``."""
         return _Ranges(self._client.read(self._at(path)))
 
-    def writer(self, path: str) -> "FileWriter":
+    def writer(self, path: str) -> FileWriter:
         """See ``StreamedStorage``."""
         return self._client.create(self._at(path))
 
@@ -155,7 +151,7 @@ class HdfsStorage:
 class _Ranges:
     """A reader that may seek past the end of its file, as Python's own."""
 
-    def __init__(self, reader: "FileReader") -> None:
+    def __init__(self, reader: FileReader) -> None:
         self._reader = reader
         self._length = len(reader)
         self._position = 0

@@ -15,6 +15,13 @@ from typing import Any
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
+if find_spec("obstore") is None:
+    raise ConfigError("s3:// needs obstore: pip install 'zkconsumer[local]'")
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store
+
 _PART_BYTES = 5 << 20
 """The least part of an upload but the last that S3 takes."""
 _READ_BYTES = 1 << 20
@@ -28,22 +35,14 @@ class ObjectStorage:
         path: ``s3://bucket/folder``.
 
     Raises:
-        ConfigError: the package ``obstore`` is not installed.
         DrainError: the environment's settings can't be used.
     """
 
     held_bytes = _PART_BYTES
 
     def __init__(self, path: str) -> None:
-        if find_spec("obstore") is None:
-            raise ConfigError("s3:// needs obstore: pip install 'zkconsumer[local]'")
         self._what = f"s3://{path.partition('://')[2].rstrip('/')}"
-        from obstore.exceptions import BaseError  # noqa: PLC0415 - optional
-
-        self._failures = (BaseError, OSError, ValueError)
         with self.door(""):
-            from obstore.store import S3Store  # noqa: PLC0415 - optional
-
             is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
             options: Any = {"allow_http": True} if is_plain else None
             self._store = S3Store.from_url(self._what, client_options=options)
@@ -54,8 +53,6 @@ class ObjectStorage:
 
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""
-        import obstore  # noqa: PLC0415 - optional
-
         with self.door(path):
             try:
                 return bytes(obstore.get(self._store, path).bytes())
@@ -64,9 +61,6 @@ class ObjectStorage:
 
     def create(self, path: str, data: bytes) -> bool:
         """See ``Storage``."""
-        import obstore  # noqa: PLC0415 - optional
-        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - optional
-
         with self.door(path):
             try:
                 obstore.put(self._store, path, data, mode="create", use_multipart=False)
@@ -77,8 +71,6 @@ class ObjectStorage:
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
-        import obstore  # noqa: PLC0415 - optional
-
         with self.door(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
             paths = [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
@@ -92,8 +84,6 @@ class ObjectStorage:
 
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
-        import obstore  # noqa: PLC0415 - optional
-
         with self.door(source):
             here, there = self._size(source), self._size(target)
             if there is None:
@@ -107,8 +97,6 @@ class ObjectStorage:
 
     def delete(self, folder: str) -> None:
         """See ``Storage``."""
-        import obstore  # noqa: PLC0415 - optional
-
         with self.door(folder):
             paths = [path for path, _ in self._below(folder)]
             if paths:
@@ -116,25 +104,17 @@ class ObjectStorage:
 
     def writer(self, path: str) -> Any:
         """See ``StreamedStorage``."""
-        import obstore  # noqa: PLC0415 - optional
-
         return obstore.open_writer(self._store, path, buffer_size=_PART_BYTES, max_concurrency=2)
 
     def reader(self, path: str) -> Any:
         """See ``StreamedStorage``."""
-        import obstore  # noqa: PLC0415 - optional
-
         return obstore.open_reader(self._store, path, buffer_size=_READ_BYTES)
 
     def _below(self, folder: str) -> list[tuple[str, int]]:
-        import obstore  # noqa: PLC0415 - optional
-
         found = obstore.list(self._store, prefix=folder or None)
         return [(entry["path"], entry["size"]) for some in found for entry in some]
 
     def _size(self, path: str) -> int | None:
-        import obstore  # noqa: PLC0415 - optional
-
         try:
             return int(obstore.head(self._store, path)["size"])
         except FileNotFoundError:
@@ -145,7 +125,7 @@ class ObjectStorage:
         """Turn the store's exceptions into a ``DrainError``: its failure is no missing file."""
         try:
             yield
-        except self._failures as error:
+        except (BaseError, OSError, ValueError) as error:
             message = " ".join(str(error).split())[:_SHOWN_CHARS]
             what = f"{self._what}, at {path!r}"
             raise DrainError(f"{what}: {message or type(error).__name__}") from error

@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -68,6 +68,7 @@ class Download(io.RawIOBase):
             return int(self._reader.tell())
 
 
+@runtime_checkable
 class StreamedStorage(Protocol):
     """What ``StreamedFiles`` need of a storage.
 

@@ -1,13 +1,15 @@
 """What of HDFS needs none; the rest is ``tests/integration/drain/test_hdfs.py``."""
 
+import importlib.util
 import io
 import os
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.local import hdfs_storage
+from zkconsumer.drain.local.engine import LocalEngine
 from zkconsumer.drain.local.hdfs_storage import HdfsStorage, _Ranges
 from zkconsumer.errors import ConfigError, DrainError
 
@@ -44,9 +46,10 @@ def test_a_file_is_read_as_python_reads_files(steps: list[tuple[str, object]]) -
 
 def test_where_the_client_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said which extra brings it."""
-    monkeypatch.setattr(hdfs_storage, "find_spec", lambda _name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.delitem(sys.modules, HdfsStorage.__module__)
     with pytest.raises(ConfigError, match=r"pip install 'zkconsumer\[hdfs\]'"):
-        HdfsStorage("hdfs://nn/x")
+        LocalEngine().storage("hdfs://nn/x")
 
 
 def test_a_path_without_an_address_needs_hadoops_settings(monkeypatch: pytest.MonkeyPatch) -> None:
