@@ -1,8 +1,18 @@
 """Open a query's connections to brokers, on the driver and in tasks."""
 
+import random
+from collections.abc import Sequence
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.fetch.range_reader import RangeReader
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import Broker
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.transport import Connector
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.releases import Release
@@ -10,6 +20,8 @@ from zkconsumer.wire.versions import OLDEST
 
 _FIRST_TO_TELL: Release = (0, 10)
 """The first release that says what it serves."""
+_MOST_BYTES = 2**31 - 1
+"""No response is too large: requests are bounded, and memory grows with what arrives."""
 
 
 def is_old(release: Release | None) -> bool:
@@ -33,3 +45,33 @@ def query_dialer(
     """
     assumed = of_generation(OLDEST) if are_old else None
     return dialer_of(client, connector=connector, assumed=assumed)
+
+
+def reading_client(settings: RangeSettings, security: SecuritySettings) -> ClientSettings:
+    """Return the client settings of connections that ranges are read by."""
+    return ClientSettings(
+        client_id=settings.client_id,
+        timeout_ms=settings.timeout_ms,
+        security=security,
+        max_response_bytes=_MOST_BYTES,
+    )
+
+
+def reading_pool(client: ClientSettings, *, are_old: bool) -> ConnectionPool:
+    """Create the connections of a ``reading_client``; see ``query_dialer``."""
+    return ConnectionPool(query_dialer(client, are_old=are_old), SystemClock())
+
+
+def range_reader(
+    pool: ConnectionPool, brokers: Sequence[Broker], settings: RangeSettings
+) -> RangeReader:
+    """Create a reader of ranges over these connections; it looks up leaders at the brokers."""
+    client = ClusterClient(
+        pool,
+        brokers,
+        request_timeout_ms=settings.timeout_ms,
+        # No second round: the reader counts its tries, and pauses between them itself.
+        retry_backoff_ms=settings.timeout_ms,
+        shuffle=random.shuffle,
+    )
+    return RangeReader(client, settings=settings)

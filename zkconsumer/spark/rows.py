@@ -1,21 +1,16 @@
-"""Spark's columns, made of what reading a range brought.
+"""The schema of Spark's Kafka source, for Spark and for Arrow.
 
 Names, types and nullability are those of Spark's Kafka source, so that a job changes one word. A
 user's schema may leave columns out, which spares making them; it can't add or retype any.
 
-``timestamp`` is null where the log has none (magic 0, all that brokers before 0.10 write), and
-``timestampType`` is -1 there. ``headers`` are null where a record has none: those of magic 0 and 1
-can't have any.
-
 Source: Spark 4 ``KafkaRecordToRowConverter``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -29,14 +24,7 @@ from pyspark.sql.types import (
 )
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.fetch.range_parts import RangePart
-from zkconsumer.model import TopicPartition
-from zkconsumer.streams.arrow_columns import (
-    TIMESTAMP,
-    RecordColumns,
-    columns_of_rows,
-    columns_of_runs,
-)
+from zkconsumer.streams.arrow_columns import TIMESTAMP
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _TYPES: Final[Mapping[str, DataType]] = MappingProxyType(
@@ -112,92 +100,3 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return pa.schema(
         [pa.field(field.name, _ARROW[field.name], field.nullable) for field in schema.fields]
     )
-
-
-class RowBatches:
-    """Makes the record batches of one partition of a topic. Thread: one.
-
-    Args:
-        schema: of the batches, as ``arrow_schema`` gives it.
-        topic_partition: whose records they are.
-    """
-
-    def __init__(self, schema: pa.Schema, topic_partition: TopicPartition) -> None:
-        self._schema = schema
-        repeated: dict[str, str | int] = {
-            "topic": topic_partition.topic,
-            "partition": topic_partition.partition,
-        }
-        self._columns = [_maker(field, repeated.get(field.name)) for field in schema]
-        # Headers are found by their offsets.
-        self._wanted = {*schema.names, *(["offset"] if "headers" in schema.names else [])}
-
-    def batch(self, part: RangePart) -> pa.RecordBatch:
-        """Return one batch of all records of a part, in order.
-
-        Raises:
-            BufferError: the bytes were changed after the check.
-        """
-        if part.runs:
-            columns = columns_of_runs(part.runs, self._wanted)
-        else:
-            columns = columns_of_rows(part.rows, self._wanted)
-        return pa.RecordBatch.from_arrays(
-            [make(columns, part) for make in self._columns], schema=self._schema
-        )
-
-
-def _maker(
-    field: pa.Field, constant: str | int | None
-) -> Callable[[RecordColumns, RangePart], pa.Array]:
-    match field.name:
-        case "key":
-            return lambda columns, _: columns.keys
-        case "value":
-            return lambda columns, _: columns.values
-        case "offset":
-            return lambda columns, _: columns.offsets
-        case "timestamp":
-            nulls = _Repeated(pa.scalar(None, field.type))
-            return lambda columns, _: _timestamps(columns, nulls)
-        case "timestampType":
-            return lambda columns, _: columns.timestamp_types
-        case "headers":
-            none = _Repeated(pa.scalar(None, field.type))
-            return lambda columns, part: _headers(columns, part, none)
-        case _:
-            repeated = _Repeated(pa.scalar(constant, field.type))
-            return lambda columns, _: repeated.times(len(columns))
-
-
-def _timestamps(columns: RecordColumns, nulls: "_Repeated") -> pa.Array:
-    if columns.timestamp_count == len(columns):
-        return columns.timestamps
-    if not columns.timestamp_count:
-        return nulls.times(len(columns))
-    micros = columns.timestamps.cast(pa.int64())
-    return pc.if_else(pc.greater_equal(micros, 0), columns.timestamps, nulls.value)
-
-
-def _headers(columns: RecordColumns, part: RangePart, nulls: "_Repeated") -> pa.Array:
-    headers = part.headers()
-    if not headers:
-        return nulls.times(len(columns))
-    found = [headers.get(offset) for offset in columns.offsets.to_pylist()]
-    reported = [
-        pairs and [{"key": name, "value": value} for name, value in pairs] for pairs in found
-    ]
-    return pa.array(reported, nulls.value.type)
-
-
-class _Repeated:
-    """A value as columns of any length, all of which share one piece of memory."""
-
-    def __init__(self, value: pa.Scalar) -> None:
-        self.value = value
-        self._longest = pa.repeat(value, 0)
-
-    def times(self, count: int) -> pa.Array:
-        if len(self._longest) < count:
-            self._longest = pa.repeat(self.value, count + count // 4)
-        return self._longest.slice(0, count)

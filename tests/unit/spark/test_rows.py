@@ -15,8 +15,9 @@ from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.slices import FetchedDecoder
-from zkconsumer.spark import rows
-from zkconsumer.spark.rows import RowBatches, arrow_schema, spark_schema
+from zkconsumer.spark import row_batches
+from zkconsumer.spark.row_batches import RowBatches
+from zkconsumer.spark.rows import arrow_schema, spark_schema
 from zkconsumer.streams.arrow_columns import RecordColumns
 
 TP = TopicPartition("t", 3)
@@ -104,7 +105,7 @@ def test_magic_0_has_no_time(decoder: FetchedDecoder) -> None:
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: FetchedDecoder) -> None:
-    """The columns that repeat one value share their memory."""
+    """One maker serves them all."""
     maker = RowBatches(ALL, TP)
     batches = [
         maker.batch(part_of(decoder, *(Record(one, b"k", b"v") for one in range(count)), magic=0))
@@ -167,7 +168,7 @@ def test_what_is_left_out_is_not_made(
         return spy
 
     for name in ("columns_of_runs", "columns_of_rows"):
-        monkeypatch.setattr(rows, name, spied(getattr(rows, name)))
+        monkeypatch.setattr(row_batches, name, spied(getattr(row_batches, name)))
     part = part_of(decoder, Record(7, b"k", b"v"))
     whole = spark_schema(include_headers=True)
     for name in ("value", "topic", "headers"):

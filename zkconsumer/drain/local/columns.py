@@ -1,20 +1,12 @@
-"""Messages as Arrow columns: the source's, as in a landing's files."""
+"""The columns of a landing's files, and the hashes of their rows."""
 
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from zkconsumer.drain.local.xxhash64 import row_hash
-from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.streams.arrow_columns import (
-    TIMESTAMP,
-    RecordColumns,
-    columns_of_rows,
-    columns_of_runs,
-    repeated_int32,
-)
+from zkconsumer.streams.arrow_columns import TIMESTAMP
 
 if ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
@@ -31,43 +23,8 @@ SCHEMA: Final = pa.schema(
 )
 """Of a file: topic and date are in its path. The order is that of Spark's files."""
 HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+WITH_HEADERS: Final = SCHEMA.append(pa.field("headers", HEADERS))
 _NO_TIME = -1
-
-
-def batch_of(part: RangePart, partition: int, *, with_headers: bool = False) -> pa.RecordBatch:
-    """Build one batch of all records of a part, in order.
-
-    Args:
-        part: of a range.
-        partition: its number.
-        with_headers: whether to add a column ``headers``, null where a record has none.
-
-    Raises:
-        BufferError: the bytes changed after they were checked.
-    """
-    columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
-    rows = pa.RecordBatch.from_arrays(
-        [
-            columns.keys,
-            columns.values,
-            repeated_int32(partition, len(columns)),
-            columns.offsets,
-            _timestamps(columns),
-            columns.timestamp_types,
-        ],
-        schema=SCHEMA,
-    )
-    return _with_headers(rows, part) if with_headers else rows
-
-
-def _with_headers(rows: pa.RecordBatch, part: RangePart) -> pa.RecordBatch:
-    headers = part.headers()
-    found = [
-        None if pairs is None else [{"key": name, "value": value} for name, value in pairs]
-        for pairs in map(headers.get, rows.column("offset").to_pylist() if headers else ())
-    ]
-    column = pa.array(found, HEADERS) if headers else pa.nulls(len(rows), HEADERS)
-    return rows.append_column("headers", column)
 
 
 def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:
@@ -112,13 +69,3 @@ def _pure_hashes(rows: pa.RecordBatch, *, with_time: bool) -> pa.Array:
 
 def _view(buffer: pa.Buffer | None) -> memoryview | None:
     return None if buffer is None else memoryview(buffer).cast("B")
-
-
-def _timestamps(columns: RecordColumns) -> pa.Array:
-    """Return the timestamps, null where the log has none."""
-    if columns.timestamp_count == len(columns):
-        return columns.timestamps
-    if not columns.timestamp_count:
-        return pa.nulls(len(columns), TIMESTAMP)
-    micros = columns.timestamps.cast(pa.int64())
-    return pc.if_else(pc.greater_equal(micros, 0), columns.timestamps, pa.scalar(None, TIMESTAMP))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from zkconsumer.drain.decode_settings import DecodeSettings
-from zkconsumer.drain.local.columns import HEADERS, SCHEMA
+from zkconsumer.drain.local.columns import SCHEMA, WITH_HEADERS
 from zkconsumer.drain.local.formats import PREFIX
 from zkconsumer.schemas.decoding import DecodedValues, SchemaCatalog, ValueDecoding
 from zkconsumer.schemas.folder import SchemaFolder
@@ -22,7 +22,7 @@ from zkconsumer.schemas.wire_format import VALUE_HEADER, BadValue, framed
 
 DECODED: Final = "value_decoded"
 _ID_FIELDS: Final = (("schema_id", pa.int32()), ("schema_guid", pa.string()))
-DEAD: Final = pa.schema([*SCHEMA, ("headers", HEADERS), *_ID_FIELDS, ("reason", pa.string())])
+DEAD: Final = pa.schema([*WITH_HEADERS, *_ID_FIELDS, ("reason", pa.string())])
 """The columns of dead letters."""
 _SLICE_ROWS: Final = 4_096
 _SLICE_BYTES: Final = 1 << 20

@@ -1,6 +1,5 @@
 """Read exact ranges of a cluster in threads of this process."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -9,25 +8,19 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from zkconsumer.clock import SystemClock
-from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.drain.local.columns import batch_of
+from zkconsumer.drain.local.columns import SCHEMA, WITH_HEADERS
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.workers import Cancellation, in_threads
 from zkconsumer.fetch.range_parts import RangePart
-from zkconsumer.fetch.range_reader import RangeReader
-from zkconsumer.model import Broker, OffsetRange
-from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.model import OffsetRange
 from zkconsumer.spark.cluster_reader import ClusterReader
-from zkconsumer.spark.connecting import query_dialer
+from zkconsumer.spark.connecting import range_reader, reading_client, reading_pool
 from zkconsumer.spark.offset_ranges import divide
 from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.row_batches import RowBatches
 
 R = TypeVar("R")
 RECORDS_PER_PIECE = 1_000_000
-_MOST_BYTES = 2**31 - 1
-"""No response is too large: requests are bounded, and memory grows with what arrives."""
 _LEAST_PIECE = 50_000
 """Offsets that are not worth another connection and another file."""
 
@@ -60,7 +53,7 @@ class LocalRangeRows:
         self, options: SourceOptions, shares: Shares, *, with_headers: bool = False
     ) -> None:
         self._options = options
-        self._with_headers = with_headers
+        self._schema = WITH_HEADERS if with_headers else SCHEMA
         self._shares = shares
         requested = options.range_settings()
         self._settings = replace(
@@ -85,22 +78,19 @@ class LocalRangeRows:
         with ClusterReader.of(options) as cluster:
             leaders = cluster.leaders([piece.topic_partition for piece in pieces])
             brokers, are_old = tuple(cluster.brokers()), cluster.are_old
-        client = ClientSettings(
-            client_id=self._settings.client_id,
-            timeout_ms=self._settings.timeout_ms,
-            security=options.address.broker_security,
-            max_response_bytes=_MOST_BYTES,
-        )
-        dialer = query_dialer(client, are_old=are_old)
-        pool = ConnectionPool(dialer, SystemClock())
+        client = reading_client(self._settings, options.address.broker_security)
+        pool = reading_pool(client, are_old=are_old)
 
         def rows(wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
-            reader = RangeReader(self._client(pool, brokers), settings=self._settings)
             tp = wanted.topic_partition
+            reader, batches = (
+                range_reader(pool, brokers, self._settings),
+                RowBatches(self._schema, tp),
+            )
             with closing(reader.read(wanted, leader=leaders.get(tp))) as parts:
                 for part in parts:
                     if isinstance(part, RangePart):
-                        yield batch_of(part, tp.partition, with_headers=self._with_headers)
+                        yield batches.batch(part)
 
         def described(number: int, some: Sequence[OffsetRange]) -> Piece:
             return Piece(
@@ -118,17 +108,6 @@ class LocalRangeRows:
             )
         finally:
             pool.stop()
-            dialer.stop()
-
-    def _client(self, pool: ConnectionPool, brokers: Sequence[Broker]) -> ClusterClient:
-        return ClusterClient(
-            pool,
-            brokers,
-            request_timeout_ms=self._settings.timeout_ms,
-            # No second round: the reader counts its tries, and pauses between them itself.
-            retry_backoff_ms=self._settings.timeout_ms,
-            shuffle=random.shuffle,
-        )
 
 
 def bundled(pieces: Sequence[OffsetRange], least: int = _LEAST_PIECE) -> list[list[OffsetRange]]:

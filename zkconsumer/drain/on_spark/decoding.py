@@ -18,7 +18,7 @@ from pyspark.sql.types import StructField, StructType
 
 from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.decode_settings import DecodeSettings
-from zkconsumer.drain.local.columns import HEADERS, SCHEMA
+from zkconsumer.drain.local.columns import WITH_HEADERS
 from zkconsumer.drain.local.decoded import DEAD, RowDecoder, SplitRows, row_decoder
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -30,8 +30,6 @@ from zkconsumer.schemas.registry_settings import RegistrySettings
 from zkconsumer.schemas.remembered import RememberedSchemas
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.decoded_types import in_spark, spark_type
-
-_INPUT = pa.schema([*SCHEMA, ("headers", HEADERS)])
 
 
 class Bounds(NamedTuple):
@@ -77,8 +75,7 @@ class Findings:
     def ranges(self) -> list[OffsetRange]:
         """Return ranges that hold all dead letters."""
         return [
-            OffsetRange(topic_partition=tp, from_offset=first, until_offset=last + 1)
-            for tp, (first, last) in sorted(self.rejects.items())
+            OffsetRange(tp, first, last + 1) for tp, (first, last) in sorted(self.rejects.items())
         ]
 
 
@@ -269,5 +266,6 @@ class _FindingsParam(AccumulatorParam[Findings]):
 def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of Spark's with the types of ours, without the topic."""
     return pa.RecordBatch.from_arrays(
-        [rows.column(wanted.name).cast(wanted.type) for wanted in _INPUT], schema=_INPUT
+        [rows.column(wanted.name).cast(wanted.type) for wanted in WITH_HEADERS],
+        schema=WITH_HEADERS,
     )
