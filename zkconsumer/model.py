@@ -73,7 +73,7 @@ class Broker:
         return f"broker {self.id} ({printable(self.host)}:{self.port})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OffsetRange:
     """A range of offsets of one partition, without ``until_offset`` itself.
 

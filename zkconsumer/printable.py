@@ -49,3 +49,16 @@ def shortlist(names: Iterable[object], *, limit: int = 5) -> str:
     texts = sorted(printable(str(name)) for name in names)
     more = [f"{len(texts) - limit} more"] if len(texts) > limit else []
     return ", ".join([*texts[:limit], *more])
+
+
+def listed(items: Iterable[object], *, limit: int = 10, separator: str = ", ") -> str:
+    """Return the first of some items, in their order, and how many more there are.
+
+    Args:
+        items: any number of them, each as an f-string has it.
+        limit: how many to show at most.
+        separator: between two of them.
+    """
+    texts = [f"{item}" for item in items]
+    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return separator.join(texts[:limit]) + more

@@ -12,6 +12,7 @@ from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import listed
 from zkconsumer.properties_file import load_properties
 
 if TYPE_CHECKING:
@@ -349,9 +350,7 @@ def summary(path: str, report: "DrainReport") -> str:
     if report.dead_lettered:
         text += f"\n{report.dead_lettered} of them could not be decoded: {path}/{DEAD_LETTERS}"
     if report.expired:
-        lost = ", ".join(str(offsets) for offsets in report.expired[:10])
-        more = f" and {len(report.expired) - 10} more" if len(report.expired) > 10 else ""
-        text += f"\nLost before it could be landed: {lost}{more}"
+        text += f"\nLost before it could be landed: {listed(report.expired)}"
     return text
 
 

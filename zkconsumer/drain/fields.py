@@ -128,7 +128,7 @@ class Fields:
         wanted = self.topic_partition()
         begin, end = self.integer("from"), self.integer("until")
         try:
-            return OffsetRange(topic_partition=wanted, from_offset=begin, until_offset=end)
+            return OffsetRange(wanted, begin, end)
         except ValueError as error:
             raise damaged(self.file, f"{self._path.rstrip('.') or 'it'}: {error}") from error
 

@@ -150,12 +150,12 @@ def make_plan(
         if at is None or ends.latest < at:
             continue
         if at < ends.earliest:
-            expired.append(_range(tp, at, ends.earliest))
+            expired.append(OffsetRange(tp, at, ends.earliest))
         froms[tp] = max(at, ends.earliest)
         latest[tp] = max(froms[tp], min(ends.latest, situation.until.get(tp, ends.latest)))
     untils = latest if max_offsets is None else rate_limit(froms, latest, max_offsets)
     ranges = tuple(
-        _range(tp, at, untils[tp]) for tp, at in froms.items() if untils.get(tp, at) > at
+        OffsetRange(tp, at, untils[tp]) for tp, at in froms.items() if untils.get(tp, at) > at
     )
     if number > 1 and not (ranges or expired or starts):
         return None
@@ -168,10 +168,6 @@ def make_plan(
         expired=tuple(expired),
         created=situation.created,
     )
-
-
-def _range(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
-    return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
 
 
 def refuse_expired(plan: BatchPlan, path: str) -> None:

@@ -29,6 +29,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.transport import Connector
+from zkconsumer.printable import listed
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
@@ -42,7 +43,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Offsets = dict[TopicPartition, int]
-_SHOWN = 10
 _PATIENT_PAUSE_MS = 100
 """The least pause once the tries are used up."""
 
@@ -171,7 +171,7 @@ class ClusterReader:
                     return found
                 log.warning(
                     "the cluster does not know %s; asked again",
-                    f"{_some(missing)} any more" if missing else "of any broker",
+                    f"{listed(sorted(missing))} any more" if missing else "of any broker",
                 )
             self._pause()
         raise AssertionError("there is always a first try")
@@ -217,7 +217,7 @@ class ClusterReader:
                 return found
             if left <= 0 and self._clock.now_ms() - began_ms >= self._doubt_ms:
                 return found
-            log.warning("log ends before what was known of %s: asked again", _some(behind))
+            log.warning("log ends before what was known of %s: asked again", listed(sorted(behind)))
             self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
@@ -299,7 +299,7 @@ class ClusterReader:
             code = view.leaderless.get(lost[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             if code == ErrorCode.NONE:
                 code = ErrorCode.LEADER_NOT_AVAILABLE
-            text = f"no leader for {_some(lost)}: {explained(code)}"
+            text = f"no leader for {listed(lost)}: {explained(code)}"
             raise BrokerError(code, "Metadata", text, lost[0])
         return {tp: view.leaders[tp] for tp in partitions}
 
@@ -383,9 +383,3 @@ def _heals(error: ZkConsumerError) -> bool:
         code = ErrorCode.of(error.code)
         return code.refresh_metadata and code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return isinstance(error, TransportError)
-
-
-def _some(partitions: Collection[TopicPartition]) -> str:
-    listed = sorted(partitions)
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(map(format, listed[:_SHOWN])) + more

@@ -96,7 +96,7 @@ def readable(
     for tp in sorted(start.keys() | end.keys()):
         begin = start.get(tp, 0)
         if tp not in end:
-            rest = OffsetRange(topic_partition=tp, from_offset=begin, until_offset=begin)
+            rest = OffsetRange(tp, begin, begin)
             losses.append(Loss(rest, _LEFT_OUT))
             continue
         until = end[tp]
@@ -104,7 +104,7 @@ def readable(
             losses += _loss(tp, begin, until, _GONE)
             continue
         if tp.topic in recreated and tp in start:
-            rest = OffsetRange(topic_partition=tp, from_offset=begin, until_offset=begin)
+            rest = OffsetRange(tp, begin, begin)
             losses.append(Loss(rest, _RECREATED))
             begin = log.earliest[tp]
         elif until < begin:
@@ -115,7 +115,7 @@ def readable(
         losses += _loss(tp, begin, min(first, until), f"the log begins at {log.earliest[tp]}")
         losses += _loss(tp, max(begin, last), until, f"the log ends at {log.latest[tp]}")
         if first < last:
-            ranges.append(OffsetRange(topic_partition=tp, from_offset=first, until_offset=last))
+            ranges.append(OffsetRange(tp, first, last))
     return Readable(tuple(ranges), tuple(losses))
 
 
@@ -129,11 +129,11 @@ def describe(losses: Iterable[Loss]) -> str:
 def _loss(tp: TopicPartition, begin: int, until: int, reason: str) -> list[Loss]:
     if begin >= until:
         return []
-    return [Loss(OffsetRange(topic_partition=tp, from_offset=begin, until_offset=until), reason)]
+    return [Loss(OffsetRange(tp, begin, until), reason)]
 
 
 def _made_again(tp: TopicPartition, begin: int, until: int) -> Loss:
-    lost = OffsetRange(topic_partition=tp, from_offset=until, until_offset=begin)
+    lost = OffsetRange(tp, until, begin)
     return Loss(
         lost,
         f"the log ends at {until}, before {begin}, up to which it was read: the topic was deleted "

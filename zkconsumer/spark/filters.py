@@ -91,11 +91,7 @@ def select(
             begin = begin if low is None else max(begin, low)
             until = until if high is None else min(until, high)
         if begin < until:
-            kept.append(
-                OffsetRange(
-                    topic_partition=range_.topic_partition, from_offset=begin, until_offset=until
-                )
-            )
+            kept.append(OffsetRange(range_.topic_partition, begin, until))
     return tuple(kept)
 
 

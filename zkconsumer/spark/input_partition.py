@@ -15,10 +15,7 @@ class ZkInputPartition(InputPartition):
     A task that is tried again reads the same range, so the same records.
 
     Attributes:
-        topic: the topic.
-        partition: the partition's number.
-        from_offset: the first offset to read.
-        until_offset: one past the last.
+        range_: the range.
         leader: who led the partition when this was planned; None: to be asked for.
         brokers: the brokers to request the leader from.
         settings: how to read.
@@ -26,10 +23,7 @@ class ZkInputPartition(InputPartition):
         are_old: all brokers are of 0.8 or 0.9, and need not be asked.
     """
 
-    topic: str
-    partition: int
-    from_offset: int
-    until_offset: int
+    range_: OffsetRange
     leader: Broker | None
     brokers: tuple[Broker, ...]
     settings: RangeSettings
@@ -39,13 +33,4 @@ class ZkInputPartition(InputPartition):
     @property
     def topic_partition(self) -> TopicPartition:
         """Whose records they are."""
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def range_(self) -> OffsetRange:
-        """The range."""
-        return OffsetRange(
-            topic_partition=self.topic_partition,
-            from_offset=self.from_offset,
-            until_offset=self.until_offset,
-        )
+        return self.range_.topic_partition

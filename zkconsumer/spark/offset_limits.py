@@ -15,11 +15,10 @@ from typing import Protocol, assert_never
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import listed
 from zkconsumer.spark.offset_json import read_offsets, read_times
 from zkconsumer.spark.option_values import read_long
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-
-_SHOWN = 10
 
 Offsets = dict[TopicPartition, int]
 Committed = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int | None]]
@@ -242,7 +241,7 @@ def _check_pair(
     differing = sorted(starts.keys() ^ ends.keys())
     if differing:
         raise ConfigError(
-            f"{start_name} and {end_name} must name the same partitions: {_some(differing)} "
+            f"{start_name} and {end_name} must name the same partitions: {listed(differing)} "
             "are in one of them only"
         )
     for tp, start in sorted(starts.items()):
@@ -295,13 +294,13 @@ def _check_same(
     missing = sorted(set(partitions).difference(given))
     if missing:
         raise ConfigError(
-            f"{option} must name every partition that is read, and lacks {_some(missing)}"
+            f"{option} must name every partition that is read, and lacks {listed(missing)}"
             f"{_hint(option)}"
         )
     spare = sorted(set(given).difference(partitions))
     if spare:
         raise ConfigError(
-            f"{option} names {_some(spare)}, which the query does not read: leave them out, or "
+            f"{option} names {listed(spare)}, which the query does not read: leave them out, or "
             "check topics and numbers"
         )
 
@@ -314,8 +313,3 @@ def _hint(option: str) -> str:
             return ": give -1 for the latest offset"
         case _:
             return ""
-
-
-def _some(partitions: Sequence[TopicPartition]) -> str:
-    more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
-    return ", ".join(map(format, partitions[:_SHOWN])) + more

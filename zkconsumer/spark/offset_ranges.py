@@ -87,11 +87,7 @@ def _cut(whole: OffsetRange, parts: int) -> list[OffsetRange]:
     for number in range(parts):
         size = remaining // (parts - number)
         remaining -= size
-        pieces.append(
-            OffsetRange(
-                topic_partition=whole.topic_partition, from_offset=begin, until_offset=begin + size
-            )
-        )
+        pieces.append(OffsetRange(whole.topic_partition, begin, begin + size))
         begin += size
     return pieces
 

@@ -193,10 +193,7 @@ def input_partitions(
     settings = options.range_settings()
     return [
         ZkInputPartition(
-            topic=piece.topic_partition.topic,
-            partition=piece.topic_partition.partition,
-            from_offset=piece.from_offset,
-            until_offset=piece.until_offset,
+            range_=piece,
             leader=leaders.get(piece.topic_partition),
             brokers=brokers,
             settings=settings,

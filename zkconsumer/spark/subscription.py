@@ -12,13 +12,13 @@ from zkconsumer.assignment.java_charset import RegexRefused
 from zkconsumer.assignment.java_regex import java_matcher
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import listed
 from zkconsumer.spark.offset_json import read_partitions
 from zkconsumer.zk.paths import is_topic_name
 
 SUBSCRIBE = "subscribe"
 SUBSCRIBE_PATTERN = "subscribePattern"
 ASSIGN = "assign"
-_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Topics:
         missing = sorted(names.difference(tp.topic for tp in found))
         if missing:
             raise ConfigError(
-                f"{SUBSCRIBE}: the cluster has no topic {_some(missing)}: check the spelling, or "
+                f"{SUBSCRIBE}: the cluster has no topic {listed(missing)}: check the spelling, or "
                 "create the topic first"
             )
         return tuple(found)
@@ -90,7 +90,7 @@ class Assigned:
         missing = sorted(set(self.partitions).difference(known))
         if missing:
             raise ConfigError(
-                f"{ASSIGN}: the cluster has no partition {_some(map(format, missing))}: check "
+                f"{ASSIGN}: the cluster has no partition {listed(missing)}: check "
                 "topics and numbers, which count from 0"
             )
         return self.partitions
@@ -160,9 +160,3 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
         return java_matcher(pattern)
     except RegexRefused as error:
         raise ConfigError(f"{SUBSCRIBE_PATTERN} {pattern!r} can't be used: {error}") from error
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more

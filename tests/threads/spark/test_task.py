@@ -11,6 +11,7 @@ from pyspark.sql.datasource import InputPartition
 from tests.fakes.loopback import LoopbackServer
 from tests.support.ranges import SETTINGS, TP, RangeBench, bench, values
 from zkconsumer.errors import DataLost
+from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.spark import task as task_module
 from zkconsumer.spark.input_partition import ZkInputPartition
@@ -38,10 +39,7 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def partition(world: RangeBench, start: int, end: int, **settings: object) -> ZkInputPartition:
     """A task as it arrives on an executor."""
     task = ZkInputPartition(
-        topic="t",
-        partition=0,
-        from_offset=start,
-        until_offset=end,
+        range_=OffsetRange(TopicPartition("t", 0), start, end),
         leader=world.leader(),
         brokers=(world.leader(),),
         settings=replace(SETTINGS, **settings),  # type: ignore[arg-type]  # by the caller

@@ -175,8 +175,7 @@ def _topic(path: str) -> str:
 
 def _offset_ranges(ranges: _Ranges) -> list[OffsetRange]:
     return [
-        OffsetRange(topic_partition=tp, from_offset=run.from_offset, until_offset=run.until_offset)
-        for tp, run in sorted(ranges.items())
+        OffsetRange(tp, run.from_offset, run.until_offset) for tp, run in sorted(ranges.items())
     ]
 
 

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 
 from zkconsumer.drain.manifest import LandedFile
 from zkconsumer.drain.storage import Storage, StoredFile
+from zkconsumer.printable import listed
 
-_SHOWN = 10
 _OF_BATCH = re.compile(r"part-([0-9]{10,})-")
 _OF_DAY = re.compile(r"topic=[^/]+/date=[^/]+/[^/]+")
 _OF_TABLE = re.compile(r"(?:data/)?topic=[^/]+/date=[^/]+/[^/]+")
@@ -130,7 +130,4 @@ def misplaced_files(which: list[str]) -> list[str]:
 
 
 def _described(what: str, which: list[str]) -> list[str]:
-    if not which:
-        return []
-    more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
-    return [f"{len(which)} {what}: {'; '.join(sorted(which)[:_SHOWN])}{more}"]
+    return [f"{len(which)} {what}: {listed(sorted(which), separator='; ')}"] if which else []

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from zkconsumer.model import OffsetRange
+from zkconsumer.printable import listed
 
 Offsets = frozenset[tuple[str, int, int, int]]
 """Ranges: topic, partition, the first offset and the one after the last."""
-
-_SHOWN = 10
 
 
 class TableCommit(NamedTuple):
@@ -21,13 +20,7 @@ class TableCommit(NamedTuple):
 def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
     """Return ranges as the table's snapshots have them."""
     return frozenset(
-        (
-            part.topic_partition.topic,
-            part.topic_partition.partition,
-            part.from_offset,
-            part.until_offset,
-        )
-        for part in ranges
+        (*part.topic_partition, part.from_offset, part.until_offset) for part in ranges
     )
 
 
@@ -61,8 +54,4 @@ def compare_commits(
 
 
 def _described(what: str, numbers: list[int]) -> list[str]:
-    if not numbers:
-        return []
-    shown = ", ".join(map(str, sorted(numbers)[:_SHOWN]))
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return [f"{len(numbers)} batches {what}: {shown}{more}"]
+    return [f"{len(numbers)} batches {what}: {listed(sorted(numbers))}"] if numbers else []

@@ -35,9 +35,9 @@ from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import listed
 from zkconsumer.spark.creations import Creations
 
-_SHOWN = 10
 _MIRROR = "kafka"
 _TABLES = ("delta", "iceberg")
 
@@ -157,9 +157,7 @@ def _created(journal: BatchJournal, published: Published) -> Creations:
 
 
 def _lost(numbers: tuple[int, ...]) -> str:
-    shown = ", ".join(layout.manifest_file(number) for number in numbers[:_SHOWN])
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return f"{len(numbers)} batches have no manifest: {shown}{more}"
+    return f"{len(numbers)} batches have no manifest: {listed(map(layout.manifest_file, numbers))}"
 
 
 def _rows(

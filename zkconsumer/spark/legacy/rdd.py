@@ -14,6 +14,7 @@ from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.model import Broker as BrokerAddress
 from zkconsumer.model import OffsetRange as Stretch
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import listed
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.compat import PipelinedRDD
 from zkconsumer.spark.input_partition import ZkInputPartition
@@ -29,7 +30,6 @@ from zkconsumer.spark.subscription import ASSIGN, Assigned
 from zkconsumer.spark.task import reader_for
 
 MessageHandler = Callable[[KafkaMessageAndMetadata], Any]
-_SHOWN = 10
 
 
 class KafkaRDD(PipelinedRDD[Any, Any]):
@@ -53,10 +53,8 @@ class KafkaRDD(PipelinedRDD[Any, Any]):
 
         super().__init__(context.parallelize(partitions, max(1, len(partitions))), read_all)
         self._ranges = [
-            OffsetRange(
-                partition.topic, partition.partition, partition.from_offset, partition.until_offset
-            )
-            for partition in partitions
+            OffsetRange(*part.topic_partition, part.range_.from_offset, part.range_.until_offset)
+            for part in partitions
         ]
 
     def offsetRanges(self) -> list[OffsetRange]:  # noqa: N802 - Spark's name
@@ -106,16 +104,12 @@ def planned(
         or not range_.until_offset <= latest[range_.topic_partition]
     ]
     if bad:
-        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
-        raise ConfigError(f"offsetRanges: not in the log: {', '.join(bad[:_SHOWN])}{more}")
+        raise ConfigError(f"offsetRanges: not in the log: {listed(bad)}")
     found = reader.leaders(wanted)
     brokers = reader.brokers()
     return [
         ZkInputPartition(
-            topic=range_.topic_partition.topic,
-            partition=range_.topic_partition.partition,
-            from_offset=range_.from_offset,
-            until_offset=range_.until_offset,
+            range_=range_,
             leader=_named(leaders, range_.topic_partition) or found[range_.topic_partition],
             brokers=brokers,
             settings=params.settings,
@@ -160,9 +154,7 @@ def reading(
 def _range(wanted: OffsetRange) -> Stretch:
     try:
         return Stretch(
-            topic_partition=TopicPartition(wanted.topic, wanted.partition),
-            from_offset=wanted.fromOffset,
-            until_offset=wanted.untilOffset,
+            TopicPartition(wanted.topic, wanted.partition), wanted.fromOffset, wanted.untilOffset
         )
     except ValueError:
         raise ConfigError(f"offsetRanges: {wanted} ends before it starts") from None
