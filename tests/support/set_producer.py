@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
+    BrokerError,
     RemoteProtocolError,
     TransportError,
     ZkConsumerError,
@@ -89,7 +90,9 @@ class Producer:
         self._routes.stop()
 
     def _send_once(self, tp: TopicPartition, records: Sequence[Outgoing], codec: Codec) -> int:
-        leader = self._routes.leader_of(tp)
+        leader = self._routes.leaders_of([tp])[tp]
+        if isinstance(leader, BrokerError):
+            raise leader
         connection = self._routes.connection_to(leader)
         version = connection.version_of(ProduceRequest, at_least=least_version(codec))
         now_ms = self._clock.wall_ms()

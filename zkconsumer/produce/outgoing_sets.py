@@ -1,7 +1,7 @@
 """Records queued for one partition, and the sets that they are split into. Pure.
 
 Records wait in the form of their arrival: rows, or runs of the native core (``run_sets``), without
-an object for each record. ``RowSet`` is the reference; a set of runs of the same records has the
+an object for each record. ``RowPart`` is the reference; a set of runs of the same records has the
 same bytes.
 """
 
@@ -22,33 +22,23 @@ if TYPE_CHECKING:
     from zkconsumer.native import _core
 
 
-class OutgoingSet(Protocol):
-    """Records for a partition that form one set; immutable."""
+class OutgoingPart(Protocol):
+    """Consecutive records of one kind, for one set or more; immutable."""
 
     def __len__(self) -> int: ...
-
-    def halves(self) -> "tuple[OutgoingSet, OutgoingSet]":
-        """Split it in two; requires more than one record."""
-        ...
 
     def build(
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
-        """Return its encoding in a version of Produce; see ``outgoing.build_set``."""
+        """Return them as one set, in a version of Produce; see ``outgoing.build_set``."""
         ...
 
-
-class OutgoingPart(Protocol):
-    """Queued records of one kind; immutable."""
-
-    def __len__(self) -> int: ...
-
-    def cut(self, set_bytes: int) -> "tuple[OutgoingSet, OutgoingPart | None]":
+    def cut(self, set_bytes: int) -> "tuple[OutgoingPart, OutgoingPart | None]":
         """Return the first set, at most ``set_bytes`` unless a record is larger, and the rest."""
         ...
 
-    def without(self, count: int) -> "OutgoingPart":
-        """Return the records after the first ``count``; requires more than ``count``."""
+    def split(self, count: int) -> "tuple[OutgoingPart, OutgoingPart]":
+        """Return the first ``count`` records and the others; neither may be none."""
         ...
 
     def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":
@@ -56,70 +46,54 @@ class OutgoingPart(Protocol):
         ...
 
 
-class RowSet:
-    """An ``OutgoingSet`` of rows.
-
-    Args:
-        rows: at least one.
-    """
-
-    __slots__ = ("_rows",)
-
-    def __init__(self, rows: Sequence[Outgoing]) -> None:
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def halves(self) -> "tuple[RowSet, RowSet]":
-        """See ``OutgoingSet``."""
-        middle = len(self._rows) // 2
-        return RowSet(self._rows[:middle]), RowSet(self._rows[middle:])
-
-    def build(
-        self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
-    ) -> bytes:
-        """See ``OutgoingSet``."""
-        return build_set(self._rows, version=version, codec=codec, now_ms=now_ms, sequence=sequence)
-
-
 class RowPart:
     """An ``OutgoingPart`` of rows.
 
     Args:
-        rows: at least one.
-        start: the index of the first queued one.
+        rows: those of this part among them.
+        start: the index of the first one.
+        stop: the index after the last one; None for all.
     """
 
-    __slots__ = ("rows", "start")
+    __slots__ = ("_rows", "_start", "_stop")
 
-    def __init__(self, rows: Sequence[Outgoing], start: int = 0) -> None:
-        self.rows = rows
-        self.start = start
+    def __init__(self, rows: Sequence[Outgoing], start: int = 0, stop: int | None = None) -> None:
+        self._rows = rows
+        self._start = start
+        self._stop = len(rows) if stop is None else stop
 
     def __len__(self) -> int:
-        return len(self.rows) - self.start
+        return self._stop - self._start
 
-    def cut(self, set_bytes: int) -> "tuple[RowSet, RowPart | None]":
+    def build(
+        self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
+    ) -> bytes:
         """See ``OutgoingPart``."""
-        size, stop = 0, self.start
-        while stop < len(self.rows):
-            size += outgoing_bytes(self.rows[stop])
-            if stop > self.start and size > set_bytes:
-                break
-            stop += 1
-        rest = RowPart(self.rows, stop) if stop < len(self.rows) else None
-        return RowSet(self.rows[self.start : stop]), rest
+        rows = self._own()
+        return build_set(rows, version=version, codec=codec, now_ms=now_ms, sequence=sequence)
 
-    def without(self, count: int) -> "RowPart":
+    def cut(self, set_bytes: int) -> "tuple[RowPart, RowPart | None]":
         """See ``OutgoingPart``."""
-        return RowPart(self.rows, self.start + count)
+        size = 0
+        for at in range(self._start, self._stop):
+            size += outgoing_bytes(self._rows[at])
+            if at > self._start and size > set_bytes:
+                return self.split(at - self._start)
+        return self, None
+
+    def split(self, count: int) -> "tuple[RowPart, RowPart]":
+        """See ``OutgoingPart``."""
+        at = self._start + count
+        return RowPart(self._rows, self._start, at), RowPart(self._rows, at, self._stop)
 
     def joined(self, other: OutgoingPart) -> "RowPart | None":
         """See ``OutgoingPart``."""
         if not isinstance(other, RowPart):
             return None
-        return RowPart([*self.rows[self.start :], *other.rows[other.start :]])
+        return RowPart([*self._own(), *other._own()])  # noqa: SLF001 - an instance of this class
+
+    def _own(self) -> Sequence[Outgoing]:
+        return self._rows[self._start : self._stop]
 
 
 class OutgoingRecords:
@@ -158,7 +132,7 @@ class OutgoingRecords:
         made.extend(self)
         return made
 
-    def cut(self, set_bytes: int) -> OutgoingSet:
+    def cut(self, set_bytes: int) -> OutgoingPart:
         """Remove the next set from the front: at most ``set_bytes`` before compression.
 
         A larger record is a set of its own. Requires at least one record.
@@ -177,7 +151,7 @@ class OutgoingRecords:
         while count:
             part = self._parts[0]
             if len(part) > count:
-                self._parts[0] = part.without(count)
+                self._parts[0] = part.split(count)[1]
                 return
             count -= len(part)
             self._parts.popleft()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.identity import sequence_behind
 from zkconsumer.produce.outgoing import NO_SEQUENCE, Outgoing, ProducerSequence
-from zkconsumer.produce.outgoing_sets import OutgoingRecords, OutgoingSet
+from zkconsumer.produce.outgoing_sets import OutgoingPart, OutgoingRecords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class PendingSet:
         is_under_way: whether it is in flight.
     """
 
-    records: OutgoingSet
+    records: OutgoingPart
     sequence: ProducerSequence = NO_SEQUENCE
     base_offset: int | None = None
     is_under_way: bool = False
@@ -168,7 +168,7 @@ class Pending:
         head = sets[0]
         if len(head.records) == 1:
             return False
-        records, others = head.records.halves()
+        records, others = head.records.split(len(head.records) // 2)
         # The numbers stay: sets in flight after it were numbered with both.
         first = PendingSet(records, head.sequence)
         second = PendingSet(others, sequence_behind(head.sequence, len(records)))

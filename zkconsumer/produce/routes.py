@@ -52,18 +52,6 @@ class Routes:
         self._leaders.update(view.leaders)
         return view
 
-    def leader_of(self, tp: TopicPartition) -> Broker:
-        """Return the leader of a partition.
-
-        Raises:
-            BrokerError: it has no leader now, or does not exist.
-            ZkConsumerError: as ``ClusterClient.view``.
-        """
-        found = self.leaders_of([tp])[tp]
-        if isinstance(found, BrokerError):
-            raise found
-        return found
-
     def leaders_of(
         self, wanted: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, Broker | BrokerError]:

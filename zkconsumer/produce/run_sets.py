@@ -23,36 +23,31 @@ _WHY = {
 }
 
 
-class RunSet:
-    """An ``OutgoingSet`` of runs.
+class RunPart:
+    """An ``OutgoingPart`` of runs.
 
     Args:
         runs: with at least one record in total.
+        with_headers: whether to keep their headers.
     """
 
-    __slots__ = ("_count", "_runs", "_with_headers")
+    __slots__ = ("_count", "runs", "with_headers")
 
     def __init__(self, runs: list[_core.Run], *, with_headers: bool = True) -> None:
-        self._runs = runs
-        self._with_headers = with_headers
+        self.runs = runs
+        self.with_headers = with_headers
         self._count = sum(map(len, runs))
 
     def __len__(self) -> int:
         return self._count
 
-    def halves(self) -> "tuple[RunSet, RunSet]":
-        """See ``OutgoingSet``."""
-        front, rest, _ = _core.cut_runs(self._runs, _ANY_SIZE, self._count // 2)
-        kept = self._with_headers
-        return RunSet(front, with_headers=kept), RunSet(rest, with_headers=kept)
-
     def build(
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
-        """See ``OutgoingSet``."""
-        if version >= FIRST_WITH_BATCHES and self._with_headers and len(self._runs) == 1:
+        """See ``OutgoingPart``."""
+        if version >= FIRST_WITH_BATCHES and self.with_headers and len(self.runs) == 1:
             passed = _core.pass_batch(
-                self._runs[0],
+                self.runs[0],
                 codec=codec,
                 producer_id=sequence.producer_id,
                 producer_epoch=sequence.epoch,
@@ -64,7 +59,7 @@ class RunSet:
         if version < FIRST_WITH_BATCHES:
             magic = int(version >= FIRST_WITH_TIMESTAMPS)
         status, data, count, base_time, max_time = _core.build_records(
-            self._runs, magic=magic, with_headers=self._with_headers, now_ms=now_ms
+            self.runs, magic=magic, with_headers=self.with_headers, now_ms=now_ms
         )
         if status == _core.BUILD_HEADERS:
             raise headers_refused(count, version)
@@ -93,47 +88,27 @@ class RunSet:
             base_sequence=sequence.first,
         )
 
-
-class RunPart:
-    """An ``OutgoingPart`` of runs.
-
-    Args:
-        runs: with at least one record in total.
-    """
-
-    __slots__ = ("_count", "runs", "with_headers")
-
-    def __init__(self, runs: list[_core.Run], *, with_headers: bool) -> None:
-        self.runs = runs
-        self.with_headers = with_headers
-        self._count = sum(map(len, runs))
-
-    def __len__(self) -> int:
-        return self._count
-
-    def cut(self, set_bytes: int) -> "tuple[RunSet, RunPart | None]":
+    def cut(self, set_bytes: int) -> "tuple[RunPart, RunPart | None]":
         """See ``OutgoingPart``."""
-        kept = self.with_headers
-        if kept:
+        if self.with_headers:
             front, rest = _core.cut_set(self.runs, set_bytes)
         else:
             front, rest, _ = _core.cut_runs(self.runs, set_bytes)
-        return (
-            RunSet(front, with_headers=kept),
-            RunPart(rest, with_headers=kept) if rest else None,
-        )
+        return self._part(front), self._part(rest) if rest else None
 
-    def without(self, count: int) -> "RunPart":
+    def split(self, count: int) -> "tuple[RunPart, RunPart]":
         """See ``OutgoingPart``."""
-        rest = _core.cut_runs(self.runs, _ANY_SIZE, count)[1]
-        return RunPart(rest, with_headers=self.with_headers)
+        front, rest, _ = _core.cut_runs(self.runs, _ANY_SIZE, count)
+        return self._part(front), self._part(rest)
 
     def joined(self, other: OutgoingPart) -> "RunPart | None":
         """See ``OutgoingPart``."""
-        kept = self.with_headers
-        if not isinstance(other, RunPart) or other.with_headers is not kept:
+        if not isinstance(other, RunPart) or other.with_headers is not self.with_headers:
             return None
-        return RunPart([*self.runs, *other.runs], with_headers=kept)
+        return self._part([*self.runs, *other.runs])
+
+    def _part(self, runs: list[_core.Run]) -> "RunPart":
+        return RunPart(runs, with_headers=self.with_headers)
 
 
 def offset_ranges(runs: list[_core.Run]) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from zkconsumer.records.batch_header import (
 from zkconsumer.records.batch_records import read_records
 from zkconsumer.records.bounded import OverBound
 from zkconsumer.records.codecs import Codec, decompress
-from zkconsumer.records.entries import Entry, Gathered, entry_at, offset_behind
+from zkconsumer.records.entries import Entry, Gathered, entry_at, offset_behind, unplaced
 from zkconsumer.records.memory import headers_bytes, records_bytes
 from zkconsumer.records.rows import Headers
 from zkconsumer.records.transactions import CommittedFilter, Marker, marker_of
@@ -149,7 +149,7 @@ def _marker(data: bytes, entry: Entry, header: BatchHeader) -> Marker:
     if not header.record_count:
         return Marker.OTHER  # removed by compaction: the transaction has no records left
     if header.codec:
-        raise _placed(_unplaced("compressed control batch"), data, entry, header)
+        raise _placed(unplaced("compressed control batch"), data, entry, header)
     start = entry.position + BATCH_HEADER.size
     found, damage = read_records(data, start, entry.stop, header, 0)
     if damage is not None:
@@ -157,7 +157,7 @@ def _marker(data: bytes, entry: Entry, header: BatchHeader) -> Marker:
     try:
         return marker_of(found.rows[0][1])
     except ValueError as error:
-        raise _placed(_unplaced(str(error)), data, entry, header) from error
+        raise _placed(unplaced(str(error)), data, entry, header) from error
 
 
 def _body(
@@ -170,7 +170,7 @@ def _body(
     if not header.codec:
         return data, start, entry.stop
     if header.codec not in _CODECS:
-        raise _unplaced(f"unknown codec {header.codec} in magic {MAGIC}", UnsupportedCodec)
+        raise unplaced(f"unknown codec {header.codec} in magic {MAGIC}", UnsupportedCodec)
     body = decompress(
         Codec(header.codec),
         memoryview(data)[start : entry.stop],
@@ -181,20 +181,6 @@ def _body(
     return body, 0, len(body)
 
 
-def _unplaced(reason: str, kind: type[CorruptRecord] = CorruptRecord) -> CorruptRecord:
-    return kind(reason, offset=-1, position=0, next_offset=None)
-
-
 def _placed(error: CorruptRecord, data: bytes, entry: Entry, header: BatchHeader) -> CorruptRecord:
-    """Return an error inside a batch with its position in the whole record set."""
-    is_inside = error.offset >= 0
-    where = f"in the batch from offset {entry.offset}: " if is_inside else ""
-    return type(error)(
-        where + error.reason,
-        offset=error.offset if is_inside else entry.offset,
-        position=entry.position,
-        next_offset=offset_behind(header.last_offset)
-        if error.next_offset is None
-        else error.next_offset,
-        raw=data[entry.position : entry.stop],
-    )
+    what = f"batch from offset {entry.offset}"
+    return entry.placed(error, data, what, offset_behind(header.last_offset))

@@ -19,7 +19,7 @@ Source: Kafka 0.11 and 3.9 ``DefaultRecord``; KIP-82, KIP-98.
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import TimestampType
 from zkconsumer.records.batch_header import BatchHeader
-from zkconsumer.records.entries import offset_behind
+from zkconsumer.records.entries import offset_behind, unplaced
 from zkconsumer.records.rows import Headers, Row
 from zkconsumer.records.varint import read_varint, read_varlong
 
@@ -70,9 +70,9 @@ def read_records(
             time_delta, at = read_varlong(data, at + 1)
             delta, at = read_varint(data, at)
         except (IndexError, ValueError):
-            return found, _lost(f"byte {position - start} inside begins no record")
+            return found, unplaced(f"byte {position - start} inside begins no record")
         if not at <= end <= stop or not last < delta <= header.last_offset_delta:
-            return found, _lost(f"size or offset at byte {position - start} inside is wrong")
+            return found, unplaced(f"size or offset at byte {position - start} inside is wrong")
         last = delta
         offset = base_offset + delta
         if offset >= fetch_offset:
@@ -92,12 +92,8 @@ def read_records(
             rows.append((offset, key, value, timestamp, kind))
         position = end
     if position != stop:
-        return found, _lost(f"{stop - position} bytes are left behind the last record")
+        return found, unplaced(f"{stop - position} bytes are left behind the last record")
     return found, None
-
-
-def _lost(reason: str) -> CorruptRecord:
-    return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
 
 
 def _timestamp(found: int) -> int:

@@ -3,6 +3,7 @@
 from io import BytesIO
 
 from zkconsumer.errors import CorruptRecord
+from zkconsumer.records.entries import unplaced
 
 STEP_BYTES = 1 << 20
 """The most that a decompressor is asked for at once, if asking again costs nothing."""
@@ -40,12 +41,7 @@ class BoundedOutput:
         if size_bytes > self._free_bytes:
             self._first, self._rest = b"", None
             reason = f"decompresses to more than {self._max_bytes} bytes"
-            raise OverBound(
-                f"{reason}: raise fetch.max.decompressed.bytes",
-                offset=-1,
-                position=0,
-                next_offset=None,
-            )
+            raise unplaced(f"{reason}: raise fetch.max.decompressed.bytes", OverBound)
 
     def add(self, piece: bytes) -> None:
         """Append a piece.

@@ -14,6 +14,7 @@ import snappy
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
 from zkconsumer.records import lz4_header, xerial, zstd_frames
 from zkconsumer.records.bounded import BoundedOutput
+from zkconsumer.records.entries import unplaced
 
 _GZIP_WINDOW = 31
 """zlib's ``wbits`` for a gzip wrapper around a 32 KiB window."""
@@ -79,7 +80,7 @@ def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes:
         raise  # our own error, which is a RuntimeError as well
     except (ValueError, zlib.error, RuntimeError, snappy.UncompressError) as error:
         name = codec.name.lower()
-        raise _nowhere(f"can't decompress {len(raw)} bytes of {name}: {error}") from error
+        raise unplaced(f"can't decompress {len(raw)} bytes of {name}: {error}") from error
 
 
 def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
@@ -116,10 +117,6 @@ def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
         case Codec.ZSTD:
             zstd_packed: bytes = _zstandard().ZstdCompressor().compress(data)
             return zstd_packed
-
-
-def _nowhere(reason: str) -> CorruptRecord:
-    return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
 
 
 def _gunzip(data: bytes, max_bytes: int) -> bytes:
@@ -202,9 +199,5 @@ def _optional(module: str, extra: str, *, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise UnsupportedCodec(
-            f"{extra} needs the {package} package: pip install 'zkconsumer[{extra}]'",
-            offset=-1,
-            position=0,
-            next_offset=None,
-        ) from error
+        reason = f"{extra} needs the {package} package: pip install 'zkconsumer[{extra}]'"
+        raise unplaced(reason, UnsupportedCodec) from error

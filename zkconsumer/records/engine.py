@@ -7,6 +7,7 @@ one in Python. Only this module decides, once, on import.
 import os
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from zkconsumer.records import checksum, offset_order, pure_fetched
@@ -65,24 +66,8 @@ else:
     offsets_rise = offset_order.offsets_rise
 
 
-def believed(
-    data: memoryview,
-    *,
-    fetch_offset: int,
-    high_watermark: int,
-    is_again: bool,
-    max_decompressed_bytes: int,
-) -> offset_order.Believed:
-    """Validate the offsets of a fetched set; see ``offset_order.believed``."""
-    return offset_order.believed(
-        data,
-        fetch_offset=fetch_offset,
-        high_watermark=high_watermark,
-        is_again=is_again,
-        max_decompressed_bytes=max_decompressed_bytes,
-        find=offsets_rise,
-    )
-
+believed = partial(offset_order.believed, find=offsets_rise)
+"""Validate the offsets of a fetched set; see ``offset_order.believed``."""
 
 __all__ = [
     "CRC",

@@ -49,6 +49,29 @@ class Entry(NamedTuple):
             raw=data[self.position : self.stop],
         )
 
+    def placed(self, error: CorruptRecord, data: bytes, what: str, behind: int) -> CorruptRecord:
+        """Return an error from inside of this entry with its position in the whole record set.
+
+        Args:
+            error: of the whole inside if it has no offset.
+            data: the record set.
+            what: the name of the entry, for the message about a record inside.
+            behind: the offset at which reading could continue, unless the error says which.
+        """
+        is_inside = error.offset >= 0
+        return type(error)(
+            f"in the {what}: {error.reason}" if is_inside else error.reason,
+            offset=error.offset if is_inside else self.offset,
+            position=self.position,
+            next_offset=behind if error.next_offset is None else error.next_offset,
+            raw=data[self.position : self.stop],
+        )
+
+
+def unplaced(reason: str, kind: type[CorruptRecord] = CorruptRecord) -> CorruptRecord:
+    """Return an error that has no position yet; see ``Entry.placed``."""
+    return kind(reason, offset=-1, position=0, next_offset=None)
+
 
 class Gathered:
     """The result of the readers of all magics as they walk through one record set.

@@ -32,6 +32,7 @@ from zkconsumer.records.entries import (
     Gathered,
     entry_at,
     offset_behind,
+    unplaced,
 )
 from zkconsumer.records.keyed import read_keyed
 from zkconsumer.records.memory import records_bytes
@@ -174,7 +175,8 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
             gathered.next_offset = next_offset
             gathered.is_full = True
             return False
-        raise _placed(error, data, entry) from error
+        what = f"compressed set up to offset {entry.offset}"
+        raise entry.placed(error, data, what, offset_behind(entry.offset)) from error
     finally:
         _take_append_time(data, entry, gathered, count)
     return True
@@ -205,7 +207,7 @@ def _read_wrapped(
     _check_start(data, base_offset, gathered)
     stop = read_messages(data, 0, gathered, base_offset=base_offset, depth=depth + 1)
     if stop != len(data):
-        raise _unplaced(f"byte {stop} of the {len(data)} inside begins no whole message")
+        raise unplaced(f"byte {stop} of the {len(data)} inside begins no whole message")
 
 
 def _base_offset(data: bytes, wrapper: Entry) -> int:
@@ -214,13 +216,13 @@ def _base_offset(data: bytes, wrapper: Entry) -> int:
     while len(data) - position >= HEADER_BYTES:
         offset, size = _HEADER.unpack_from(data, position)
         if size < MIN_ENTRY_SIZE or offset < last:
-            raise _unplaced(f"bad offset or size at byte {position} inside")
+            raise unplaced(f"bad offset or size at byte {position} inside")
         last = offset
         position += HEADER_BYTES + size
     if wrapper.offset == 0:  # some versions of librdkafka produced that
         return 0
     if last > wrapper.offset:
-        raise _unplaced(f"relative offset {last} inside is past the wrapper's own")
+        raise unplaced(f"relative offset {last} inside is past the wrapper's own")
     return wrapper.offset - last
 
 
@@ -231,25 +233,7 @@ def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
     first = base_offset + _HEADER.unpack_from(data, 0)[0]
     if first < gathered.next_offset:
         reason = f"offset {first} inside lies behind offset {gathered.next_offset - 1}"
-        raise _unplaced(reason)
-
-
-def _unplaced(reason: str) -> CorruptRecord:
-    return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
-
-
-def _placed(error: CorruptRecord, data: bytes, wrapper: Entry) -> CorruptRecord:
-    """Return an error inside a wrapper with its position in the whole record set."""
-    is_inside = error.offset >= 0
-    where = f"in the compressed set up to offset {wrapper.offset}: " if is_inside else ""
-    behind = error.next_offset if is_inside else None
-    return type(error)(
-        where + error.reason,
-        offset=error.offset if is_inside else wrapper.offset,
-        position=wrapper.position,
-        next_offset=offset_behind(wrapper.offset) if behind is None else behind,
-        raw=data[wrapper.position : wrapper.stop],
-    )
+        raise unplaced(reason)
 
 
 def _take_append_time(data: bytes, wrapper: Entry, gathered: Gathered, start: int) -> None:

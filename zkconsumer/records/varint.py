@@ -6,41 +6,34 @@ zigzag before that: 0, -1, 1, -2 are 0, 1, 2, 3. An int32 takes at most five byt
 Source: Kafka 0.11 ``ByteUtils.readVarint``, ``readVarlong``; KIP-98.
 """
 
+from collections.abc import Callable
+
 from zkconsumer.wire.encoding import write_uvarint
 
 
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Return an int32 and the position after it.
+def _reader(bits: int) -> Callable[[bytes, int], tuple[int, int]]:
+    def read(data: bytes, position: int) -> tuple[int, int]:
+        byte = data[position]
+        if byte < 0x80:
+            return byte >> 1 ^ -(byte & 1), position + 1
+        # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
+        second = data[position + 1]
+        if second < 0x80:
+            return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
+        return _read_long(data, position, bits)
 
-    Raises:
-        IndexError: the data ends within it.
-        ValueError: it does not fit into 32 bits.
-    """
-    byte = data[position]
-    if byte < 0x80:
-        return byte >> 1 ^ -(byte & 1), position + 1
-    # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
-    second = data[position + 1]
-    if second < 0x80:
-        return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
-    return _read_long(data, position, 32)
+    return read
 
 
-def read_varlong(data: bytes, position: int) -> tuple[int, int]:
-    """Return an int64 and the position after it.
+read_varint = _reader(32)
+"""Return an int32 and the position after it.
 
-    Raises:
-        IndexError: the data ends within it.
-        ValueError: it does not fit into 64 bits.
-    """
-    byte = data[position]
-    if byte < 0x80:
-        return byte >> 1 ^ -(byte & 1), position + 1
-    # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
-    second = data[position + 1]
-    if second < 0x80:
-        return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
-    return _read_long(data, position, 64)
+Raises:
+    IndexError: the data ends within it.
+    ValueError: it does not fit into 32 bits.
+"""
+read_varlong = _reader(64)
+"""The same for an int64."""
 
 
 def varint(number: int) -> bytes:
