@@ -33,13 +33,6 @@ logs = st.fixed_dictionaries({tp: st.sets(st.integers(0, 40), max_size=20) for t
 verdicts = st.lists(st.sampled_from([None] * 12 + ["later: not now", "never"]), max_size=60)
 
 
-class Quiet:
-    """A supervisor who needs nothing."""
-
-    def wake(self) -> None:
-        """See ``Supervisor``."""
-
-
 def run(
     world: World, *, partitioning: Partitioning, commit_interval_ms: int, drops: bool
 ) -> tuple[OffsetLedger, bool]:
@@ -59,7 +52,7 @@ def run(
         settings,
         {},
         ledger=ledger,
-        supervisor=Quiet(),
+        on_complete=lambda: None,
         clock=ManualClock(),
         consume=lambda _settings: cast("Any", ConsumerDouble(world)),
         aim=lambda _settings, _wait: cast("Any", PlacesDouble(world)),

@@ -15,7 +15,7 @@ from zkconsumer.mirror.landed import Landed, Run, joined_runs, runs_of
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
-from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
+from zkconsumer.records.consumer_record import ConsumerRecord
 from zkconsumer.records.rows import Headers, Row
 from zkconsumer.records.slices import RecordSlice
 
@@ -80,13 +80,6 @@ class Dropped:
     target: TopicPartition
 
 
-def outgoing_of(record: ConsumerRecord, *, with_headers: bool) -> Outgoing:
-    """Return the message to write: key, value, timestamp, headers."""
-    plain = Record(record.offset, record.key, record.value, record.timestamp)
-    headers = record.headers if with_headers else ()
-    return HeadedRecord(plain, tuple(headers)) if headers else plain
-
-
 class MirrorBatch:
     """A batch of messages to write. Thread: one at a time.
 
@@ -127,7 +120,15 @@ class MirrorBatch:
             strand = self._strands.setdefault(target, _Strand())
             chosen = [records[index] for index in indexes]
             strand.outgoing.add_rows(
-                [outgoing_of(record, with_headers=with_headers) for record in chosen]
+                [
+                    _outgoing(
+                        record.key,
+                        record.value,
+                        record.timestamp,
+                        tuple(record.headers) if with_headers else (),
+                    )
+                    for record in chosen
+                ]
             )
             strand.add(source, runs_of([record.offset for record in chosen]))
             self.size_bytes += sum(
@@ -161,16 +162,21 @@ class MirrorBatch:
         location = 0
         for is_rows, parts in groupby(piece.parts(), lambda part: isinstance(part, Sequence)):
             if not is_rows:
+                from zkconsumer.produce.run_sets import offset_ranges  # noqa: PLC0415 - native
+
                 fetched = cast("list[_core.Run]", list(parts))
                 strand.outgoing.add_runs(fetched, with_headers=with_headers)
-                found += _ranges_of(fetched)
+                found += offset_ranges(fetched)
                 location += sum(map(len, fetched))
                 continue
             rows = [row for part in cast("Iterable[Sequence[Row]]", parts) for row in part]
             if headers is None:
                 headers = piece.headers() if with_headers else {}
             strand.outgoing.add_rows(
-                [_outgoing_row(row, headers.get(index)) for index, row in enumerate(rows, location)]
+                [
+                    _outgoing(*row[1:4], headers.get(index, ()))
+                    for index, row in enumerate(rows, location)
+                ]
             )
             found += runs_of([row[0] for row in rows])
             location += len(rows)
@@ -227,20 +233,7 @@ class MirrorBatch:
         return found
 
 
-def _outgoing_row(
-    row: Row,
-    headers: Headers | None,
-) -> Outgoing:
-    plain = Record(row[0], row[1], row[2], row[3])
+def _outgoing(key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> Outgoing:
+    """Return the message to write: its offset is the target's."""
+    plain = Record(0, key, value, timestamp)
     return HeadedRecord(plain, headers) if headers else plain
-
-
-def _ranges_of(runs: "list[_core.Run]") -> list[Run]:
-    from zkconsumer.produce.run_sets import offset_ranges  # noqa: PLC0415 - requires the native core
-
-    return offset_ranges(runs)
-
-
-def records_of(source: TopicPartition, piece: RecordSlice) -> Sequence[ConsumerRecord]:
-    """Return the records of a slice, for messages that are assigned by key."""
-    return piece.records(RecordOrigin(source))

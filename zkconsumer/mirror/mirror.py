@@ -89,15 +89,14 @@ class Mirror:
     def stop(self) -> None:
         """End in order, soon. Thread: any, also a signal handler."""
         self._stopping = True
-        self._mailbox.put(None)
+        self._wake()
 
     @property
     def is_copying(self) -> bool:
         """Whether streams run; before, nothing is pending. Thread: any, also a signal handler."""
         return self._copying
 
-    def wake(self) -> None:
-        """See ``Supervisor``."""
+    def _wake(self) -> None:
         self._mailbox.put(None)
 
     def progress(self) -> MirrorProgress:
@@ -147,7 +146,7 @@ class Mirror:
                     settings,
                     consumer,
                     ledger=self._ledger[source_name(consumer)],
-                    supervisor=self,
+                    on_complete=self._wake,
                     clock=self._clock,
                     consume=self._consume,
                 )

@@ -5,13 +5,15 @@ Thread: any; a stream calls a few times for each poll.
 
 import logging
 import threading
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.landed import Began, Landed, ReadUntil, Run
 from zkconsumer.mirror.offsets_file import OffsetsFile
-from zkconsumer.mirror.partition_totals import PartitionAccount, PartitionTotals
+from zkconsumer.mirror.partition_totals import PartitionAccount
 from zkconsumer.model import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -34,19 +36,19 @@ class OffsetLedger:
         max_messages: int | None = None,
     ) -> None:
         self._lock = threading.Lock()
-        self._totals = PartitionTotals()
+        self._accounts: dict[TopicPartition, PartitionAccount] = defaultdict(PartitionAccount)
         self._file = offsets_file
         self._in_file: dict[TopicPartition, int] = {}
         self._ends = ends
         self._left = max_messages
         self._reserved = 0
         for tp, end in {} if ends is None else ends.ends.items():
-            self._totals.of(tp).end = end
+            self._accounts[tp].end = end
 
     def totals(self) -> dict[TopicPartition, PartitionAccount]:
         """Return a copy of the counts of each partition."""
         with self._lock:
-            return {tp: account.copy() for tp, account in self._totals.partitions().items()}
+            return {tp: replace(account) for tp, account in sorted(self._accounts.items())}
 
     # --- limits -----------------------------------------------------------------------------
 
@@ -96,7 +98,7 @@ class OffsetLedger:
         others read meanwhile.
         """
         with self._lock:
-            jump = self._totals.add_read(source, runs, start)
+            jump = self._accounts[source].add_read(runs, start)
             known = self._in_file.get(source)
             began = runs[0][0] if start is None else start
             is_new = known is None or (start is not None and start > known)
@@ -120,7 +122,7 @@ class OffsetLedger:
         with self._lock:
             for landed_run in landed:
                 self._extend(landed_run.source, landed_run.until_offset)
-                self._totals.add_acknowledged(landed_run.source, landed_run.count)
+                self._accounts[landed_run.source].acknowledged += landed_run.count
 
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
         """See ``Heard``."""
@@ -132,12 +134,12 @@ class OffsetLedger:
             reason,
         )
         with self._lock:
-            self._totals.add_dropped(dropped.source)
+            self._accounts[dropped.source].dropped += 1
 
     def reached(self, source: TopicPartition, position: int) -> None:
         """Record that everything before this offset is in the target (or was dropped)."""
         with self._lock:
-            self._totals.reached(source, position)
+            self._accounts[source].reach(position)
             if self._ends is not None:
                 self._ends.reached(source, position)
 
@@ -159,7 +161,7 @@ class OffsetLedger:
         with self._lock:
             for tp, end in {} if self._ends is None else ends.items():
                 if self._ends is not None and self._ends.shorten(tp, end):
-                    self._totals.of(tp).end = end
+                    self._accounts[tp].end = end
 
     def sync(self, due: Mapping[TopicPartition, int]) -> None:
         """Flush all lines to disk; called before these offsets are committed.
@@ -186,4 +188,4 @@ class OffsetLedger:
         """Record committed offsets."""
         with self._lock:
             for tp, offset in offsets.items():
-                self._totals.committed(tp, offset)
+                self._accounts[tp].committed = offset

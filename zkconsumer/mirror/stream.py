@@ -14,13 +14,12 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import Protocol
 
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
 from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import BrokerError, TransportError, Woken, ZkConsumerError
-from zkconsumer.mirror.batch import MirrorBatch, records_of
+from zkconsumer.mirror.batch import MirrorBatch
 from zkconsumer.mirror.landed import Run, runs_of
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.pipeline import WritePipeline
@@ -31,6 +30,7 @@ from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.produce.exchange import may_pass
 from zkconsumer.records.codecs import Codec
+from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.records.slices import RecordSlice
 from zkconsumer.repeats import Repeats
 
@@ -46,14 +46,6 @@ _QUOTA_PAUSE_S = 0.05
 Found = Mapping[TopicPartition, RecordSlice]
 
 
-class StreamSupervisor(Protocol):
-    """The owner of the streams."""
-
-    def wake(self) -> None:
-        """Notify of a change. Thread: any."""
-        ...
-
-
 def open_consumer(settings: Mapping[str, object], codec: Codec = Codec.NONE) -> SliceConsumer:
     """Open a real consumer; waits for its brokers as long as it takes.
 
@@ -65,6 +57,9 @@ def open_consumer(settings: Mapping[str, object], codec: Codec = Codec.NONE) -> 
 class MirrorStream(ConsumerRebalanceListener):
     """One stream of a mirror.
 
+    Args:
+        on_complete: called when the ledger is complete, on any thread.
+
     Thread: its own, except ``stop`` and ``break_off``; the writer calls ``_written`` only.
     """
 
@@ -74,7 +69,7 @@ class MirrorStream(ConsumerRebalanceListener):
         consumer: Mapping[str, object],
         *,
         ledger: OffsetLedger,
-        supervisor: StreamSupervisor,
+        on_complete: Callable[[], None],
         clock: Clock,
         consume: Callable[[Mapping[str, object]], SliceConsumer] = open_consumer,
         aim: Callable[[MirrorSettings, Callable[[int], object]], Target] = Target,
@@ -82,7 +77,7 @@ class MirrorStream(ConsumerRebalanceListener):
         self._settings = settings
         self._consumer_settings = consumer
         self._ledger = ledger
-        self._supervisor = supervisor
+        self._on_complete = on_complete
         self._clock = clock
         self._repeats = Repeats(log, clock)
         self._consume = consume
@@ -175,7 +170,7 @@ class MirrorStream(ConsumerRebalanceListener):
             if self._ledger.missing():
                 self._look_at_ends(consumer, pipeline, now_ms)
             if self._ledger.is_complete:
-                self._supervisor.wake()
+                self._on_complete()
 
     def _turn(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
         """Poll once, and put the messages."""
@@ -233,7 +228,7 @@ class MirrorStream(ConsumerRebalanceListener):
             return batch.add_slice(
                 source, piece, location, behind=behind, with_headers=with_headers
             )
-        records = records_of(source, piece)
+        records = piece.records(RecordOrigin(source))
         locations = self._router.locations(source, [record.key for record in records], partitions)
         batch.add(source, records, locations, behind=behind, with_headers=with_headers)
         return runs_of([record.offset for record in records])
@@ -246,7 +241,7 @@ class MirrorStream(ConsumerRebalanceListener):
             self._ledger.reached(source, position)
         self._ledger.settle(batch.count, batch.count)
         if self._ledger.is_complete:
-            self._supervisor.wake()
+            self._on_complete()
 
     def _partitions(self, target: Target, topic: str, wanted: int) -> Sequence[int]:
         """Return the partitions of the target's topic; retry for as long as writes are retried.

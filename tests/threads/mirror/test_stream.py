@@ -22,13 +22,6 @@ TP = TopicPartition("t", 0)
 _JOIN_MS = 10_000
 
 
-class Quiet:
-    """A supervisor who needs nothing."""
-
-    def wake(self) -> None:
-        """See ``Supervisor``."""
-
-
 class EmptyConsumer(ConsumerDouble):
     """Its partitions have no messages: a poll waits."""
 
@@ -69,7 +62,7 @@ def stream_of(consumer: ConsumerDouble, target: PlacesDouble, ledger: OffsetLedg
         settings,
         {},
         ledger=ledger,
-        supervisor=Quiet(),
+        on_complete=lambda: None,
         clock=SystemClock(),
         consume=lambda _settings: cast("Any", consumer),
         aim=lambda _settings, _wait: cast("Any", target),

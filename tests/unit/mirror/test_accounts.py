@@ -3,46 +3,40 @@
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.mirror.ends import LOOKS, Ends
 from zkconsumer.mirror.landed import runs_of
-from zkconsumer.mirror.partition_totals import PartitionTotals, summed
+from zkconsumer.mirror.partition_totals import PartitionAccount, summed
 
 
 def test_reading_on_counts_gaps_and_nothing_twice() -> None:
     """Offsets without a message, inside of a poll and between two."""
-    totals = PartitionTotals()
-    assert totals.add_read(SOURCE, runs_of([5, 6, 9]), 5) == 0
-    assert totals.add_read(SOURCE, runs_of([12]), None) == 2
-    account = totals.of(SOURCE)
+    account = PartitionAccount()
+    assert account.add_read(runs_of([5, 6, 9]), 5) == 0
+    assert account.add_read(runs_of([12]), None) == 2
     assert (account.read, account.again, account.gap, account.read_until) == (4, 0, 4, 13)
 
 
 def test_messages_that_are_gone_at_the_start_are_told() -> None:
     """The source's retention was faster than the mirror that comes back."""
-    totals = PartitionTotals()
-    assert totals.add_read(SOURCE, runs_of([50, 51]), 20) == 30
-    assert totals.of(SOURCE).gap == 30
+    account = PartitionAccount()
+    assert account.add_read(runs_of([50, 51]), 20) == 30
+    assert account.gap == 30
 
 
 def test_what_comes_again_is_counted() -> None:
     """Others had the partition meanwhile, or a commit failed."""
-    totals = PartitionTotals()
-    totals.add_read(SOURCE, runs_of([0, 1, 2, 3]), 0)
-    assert totals.add_read(SOURCE, runs_of([2, 3, 4, 5]), 2) == 0
-    account = totals.of(SOURCE)
+    account = PartitionAccount()
+    account.add_read(runs_of([0, 1, 2, 3]), 0)
+    assert account.add_read(runs_of([2, 3, 4, 5]), 2) == 0
     assert (account.read, account.again, account.gap, account.read_until) == (8, 2, 0, 6)
 
 
 def test_positions_never_go_back_and_sums_have_none() -> None:
     """A partition that is read again stays where it was."""
-    totals = PartitionTotals()
-    totals.reached(SOURCE, 7)
-    totals.reached(SOURCE, 3)
-    totals.add_acknowledged(OTHER, 4)
-    totals.add_acknowledged(SOURCE, 5)
-    totals.add_dropped(OTHER)
-    total = summed(totals.partitions().values())
+    account = PartitionAccount(acknowledged=5)
+    account.reach(7)
+    account.reach(3)
+    assert account.position == 7
+    total = summed([account, PartitionAccount(acknowledged=4, dropped=1)])
     assert (total.acknowledged, total.dropped, total.position) == (9, 1, None)
-    assert totals.of(SOURCE).position == 7
-    assert list(totals.partitions()) == [SOURCE, OTHER]
 
 
 def test_a_log_that_stays_shorter_ends_there() -> None:
