@@ -11,7 +11,7 @@ from pyspark.sql import datasource as ds
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetRange, TopicPartition
-from zkconsumer.spark.admission import AdmissionLimits, BatchAdmission
+from zkconsumer.spark.admission import BatchAdmission
 from zkconsumer.spark.filters import Condition, is_exact, select
 from zkconsumer.spark.offset_json import from_json, read_offsets, to_json
 from zkconsumer.spark.offset_ranges import divide, rate_limit
@@ -90,9 +90,7 @@ def test_a_stream_gets_everything_in_the_end(
 ) -> None:
     """Batches only go forward, and none is put off beyond the longest delay."""
     tp = TopicPartition("a", 0)
-    admission = BatchAdmission(
-        AdmissionLimits(max_offsets=most, min_offsets=least, max_delay_ms=delay_ms)
-    )
+    admission = BatchAdmission(max_offsets=most, min_offsets=least, max_delay_ms=delay_ms)
     at, log_end, now_ms = 0, 0, 0
     waiting_since: int | None = None
     for pause_ms, count in arrivals:

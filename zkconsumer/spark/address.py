@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import ConfigError
-from zkconsumer.net import bootstrap_servers
+from zkconsumer.model import Broker
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.spark.broker_security import read_broker_security
 from zkconsumer.spark.option_values import read_int
@@ -26,7 +27,7 @@ class ClusterAddress:
 
     Attributes:
         zookeeper_connect: ``host1:port1,host2:port2/chroot``; None where none is given.
-        bootstrap: host and port of some brokers; empty where none are given. Where both are
+        bootstrap: some brokers; empty where none are given. Where both are
             given, brokers are asked directly, and ZooKeeper only about groups.
         session_timeout_ms: of a ZooKeeper session.
         connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
@@ -35,7 +36,7 @@ class ClusterAddress:
     """
 
     zookeeper_connect: str | None = None
-    bootstrap: tuple[tuple[str, int], ...] = ()
+    bootstrap: tuple[Broker, ...] = ()
     session_timeout_ms: int = DEFAULT_TIMEOUT_MS
     connection_timeout_ms: int = DEFAULT_TIMEOUT_MS
     security: ZookeeperSecurity = OPEN
@@ -43,7 +44,7 @@ class ClusterAddress:
 
     def __str__(self) -> str:
         if self.bootstrap:
-            return ",".join(f"{host}:{port}" for host, port in self.bootstrap)
+            return ",".join(f"{broker.host}:{broker.port}" for broker in self.bootstrap)
         return f"ZooKeeper {self.zookeeper_connect}"
 
 
@@ -73,17 +74,6 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
         connection_timeout_ms=_timeout_ms(options, CONNECTION_TIMEOUT, session_ms),
         security=read_security(options),
         broker_security=read_broker_security(options),
-    )
-
-
-def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:
-    """Parse ``host1:port1,host2:port2``; the default port is 9092.
-
-    Raises:
-        ConfigError: naming the option and the part that is wrong.
-    """
-    return tuple(
-        (server.host, server.port) for server in bootstrap_servers.parse_bootstrap(option, text)
     )
 
 

@@ -10,7 +10,6 @@ minimum would be left.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.offset_ranges import rate_limit
@@ -18,30 +17,25 @@ from zkconsumer.spark.offset_ranges import rate_limit
 Offsets = Mapping[TopicPartition, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionLimits:
-    """Limits of a batch, as options give them.
+class BatchAdmission:
+    """Limits one stream's batches. The first is never delayed: the last one's time is unknown.
 
-    Attributes:
+    Args:
         max_offsets: maximum offsets of a batch, None for no limit.
         min_offsets: minimum offsets of a batch, None for no limit.
         max_delay_ms: after the last batch, ends the wait for ``min_offsets``.
     """
 
-    max_offsets: int | None = None
-    min_offsets: int | None = None
-    max_delay_ms: int = 0
-
-
-class BatchAdmission:
-    """Limits one stream's batches. The first is never delayed: the last one's time is unknown.
-
-    Args:
-        limits: what the options say.
-    """
-
-    def __init__(self, limits: AdmissionLimits) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        *,
+        max_offsets: int | None = None,
+        min_offsets: int | None = None,
+        max_delay_ms: int = 0,
+    ) -> None:
+        self._max_offsets = max_offsets
+        self._min_offsets = min_offsets
+        self._max_delay_ms = max_delay_ms
         self._last_batch_ms: int | None = None
         self._available_now = False
         self._frozen: dict[TopicPartition, int] | None = None
@@ -82,16 +76,16 @@ class BatchAdmission:
         origin = {**begins, **{tp: max(at, begins.get(tp, at)) for tp, at in start.items()}}
         if self._is_put_off(origin, latest, now_ms):
             return dict(start)
-        if self._limits.max_offsets is None:
+        if self._max_offsets is None:
             return dict(latest)
-        return rate_limit(origin, latest, self._limits.max_offsets)
+        return rate_limit(origin, latest, self._max_offsets)
 
     def _is_put_off(self, origin: Offsets, latest: Offsets, now_ms: int) -> bool:
-        minimum = self._limits.min_offsets
+        minimum = self._min_offsets
         if minimum is None or self._available_now:
             return False
         last_ms = self._last_batch_ms
-        waited = last_ms is None or now_ms - last_ms >= self._limits.max_delay_ms
+        waited = last_ms is None or now_ms - last_ms >= self._max_delay_ms
         there = sum(max(0, end - origin.get(tp, end)) for tp, end in latest.items())
         if not waited and there < minimum:
             return True

@@ -48,11 +48,9 @@ class BrokerFinder:
         """
         if self._known and not self._is_doubted:
             return self._known
-        given = tuple(
-            Broker(-1 - number, host, port)
-            for number, (host, port) in enumerate(self._address.bootstrap)
+        return tuple(
+            dict.fromkeys((*self._known, *(self._address.bootstrap or self._registered())))
         )
-        return tuple(dict.fromkeys((*self._known, *(given or self._registered()))))
 
     def learn(self, brokers: Iterable[Broker]) -> None:
         """Record the live brokers that a broker listed."""

@@ -12,7 +12,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.spark.broker_security import is_of_security
-from zkconsumer.spark.option_values import read_choice, read_int
+from zkconsumer.spark.option_values import read_choice, read_first_int
 
 PREFIX = "kafka."
 CLIENT_ID = "kafka.client.id"
@@ -95,19 +95,19 @@ def read_range_settings(
         ConfigError: naming the option.
     """
     usual = RangeSettings()
-    fetch_bytes = _number(options, FETCH_BYTES, usual.fetch_bytes, low=1)
+    fetch_bytes = read_first_int(options, FETCH_BYTES, usual.fetch_bytes, low=1)
     return RangeSettings(
         client_id=options.get(CLIENT_ID, DEFAULT_CLIENT_ID),
         fetch_bytes=fetch_bytes,
         growth_max_bytes=max(
-            fetch_bytes, _number(options, GROWTH_MAX_BYTES, usual.growth_max_bytes, low=1)
+            fetch_bytes, read_first_int(options, GROWTH_MAX_BYTES, usual.growth_max_bytes, low=1)
         ),
-        timeout_ms=_number(options, TIMEOUT_MS, usual.timeout_ms, low=1),
-        max_wait_ms=_number(options, MAX_WAIT_MS, usual.max_wait_ms, low=0),
+        timeout_ms=read_first_int(options, TIMEOUT_MS, usual.timeout_ms, low=1),
+        max_wait_ms=read_first_int(options, MAX_WAIT_MS, usual.max_wait_ms, low=0),
         retries=usual.retries,
-        retry_interval_ms=_number(options, BACKOFF_MS, usual.retry_interval_ms, low=0),
+        retry_interval_ms=read_first_int(options, BACKOFF_MS, usual.retry_interval_ms, low=0),
         poll_timeout_ms=poll_timeout_ms,
-        max_decompressed_bytes=_number(
+        max_decompressed_bytes=read_first_int(
             options, MAX_DECOMPRESSED_BYTES, usual.max_decompressed_bytes, low=1
         ),
         fail_on_data_loss=fail_on_data_loss,
@@ -131,10 +131,3 @@ def _isolation(options: Mapping[str, str]) -> IsolationLevel:
     names = {level.name.lower(): level for level in IsolationLevel}
     usual = IsolationLevel.READ_UNCOMMITTED.name.lower()
     return names[read_choice(ISOLATION, options.get(ISOLATION, usual), tuple(names))]
-
-
-def _number(options: Mapping[str, str], names: tuple[str, ...], default: int, *, low: int) -> int:
-    for name in names:
-        if (text := options.get(name)) is not None:
-            return read_int(name, text, low=low)
-    return default

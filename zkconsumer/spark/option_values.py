@@ -5,7 +5,7 @@ which reads with Java's parsers and ``JavaUtils.timeStringAsMs``. Blanks around 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import shown
@@ -59,6 +59,23 @@ def read_int(option: str, text: str, *, low: int) -> int:
         ConfigError: naming the option.
     """
     return read_long(option, text, low=low, high=INT_MAX)
+
+
+def first_given(options: Mapping[str, str], names: Sequence[str], default: str) -> tuple[str, str]:
+    """Return the first of these options that is given, with its text; else the first, and this."""
+    return next(((name, options[name]) for name in names if name in options), (names[0], default))
+
+
+def read_first_int(
+    options: Mapping[str, str], names: Sequence[str], default: int, *, low: int
+) -> int:
+    """Return the whole number of 32 bits of the first of these options that is given.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    name, text = first_given(options, names, str(default))
+    return read_int(name, text, low=low)
 
 
 def read_duration_ms(option: str, text: str) -> int:

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from zkconsumer.errors import ConfigError
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.rows import spark_schema
 
@@ -51,17 +52,27 @@ class ZkDataSource(DataSource):
         return stream_reader(source_options(self.options).for_streaming(), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        """Return a batch writer; see ``batch_writer``."""
-        from zkconsumer.spark.sink.writer import batch_writer  # noqa: PLC0415
+        """Return a batch writer, before any task.
 
-        return batch_writer(self.options, schema, overwrite=overwrite)
+        Raises:
+            ConfigError: an option, a column, the topic or the mode is wrong.
+            TransportError: no broker answers.
+            RegistryError: ZooKeeper is needed to find them, and does not answer.
+        """
+        from zkconsumer.spark.sink.plan import sink_plan  # noqa: PLC0415
+        from zkconsumer.spark.sink.writer import ZkWriter  # noqa: PLC0415
+
+        if overwrite:
+            raise ConfigError("mode overwrite: a topic can't be overwritten; use mode('append')")
+        return ZkWriter(sink_plan(self.options, schema))
 
     def streamWriter(  # noqa: N802
         self,
         schema: StructType,
         overwrite: bool,  # noqa: ARG002, FBT001 - Spark's; each batch appends, as in its own sink
     ) -> DataSourceStreamWriter:
-        """Return a streaming writer; see ``stream_writer``."""
-        from zkconsumer.spark.sink.stream_writer import stream_writer  # noqa: PLC0415
+        """Return a streaming writer; see ``writer``."""
+        from zkconsumer.spark.sink.plan import sink_plan  # noqa: PLC0415
+        from zkconsumer.spark.sink.writer import ZkStreamWriter  # noqa: PLC0415
 
-        return stream_writer(self.options, schema)
+        return ZkStreamWriter(sink_plan(self.options, schema))

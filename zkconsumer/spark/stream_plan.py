@@ -14,14 +14,13 @@ Source: Spark 4.2 ``KafkaMicroBatchStream``.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import wait_ms
-from zkconsumer.spark.admission import AdmissionLimits, BatchAdmission
+from zkconsumer.spark.admission import BatchAdmission
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations, created_again
 from zkconsumer.spark.data_loss import LogBounds
@@ -49,44 +48,36 @@ IDLE_PAUSE_MS: Final = 100
 Offsets = Mapping[TopicPartition, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """The collaborators of a query's plan.
-
-    Attributes:
-        cluster: to ask for partitions and offsets.
-        progress: the group's; None where it is neither read nor written.
-        clock: for delays.
-        wait: waits for the given milliseconds.
-    """
-
-    cluster: PlanningCluster
-    progress: GroupProgress | None
-    clock: Clock
-    wait: Callable[[int], None] = wait_ms
-
-
 class StreamPlan:
     """One query's plan, from its start to its end on this driver.
 
     Args:
         options: those of a streaming query.
-        around: see there.
+        cluster: to ask for partitions and offsets.
+        progress: the group's; None where it is neither read nor written.
+        clock: for delays; None for the system's.
+        wait: waits for the given milliseconds.
     """
 
-    def __init__(self, options: SourceOptions, around: Surroundings) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        cluster: PlanningCluster,
+        progress: GroupProgress | None,
+        *,
+        clock: Clock | None = None,
+        wait: Callable[[int], None] = wait_ms,
+    ) -> None:
         self._options = options
-        self._cluster = around.cluster
-        self._clock = around.clock
-        self._wait = around.wait
-        self._progress = around.progress
-        self._target = around.progress if options.commit_offsets_to != "none" else None
+        self._cluster = cluster
+        self._clock = clock or SystemClock()
+        self._wait = wait
+        self._progress = progress
+        self._target = progress if options.commit_offsets_to != "none" else None
         self._admission = BatchAdmission(
-            AdmissionLimits(
-                max_offsets=options.max_offsets_per_trigger,
-                min_offsets=options.min_offsets_per_trigger,
-                max_delay_ms=options.max_trigger_delay_ms,
-            )
+            max_offsets=options.max_offsets_per_trigger,
+            min_offsets=options.min_offsets_per_trigger,
+            max_delay_ms=options.max_trigger_delay_ms,
         )
         self._initial: StreamOffsets | None = None
         self._partitions: tuple[TopicPartition, ...] = ()
@@ -294,9 +285,7 @@ def begun_plan(options: SourceOptions) -> StreamPlan:
     cluster = ClusterReader.of(options)
     plan: StreamPlan | None = None
     try:
-        progress = progress_of(options, cluster)
-        around = Surroundings(cluster=cluster, progress=progress, clock=SystemClock())
-        plan = StreamPlan(options, around)
+        plan = StreamPlan(options, cluster, progress_of(options, cluster))
         plan.begin()
     except BaseException:
         with suppress(ZkConsumerError):

@@ -8,10 +8,11 @@ from tests.support.clusters import fresh_name
 from tests.support.set_producer import Producer
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, RegistryError
-from zkconsumer.model import Record, TopicPartition
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.ports import pick_free
-from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
+from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.subscription import TopicPattern, Topics
 from zkconsumer.zk.kazoo_store import connect
@@ -46,7 +47,7 @@ def test_three_brokers_are_read_as_one_cluster(cluster3: Sandbox) -> None:
     one = cluster3.brokers[1]
     for address in (
         ClusterAddress(zookeeper_connect=cluster3.zookeeper_connect),
-        ClusterAddress(bootstrap=((one.host, one.port),)),
+        ClusterAddress(bootstrap=(Broker(-1, one.host, one.port),)),
     ):
         with reader_of(address) as reader:
             assert reader.partitions(Topics((topic,))) == tps

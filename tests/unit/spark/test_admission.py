@@ -1,7 +1,7 @@
 """When a batch comes, and how much it reads."""
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.admission import AdmissionLimits, BatchAdmission
+from zkconsumer.spark.admission import BatchAdmission
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 START = {T0: 10, T1: 20}
@@ -10,29 +10,29 @@ LATEST = {T0: 110, T1: 120}
 
 def test_without_limits_everything_is_read() -> None:
     """At once."""
-    admission = BatchAdmission(AdmissionLimits())
+    admission = BatchAdmission()
     assert admission.next_end(START, LATEST, {}, now_ms=0) == LATEST
     assert admission.frozen is None
 
 
 def test_a_batch_is_bounded() -> None:
     """By shares."""
-    admission = BatchAdmission(AdmissionLimits(max_offsets=10))
+    admission = BatchAdmission(max_offsets=10)
     assert admission.next_end(START, LATEST, {}, now_ms=0) == {T0: 15, T1: 25}
 
 
 def test_new_partitions_count_from_where_they_begin() -> None:
     """Not from 0, and not from their end."""
-    admission = BatchAdmission(AdmissionLimits(max_offsets=10))
+    admission = BatchAdmission(max_offsets=10)
     assert admission.next_end({T0: 10}, LATEST, {T1: 20}, now_ms=0) == {T0: 15, T1: 25}
 
 
 def test_what_is_lost_does_not_count() -> None:
     """Neither for the bound nor for the minimum; and nothing goes back."""
-    admission = BatchAdmission(AdmissionLimits(max_offsets=10))
+    admission = BatchAdmission(max_offsets=10)
     assert admission.next_end(START, LATEST, {T0: 100}, now_ms=0) == {T0: 101, T1: 29}
     assert admission.next_end(START, LATEST, {T0: 5}, now_ms=0) == {T0: 15, T1: 25}
-    admission = BatchAdmission(AdmissionLimits(min_offsets=50, max_delay_ms=1000))
+    admission = BatchAdmission(min_offsets=50, max_delay_ms=1000)
     admission.next_end(START, START, {}, now_ms=0)
     grown = {T0: 1010, T1: 20}
     assert admission.next_end(START, grown, {T0: 961}, now_ms=1) == START
@@ -41,13 +41,13 @@ def test_what_is_lost_does_not_count() -> None:
 
 def test_the_first_batch_is_not_put_off() -> None:
     """Nobody knows when the last one was."""
-    admission = BatchAdmission(AdmissionLimits(min_offsets=10**6, max_delay_ms=1000))
+    admission = BatchAdmission(min_offsets=10**6, max_delay_ms=1000)
     assert admission.next_end(START, LATEST, {}, now_ms=5) == LATEST
 
 
 def test_a_batch_waits_for_enough() -> None:
     """But no longer than the longest delay after the last batch."""
-    admission = BatchAdmission(AdmissionLimits(min_offsets=8, max_delay_ms=1000))
+    admission = BatchAdmission(min_offsets=8, max_delay_ms=1000)
     admission.next_end(START, LATEST, {}, now_ms=0)
     few = {T0: 114, T1: 123}
     assert admission.next_end(LATEST, few, {}, now_ms=500) == LATEST
@@ -59,7 +59,7 @@ def test_a_batch_waits_for_enough() -> None:
 
 def test_new_partitions_count_for_the_minimum() -> None:
     """From where they begin."""
-    admission = BatchAdmission(AdmissionLimits(min_offsets=50, max_delay_ms=1000))
+    admission = BatchAdmission(min_offsets=50, max_delay_ms=1000)
     admission.next_end({T0: 10}, {T0: 10}, {}, now_ms=0)
     assert admission.next_end({T0: 10}, {T0: 10, T1: 169}, {T1: 120}, now_ms=1) == {T0: 10}
     full = {T0: 10, T1: 170}
@@ -68,7 +68,7 @@ def test_new_partitions_count_for_the_minimum() -> None:
 
 def test_what_went_back_is_no_negative_amount() -> None:
     """It must not hide what there is to read elsewhere."""
-    admission = BatchAdmission(AdmissionLimits(min_offsets=50, max_delay_ms=1000))
+    admission = BatchAdmission(min_offsets=50, max_delay_ms=1000)
     admission.next_end(START, START, {}, now_ms=0)
     ends = {T0: 0, T1: 70}
     assert admission.next_end(START, ends, {}, now_ms=1) == ends
@@ -76,7 +76,7 @@ def test_what_went_back_is_no_negative_amount() -> None:
 
 def test_both_limits_hold_together() -> None:
     """Enough to start, and then not more than allowed."""
-    admission = BatchAdmission(AdmissionLimits(min_offsets=8, max_offsets=10, max_delay_ms=1000))
+    admission = BatchAdmission(min_offsets=8, max_offsets=10, max_delay_ms=1000)
     admission.next_end(START, START, {}, now_ms=0)
     assert admission.next_end(START, {T0: 12, T1: 22}, {}, now_ms=1) == START
     assert admission.next_end(START, LATEST, {}, now_ms=2) == {T0: 15, T1: 25}
@@ -84,9 +84,7 @@ def test_both_limits_hold_together() -> None:
 
 def test_available_now_ends_where_it_began_to_look() -> None:
     """What comes later, partitions included, is for the next query; nothing waits for more."""
-    admission = BatchAdmission(
-        AdmissionLimits(min_offsets=10**6, max_offsets=150, max_delay_ms=10**6)
-    )
+    admission = BatchAdmission(min_offsets=10**6, max_offsets=150, max_delay_ms=10**6)
     admission.prepare_available_now()
     first = admission.next_end(START, LATEST, {}, now_ms=0)
     assert first == {T0: 85, T1: 95}

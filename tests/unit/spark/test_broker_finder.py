@@ -83,9 +83,9 @@ def test_a_cluster_without_brokers_is_named() -> None:
 def test_brokers_that_are_given_need_no_zookeeper() -> None:
     """Not even in doubt."""
     registry = Registry(THREE)
-    address = ClusterAddress(zookeeper_connect="z:1", bootstrap=(("a", 1), ("b", 2)))
-    finder = BrokerFinder(address, read=registry.read)
     given = (Broker(-1, "a", 1), Broker(-2, "b", 2))
+    address = ClusterAddress(zookeeper_connect="z:1", bootstrap=given)
+    finder = BrokerFinder(address, read=registry.read)
     assert finder.brokers() == given
     finder.learn([ONE])
     finder.doubt()

@@ -40,7 +40,10 @@ def net() -> FakeNet:
 
 def reader_of(net: FakeNet, *, retries: int = 3, timeout_ms: int = 10_000) -> ClusterReader:
     """A reader that knows all brokers, and makes no pause."""
-    addresses = tuple((one.host, one.port) for one in net.brokers.addresses)
+    addresses = tuple(
+        Broker(-1 - number, broker.host, broker.port)
+        for number, broker in enumerate(net.brokers.addresses)
+    )
     return ClusterReader(
         ClusterAddress(bootstrap=addresses),
         timeout_ms=timeout_ms,
@@ -54,7 +57,10 @@ def patient_reader_of(net: FakeNet, *, grace_ms: int) -> ClusterReader:
     """One of two tries, to which each look at the clock takes a second."""
     clock = ManualClock()
     clock.step_ms = 1_000
-    addresses = tuple((one.host, one.port) for one in net.brokers.addresses)
+    addresses = tuple(
+        Broker(-1 - number, broker.host, broker.port)
+        for number, broker in enumerate(net.brokers.addresses)
+    )
     return ClusterReader(
         ClusterAddress(bootstrap=addresses),
         retries=2,
@@ -216,7 +222,7 @@ def test_brokers_that_are_given_are_asked_again_when_others_fail(net: FakeNet) -
     """Those that were learnt of may all be gone, and those given be back."""
     given = net.brokers[0].address
     with ClusterReader(
-        ClusterAddress(bootstrap=((given.host, given.port),)),
+        ClusterAddress(bootstrap=(Broker(-1, given.host, given.port),)),
         retry_interval_ms=0,
         connector=net.network,
     ) as reader:

@@ -13,7 +13,7 @@ from zkconsumer.spark.checkpoint import KEPT, Checkpoint
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.micro_batches import MicroBatches, Trigger
 from zkconsumer.spark.options import source_options
-from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan, Surroundings
+from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan
 
 T0 = TopicPartition("t", 0)
 
@@ -81,8 +81,7 @@ class World:
     ) -> int:
         """A driver's life."""
         self.clock.advance(LOOK_EVERY_MS)
-        around = Surroundings(cluster=self.cluster, progress=None, clock=self.clock, wait=self.wait)
-        plan = StreamPlan(self.options, around)
+        plan = StreamPlan(self.options, self.cluster, None, clock=self.clock, wait=self.wait)
         plan.begin()
         batches = MicroBatches(plan, Checkpoint(self.files, "ck"), self.land, self.clock)
         trigger = Trigger(available_now=available_now, interval_ms=5_000, stopped=stopped)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.offset_limits import AtGroupOffsets, AtTime, Earliest, Exact, Latest
 from zkconsumer.spark.options import SourceOptions, source_options
@@ -26,7 +26,7 @@ def test_defaults_are_those_of_spark() -> None:
     """What Spark 4.2 documents, and where its code says otherwise, its code."""
     options = source_options(BASE)
     assert options.subscription == Topics(("t",))
-    assert options.address == ClusterAddress(bootstrap=(("h", 9092),))
+    assert options.address == ClusterAddress(bootstrap=(Broker(-1, "h", 9092),))
     assert options.fail_on_data_loss
     assert options.max_offsets_per_trigger is None
     assert options.min_offsets_per_trigger is None
@@ -239,7 +239,8 @@ def test_delays_are_written_as_in_spark(text: str, delay_ms: int) -> None:
 )
 def test_brokers_are_written_as_in_kafka(text: str, servers: tuple[tuple[str, int], ...]) -> None:
     """Blanks, empty parts and names of listeners do no harm."""
-    assert read(kafka_bootstrap_servers=text).address.bootstrap == servers
+    found = read(kafka_bootstrap_servers=text).address.bootstrap
+    assert tuple((broker.host, broker.port) for broker in found) == servers
 
 
 def test_values_that_are_no_text_are_refused() -> None:

@@ -12,7 +12,7 @@ from zkconsumer.spark.data_loss import OffsetsLost
 from zkconsumer.spark.group_progress import GroupProgress
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.stream_offsets import StreamOffsets
-from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, LOOK_EVERY_MS, StreamPlan, Surroundings
+from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, LOOK_EVERY_MS, StreamPlan
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -35,10 +35,9 @@ class World:
     def new_plan(self) -> StreamPlan:
         """A plan as a new driver makes it."""
         progress = GroupProgress("g", self.offsets, zookeeper=self.zookeeper, clock=self.clock)
-        around = Surroundings(
-            cluster=self.cluster, progress=progress, clock=self.clock, wait=self.waits.append
+        return StreamPlan(
+            self.options, self.cluster, progress, clock=self.clock, wait=self.waits.append
         )
-        return StreamPlan(self.options, around)
 
     def join(self) -> None:
         """A member joins the group."""

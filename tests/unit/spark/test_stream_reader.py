@@ -12,7 +12,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.spark import stream_reader
 from zkconsumer.spark.options import SourceOptions, source_options
 from zkconsumer.spark.rows import spark_schema
-from zkconsumer.spark.stream_plan import StreamPlan, Surroundings
+from zkconsumer.spark.stream_plan import StreamPlan
 from zkconsumer.spark.stream_reader import ZkStreamReader
 
 T0 = TopicPartition("t", 0)
@@ -27,10 +27,7 @@ class World:
         monkeypatch.setattr(stream_reader, "begun_plan", self._begun_plan)
 
     def _begun_plan(self, options: SourceOptions) -> StreamPlan:
-        around = Surroundings(
-            cluster=self.cluster, progress=None, clock=self.clock, wait=self.clock.advance
-        )
-        plan = StreamPlan(options, around)
+        plan = StreamPlan(options, self.cluster, None, clock=self.clock, wait=self.clock.advance)
         plan.begin()
         return plan
 

@@ -7,7 +7,7 @@ Source: Spark 4.2 ``KafkaSourceProvider`` (``kafkaParamsForProducer``), Kafka 0.
 ``ProducerConfig`` of both producers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
@@ -18,7 +18,7 @@ from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX
-from zkconsumer.spark.option_values import read_choice, read_int
+from zkconsumer.spark.option_values import first_given, read_choice, read_first_int
 from zkconsumer.zk.paths import is_topic_name
 
 TOPIC = "topic"
@@ -113,20 +113,20 @@ def _batch_settings(given: Mapping[str, str]) -> BatchSettings:
     producer = ProducerSettings(
         client_id=given.get(CLIENT_ID, DEFAULT_CLIENT_ID),
         acks=_acks(given),
-        timeout_ms=_number(given, TIMEOUT_MS, usual.producer.timeout_ms, low=1),
-        retries=_number(given, RETRIES, DEFAULT_RETRIES, low=0),
-        backoff_ms=_number(given, BACKOFF_MS, DEFAULT_BACKOFF_MS, low=0),
+        timeout_ms=read_first_int(given, TIMEOUT_MS, usual.producer.timeout_ms, low=1),
+        retries=read_first_int(given, RETRIES, DEFAULT_RETRIES, low=0),
+        backoff_ms=read_first_int(given, BACKOFF_MS, DEFAULT_BACKOFF_MS, low=0),
     )
-    name, text = _first(given, COMPRESSION, "none")
+    name, text = first_given(given, COMPRESSION, "none")
     return BatchSettings(
         producer=producer,
         codec=_CODECS[read_choice(name, text, tuple(_CODECS))],
-        set_bytes=_number(given, SET_BYTES, usual.set_bytes, low=1),
+        set_bytes=read_first_int(given, SET_BYTES, usual.set_bytes, low=1),
     )
 
 
 def _acks(given: Mapping[str, str]) -> int:
-    name, text = _first(given, ACKS, "all")
+    name, text = first_given(given, ACKS, "all")
     match text.strip().lower():
         case "all" | "-1":
             return ACKS_ALL
@@ -137,13 +137,3 @@ def _acks(given: Mapping[str, str]) -> int:
                 f"{name} is {shown(text)}: it must be all, -1 or 1; without acknowledgements a row "
                 "that is lost would go unnoticed"
             )
-
-
-def _number(given: Mapping[str, str], names: Sequence[str], default: int, *, low: int) -> int:
-    name, text = _first(given, names, str(default))
-    return read_int(name, text, low=low)
-
-
-def _first(given: Mapping[str, str], names: Sequence[str], default: str) -> tuple[str, str]:
-    """Return the first of these options that is given, with its value."""
-    return next(((name, given[name]) for name in names if name in given), (names[0], default))

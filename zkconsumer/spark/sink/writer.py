@@ -1,19 +1,18 @@
-"""The sink of a batch query: ``df.write.format("zkconsumer").mode("append").save()``.
+"""The sink of batch and streaming queries: ``df.write.format("zkconsumer").mode("append").save()``.
 
-At least once: a task that is run again writes its rows again.
+At least once, as Spark's own Kafka sink: a task or a micro-batch that is run again writes its rows
+again. In output mode ``complete`` each micro-batch appends the whole result, as there.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
-from pyspark.sql.types import StructType
 
-from zkconsumer.errors import ConfigError
+from zkconsumer.spark.compat import DataSourceStreamArrowWriter
 from zkconsumer.spark.sink.job import in_words, write_rows
-from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.task import SinkPlan, WrittenCounts
 
 log = logging.getLogger(__name__)
@@ -26,31 +25,13 @@ class TaskResult(WriterCommitMessage):
     tally: WrittenCounts
 
 
-def batch_writer(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> "ZkWriter":
-    """Return the writer of a batch query; runs on the driver, before any task.
-
-    Raises:
-        ConfigError: an option, a column, the topic or the mode is wrong.
-        TransportError: no broker answers.
-        RegistryError: ZooKeeper is needed to find them, and does not answer.
-    """
-    if overwrite:
-        raise ConfigError("mode overwrite: a topic can't be overwritten; use mode('append')")
-    return ZkWriter(sink_plan(options, schema))
-
-
-def write_task(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> TaskResult:
-    """See ``write_rows``; for Spark, which takes the answer to the driver."""
-    return TaskResult(write_rows(plan, batches))
-
-
-def written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
+def _written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
     """Describe the rows written; None means a failed task."""
     return in_words(message.tally for message in messages if isinstance(message, TaskResult))
 
 
-class ZkWriter(DataSourceArrowWriter):
-    """Writes the rows of a batch query.
+class _TaskWriter:
+    """Writes the rows of a task.
 
     Args:
         plan: what the driver made out.
@@ -60,17 +41,38 @@ class ZkWriter(DataSourceArrowWriter):
         self._plan = plan
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """See ``write_task``."""
-        return write_task(self._plan, iterator)
+        """See ``write_rows``; Spark takes the result to the driver."""
+        return TaskResult(write_rows(self._plan, iterator))
+
+
+class ZkWriter(_TaskWriter, DataSourceArrowWriter):
+    """Writes the rows of a batch query."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Log the rows written: all are acknowledged already."""
-        log.info("wrote %s", written_by(messages))
+        log.info("wrote %s", _written_by(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Say what stays: what is in a log can't be taken back."""
         log.warning(
             "the write failed; %s of the tasks that finished stay where they are, and writing "
             "again will write them again",
-            written_by(messages),
+            _written_by(messages),
+        )
+
+
+class ZkStreamWriter(_TaskWriter, DataSourceStreamArrowWriter):
+    """Writes the rows of a streaming query's micro-batches."""
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Log the rows written: all are acknowledged already."""
+        log.info("batch %d: wrote %s", batchId, _written_by(messages))
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Say what stays: what is in a log can't be taken back."""
+        log.warning(
+            "batch %d failed; %s of the tasks that finished stay where they are, and the batch, "
+            "run again, will write them again",
+            batchId,
+            _written_by(messages),
         )
