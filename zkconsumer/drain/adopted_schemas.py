@@ -13,12 +13,13 @@ from zkconsumer.drain.fields import Fields, JsonValue, damaged, to_bytes
 from zkconsumer.drain.storage import Storage
 from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse
 from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.memory_catalog import MemoryCatalog
 from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
 
 
-class AdoptedSchemas:
-    """See ``SchemaCatalog``.
+class AdoptedSchemas(MemoryCatalog):
+    """The schemas at a drain's path. See ``SchemaCatalog``.
 
     Args:
         source: finds schemas that are not adopted yet.
@@ -28,11 +29,8 @@ class AdoptedSchemas:
     """
 
     def __init__(self, storage: Storage, source: SchemaSource) -> None:
+        super().__init__(source)
         self._storage = storage
-        self._source = source
-        self._adopted: list[AdoptedSchema] = []
-        self._uses: set[SchemaUse] = set()
-        self._definitions: dict[SchemaKey, SchemaDefinition] = {}
         self._read_new()
 
     def adopted(self) -> Sequence[AdoptedSchema]:
@@ -40,15 +38,12 @@ class AdoptedSchemas:
         self._read_new()
         return self._adopted
 
-    def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """See ``SchemaCatalog``: what is kept is not fetched again."""
-        kept = self._definitions.get(key)
-        return self._source.find(key) if kept is None else kept
-
     def adopt(self, new: AdoptedSchema) -> None:
         """See ``SchemaCatalog``; also where another process came first."""
         self._read_new()
-        while new.use not in self._uses and len(self._adopted) < MAX_SCHEMAS:
+        while len(self._adopted) < MAX_SCHEMAS and all(
+            known.use != new.use for known in self._adopted
+        ):
             number = len(self._adopted) + 1
             if self._storage.create(layout.schema_file(number), _to_bytes(new)):
                 self._add(new)
@@ -62,11 +57,6 @@ class AdoptedSchemas:
             if data is None:
                 return
             self._add(_from_bytes(self._storage.uri(path), data))
-
-    def _add(self, schema: AdoptedSchema) -> None:
-        self._adopted.append(schema)
-        self._uses.add(schema.use)
-        self._definitions.setdefault(schema.use.schema, schema.definition)
 
 
 def _to_bytes(schema: AdoptedSchema) -> bytes:

@@ -9,8 +9,10 @@ import base64
 from pathlib import Path
 from typing import Final
 
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.schemas.definition import MAX_SCHEMA_BYTES, SchemaDefinition
+from zkconsumer.schemas.recent import Recent
 from zkconsumer.schemas.wire_format import SchemaKey
 
 _MOST_HELD_BYTES: Final = 64 << 20
@@ -38,6 +40,7 @@ class SchemaFolder:
         self._kind = kind
         self._subject = subject
         self._held: dict[str, bytes] | None = None
+        self._recent: Recent[str, SchemaDefinition] = Recent(SystemClock())
         if not self._folder.is_dir():
             raise ConfigError(f"--schemas: {folder} is no folder")
 
@@ -68,8 +71,16 @@ class SchemaFolder:
         except OSError as error:
             raise SchemaError(f"{self._folder} can't be read: {error.strerror}") from error
         self._held = held
+        self._recent = Recent(SystemClock())
 
     def _read(self, name: str) -> SchemaDefinition | None:
+        """Return the schema of a name; a file is read once, however many ids lead to it."""
+        known = self._recent.get(name)
+        if known is None and (known := self._read_file(name)) is not None:
+            self._recent.put(name, known, known.chars)
+        return known
+
+    def _read_file(self, name: str) -> SchemaDefinition | None:
         for ending in _ENDINGS[self._kind]:
             path = self._folder / f"{name}{ending}"
             data = self._bytes(path) if self._held is None else self._held.get(path.name)

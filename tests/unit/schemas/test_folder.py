@@ -24,6 +24,24 @@ def test_what_is_held_is_found_without_the_folder(tmp_path: Path) -> None:
     assert sent.find(2) is None
 
 
+def test_a_file_is_read_once_for_all_ids_that_it_stands_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each id and each message index of a value may be a new one, and the file may be large."""
+    (tmp_path / "t-value.desc").write_bytes(b"descriptor")
+    folder, opened = SchemaFolder(str(tmp_path), "protobuf", "t-value"), list[Path]()
+    read = Path.open
+
+    def counted(path: Path, mode: str) -> object:
+        file = read(path, mode)
+        opened.append(path)
+        return file
+
+    monkeypatch.setattr(Path, "open", counted)
+    assert len({folder.find(number) for number in range(9)}) == 1
+    assert len(opened) == 1
+
+
 def test_a_folder_of_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would go to every task."""
     monkeypatch.setattr(module, "_MOST_HELD_BYTES", 10)

@@ -20,11 +20,11 @@ def test_values_of_too_many_schemas_are_rejects() -> None:
 def test_a_fixed_catalog_keeps_the_column_and_says_what_it_met() -> None:
     """Values of another schema are rejects until that is adopted; garbage adopts none."""
     old = AdoptedSchema(SchemaUse(1), avro(USER))
-    catalog = FixedCatalog([old], OneSchema(avro({**USER, "name": "Other"})))
+    catalog = FixedCatalog(OneSchema(avro({**USER, "name": "Other"})), [old])
     decoding = ValueDecoding("avro", catalog)
     values = [avro_value(key, USER, {"id": 7, "name": None}) for key in (1, 2, 2)]
     found = decoding.decode([*values, b"\0\0\0\0\3\xff\xff"])
     assert sorted(found.rejects) == [1, 2, 3]
     assert list(catalog.met) == [SchemaUse(2)]
-    grown = ValueDecoding("avro", FixedCatalog([old, *catalog.met.values()], OneSchema(avro(USER))))
+    grown = ValueDecoding("avro", FixedCatalog(OneSchema(avro(USER)), [old, *catalog.met.values()]))
     assert not grown.decode(values).rejects

@@ -225,7 +225,7 @@ class TaskDecoding:
         """Create the decoder; add its catalog to the list, if it has one."""
 
         def catalog(source: SchemaSource) -> FixedCatalog:
-            catalogs.append(FixedCatalog(self.adopted, source))
+            catalogs.append(FixedCatalog(source, self.adopted))
             return catalogs[-1]
 
         source = self.source or _registry(self.settings)
