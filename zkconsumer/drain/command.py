@@ -45,14 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="earliest (the default), latest, group, or offsets as JSON",
     )
-    source.add_argument(
-        "--option",
-        action="append",
-        type=_pair,
-        default=[],
-        metavar="KEY=VALUE",
-        help="a further option of the source, such as kafka.client.id=drain",
-    )
+    _add_pairs(source, "--option", "a further option of the source, such as kafka.client.id=drain")
     source.add_argument(
         "--command-config",
         metavar="FILE",
@@ -112,13 +105,10 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--state", metavar="PATH", help="with --to kafka: where the drain keeps its own files"
     )
-    target.add_argument(
+    _add_pairs(
+        target,
         "--target-option",
-        action="append",
-        type=_pair,
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of Spark's Kafka sink, or of the storage of a Delta table",
+        "an option of Spark's Kafka sink, or of the storage of a Delta table",
     )
     target.add_argument(
         "--catalog",
@@ -136,13 +126,10 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 def add_catalog_property(parser: "argparse._ActionsContainer") -> None:
     """Add the flag that says how to reach an Iceberg catalog."""
-    parser.add_argument(
+    _add_pairs(
+        parser,
         "--catalog-property",
-        action="append",
-        type=_pair,
-        default=[],
-        metavar="KEY=VALUE",
-        help="a property of the Iceberg catalog, as pyiceberg has them: uri, type, token",
+        "a property of the Iceberg catalog, as pyiceberg has them: uri, type, token",
     )
 
 
@@ -216,14 +203,7 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--jars", type=_names, default=(), metavar="A,B", help="jars that Spark is to load"
     )
-    running.add_argument(
-        "--conf",
-        action="append",
-        type=_pair,
-        default=[],
-        metavar="KEY=VALUE",
-        help="a setting of Spark",
-    )
+    _add_pairs(running, "--conf", "a setting of Spark")
 
 
 def settings_of(args: argparse.Namespace) -> "DrainSettings":
@@ -363,6 +343,12 @@ def spark_flags(args: argparse.Namespace) -> tuple[str, ...]:
         "--conf": args.conf,
     }
     return tuple(flag for flag, value in given.items() if value)
+
+
+def _add_pairs(parser: "argparse._ActionsContainer", flag: str, text: str) -> None:
+    parser.add_argument(
+        flag, action="append", type=_pair, default=[], metavar="KEY=VALUE", help=text
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
-from zkconsumer.drain.manifest import Absence, AbsenceKind
+from zkconsumer.drain.manifest import Absence
 from zkconsumer.drain.plan import LogEnds
-from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.proving.coverage import Kind, Run
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -18,9 +18,9 @@ NOTED = 1_000
 """Maximum number of holes of a partition recorded singly; more become a count in a range."""
 
 
-RunsOf = Callable[
-    [Mapping[TopicPartition, OffsetRange]], Iterable[tuple[TopicPartition, Iterable[Run]]]
-]
+Ranges = Mapping[TopicPartition, OffsetRange]
+PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
+RunsOf = Callable[[Ranges], PartitionRuns]
 """Gives the sorted runs of these partitions, within their ranges; none of those without any."""
 
 
@@ -124,10 +124,10 @@ def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Ab
             expired.append(Run(hole.from_offset, cut))
         if cut < hole.until_offset:
             compacted.append(Run(cut, hole.until_offset))
-    return (*_noted(expired, AbsenceKind.EXPIRED), *_noted(compacted, AbsenceKind.COMPACTED))
+    return (*_noted(expired, Kind.EXPIRED), *_noted(compacted, Kind.COMPACTED))
 
 
-def _noted(holes: Sequence[Run], kind: AbsenceKind) -> list[Absence]:
+def _noted(holes: Sequence[Run], kind: Kind) -> list[Absence]:
     size = -(-len(holes) // NOTED) or 1
     pieces = [holes[at : at + size] for at in range(0, len(holes), size)]
     return [

@@ -6,23 +6,14 @@ everything was, and the rest (moving the files) is done by any later run.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Self
 
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.fields import Fields, JsonValue, damaged, range_value, to_bytes
 from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.proving.coverage import EXCUSED, Kind
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
-
-
-class AbsenceKind(StrEnum):
-    """Why the log had no message at an offset that was planned to be read."""
-
-    COMPACTED = "compacted"
-    """Its neighbours are there, and reading again gave the same: the log has a hole."""
-    EXPIRED = "expired"
-    """The log's beginning moved past it between plan and reading."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,13 +25,13 @@ class Absence:
         until_offset: one past the last that is absent.
         count: how many of them are absent; fewer than all where holes were too many to be noted
             one by one.
-        kind: why.
+        kind: why, of ``EXCUSED``.
     """
 
     from_offset: int
     until_offset: int
     count: int
-    kind: AbsenceKind
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,11 +260,11 @@ def _part(fields: Fields) -> LandedPart:
 
 def _absence(fields: Fields) -> Absence:
     kind = fields.text("kind")
-    if kind not in set(AbsenceKind):
+    if kind not in EXCUSED:
         raise damaged(fields.file, f"{kind!r} is no reason why offsets are absent")
     return Absence(
         from_offset=fields.integer("from"),
         until_offset=fields.integer("until"),
         count=fields.integer("count"),
-        kind=AbsenceKind(kind),
+        kind=Kind(kind),
     )

@@ -7,7 +7,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
-from zkconsumer.drain.manifest import AbsenceKind, Manifest, check
+from zkconsumer.drain.manifest import Manifest, check
 from zkconsumer.drain.plan import (
     BatchPlan,
     Positions,
@@ -23,6 +23,7 @@ from zkconsumer.drain.protocols import (
     StopRequest,
     Watch,
 )
+from zkconsumer.drain.proving.coverage import Kind
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.state import DrainState, DrainStep, resume
 from zkconsumer.errors import DrainError
@@ -247,5 +248,5 @@ def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:
         OffsetRange(part.topic_partition, absence.from_offset, absence.until_offset)
         for part in manifest.parts
         for absence in part.absent
-        if absence.kind is AbsenceKind.EXPIRED
+        if absence.kind is Kind.EXPIRED
     )

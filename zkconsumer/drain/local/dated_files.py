@@ -30,19 +30,19 @@ class FileNaming:
 
     Attributes:
         folder: below the drain's path.
-        topic: a folder in it.
-        task: a number that no other writer of the same folder has.
         file_format: ``parquet`` or ``json``.
         created_ms: of the plan: gives the day of messages without a timestamp.
+        topic: a folder in it.
+        task: a number that no other writer of the same folder has.
         file_columns: gives a table's columns of files, topic and date among them; None where both
             are in the path alone.
     """
 
     folder: str
-    topic: str
-    task: int
     file_format: str
     created_ms: int
+    topic: str = ""
+    task: int = 0
     file_columns: FileColumns | None = None
 
 

@@ -3,9 +3,10 @@
 import base64
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,32 +32,39 @@ _REPEATED = ["key", "partition", "timestamp", "timestampType"]
 _IN_FOOTER = ["partition", "offset", "timestamp"]
 
 
-class RowFile(Protocol):
-    """A file that is being written. Thread: one."""
-
-    def write(self, rows: pa.Table) -> None:
-        """Append rows with the file's columns; nothing is retained."""
-        ...
-
-    def written_bytes(self) -> int:
-        """Return the bytes written so far."""
-        ...
-
-    def close(self) -> None:
-        """Finish the file."""
-        ...
-
-
-class ParquetFile:
-    """A Parquet file; each write is a row group. See ``RowFile``.
+class RowFile(ABC):
+    """A file that is being written. Thread: one.
 
     Args:
         sink: is closed with it.
+    """
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink = sink
+
+    @abstractmethod
+    def write(self, rows: pa.Table) -> None:
+        """Append rows with the file's columns; nothing is retained."""
+
+    def written_bytes(self) -> int:
+        """Return the bytes written so far."""
+        return int(self._sink.tell())
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._sink.close()
+
+
+class ParquetFile(RowFile):
+    """A Parquet file; each write is a row group.
+
+    Args:
+        sink: see ``RowFile``.
         columns: the columns of its rows: those of ``SCHEMA``, and perhaps more after them.
     """
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema = SCHEMA) -> None:
-        self._sink = sink
+        super().__init__(sink)
         more = [leaf for field in list(columns)[len(SCHEMA) :] for leaf in _leaves(field)]
         self._writer = pq.ParquetWriter(
             sink,
@@ -72,25 +80,14 @@ class ParquetFile:
         """See ``RowFile``."""
         self._writer.write_table(rows, row_group_size=len(rows))
 
-    def written_bytes(self) -> int:
-        """See ``RowFile``."""
-        return int(self._sink.tell())
-
     def close(self) -> None:
         """See ``RowFile``."""
         self._writer.close()
-        self._sink.close()
+        super().close()
 
 
-class JsonFile:
-    """A file of JSON lines, bytes as base64, as Spark writes it. See ``RowFile``.
-
-    Args:
-        sink: is closed with it.
-    """
-
-    def __init__(self, sink: pa.NativeFile) -> None:
-        self._sink = sink
+class JsonFile(RowFile):
+    """A file of JSON lines, bytes as base64, as Spark writes it."""
 
     def write(self, rows: pa.Table) -> None:
         """See ``RowFile``."""
@@ -98,14 +95,6 @@ class JsonFile:
         numbers = rows.set_column(at, "timestamp", rows.column(at).cast(pa.int64()))
         for some in numbers.to_batches(max_chunksize=_LINE_ROWS):
             self._sink.write("".join(map(_line, some.to_pylist())).encode())
-
-    def written_bytes(self) -> int:
-        """See ``RowFile``."""
-        return int(self._sink.tell())
-
-    def close(self) -> None:
-        """See ``RowFile``."""
-        self._sink.close()
 
 
 def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = SCHEMA) -> RowFile:

@@ -1,10 +1,12 @@
 """Open the data files of an Iceberg table as its catalog says, in this process or another."""
 
-import io
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io import FileIO, OutputStream
+from pyiceberg.io import FileIO
+
+from zkconsumer.drain.local.streamed_files import Upload
 
 
 class TableFiles:
@@ -24,7 +26,7 @@ class TableFiles:
         """See ``DataFiles``."""
         # No other has this name, so it need not be looked for.
         stream = self._files.new_output(self._uri(path)).create(overwrite=True)
-        return pa.PythonFile(_Output(stream), mode="w")
+        return pa.PythonFile(Upload(stream, nullcontext), mode="w")
 
     def keep(self, path: str) -> None:
         """See ``DataFiles``: done when it was closed, where the catalog's files do that."""
@@ -36,32 +38,3 @@ class TableFiles:
 
     def _uri(self, path: str) -> str:
         return f"{self._location}/{path}"
-
-
-class _Output(io.RawIOBase):
-    """A stream of pyiceberg's as a Python file object."""
-
-    def __init__(self, stream: OutputStream) -> None:
-        self._stream = stream
-        self._written = 0
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Append."""
-        size = memoryview(data).nbytes
-        self._stream.write(bytes(data))
-        self._written += size
-        return size
-
-    def tell(self) -> int:
-        """Return the bytes written."""
-        return self._written
-
-    def close(self) -> None:
-        """Complete the file."""
-        if not self.closed:
-            super().close()
-            self._stream.close()

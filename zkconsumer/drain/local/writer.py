@@ -1,7 +1,6 @@
 """Read a plan's ranges in this process, write them as files, and count the rows written."""
 
 import threading
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -9,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from zkconsumer.drain.engine import Ends
-from zkconsumer.drain.holes import absences
+from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
@@ -22,8 +21,6 @@ from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.workers import Cancellation
 from zkconsumer.drain.manifest import LandedPart, landed_parts
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.coverage import Run
-from zkconsumer.model import OffsetRange, TopicPartition
 
 
 class FileContents(NamedTuple):
@@ -38,17 +35,6 @@ class FileContents(NamedTuple):
     file_format: str
     decoder: RowDecoder | None = None
     file_columns: FileColumns | None = None
-
-
-class _FileTarget(NamedTuple):
-    """Folder and contents of a batch's files."""
-
-    folder: str
-    created_ms: int
-    file_columns: FileColumns | None
-
-
-_PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 
 
 class LocalWriter:
@@ -73,10 +59,15 @@ class LocalWriter:
     def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
         """See ``RowWriter``."""
         landed, dead = RowSums(), RowSums()
-        target = _FileTarget(folder, plan.created_ms, _once(self._file_columns))
+        naming = FileNaming(
+            folder=folder,
+            file_format=self._format,
+            created_ms=plan.created_ms,
+            file_columns=_once(self._file_columns),
+        )
         with described_by_arrow(f"batch {plan.number}"):
             jobs = self._rows.each(
-                plan.ranges, lambda piece, shared: self._piece(target, piece, shared)
+                plan.ranges, lambda piece, shared: self._piece(naming, piece, shared)
             )
             for tally, letters in jobs:
                 landed.merge(tally)
@@ -86,19 +77,12 @@ class LocalWriter:
         return landed_parts(plan, landed.contents, absent, dead.contents)
 
     def _piece(
-        self, target: _FileTarget, piece: Piece, shared: Cancellation
+        self, naming: FileNaming, piece: Piece, shared: Cancellation
     ) -> tuple[RowSums, RowSums]:
         """Land a piece; return its landed rows and dead letters."""
-        naming = FileNaming(
-            folder=target.folder,
-            topic=piece.topic,
-            task=piece.number,
-            file_format=self._format,
-            created_ms=target.created_ms,
-            file_columns=target.file_columns,
-        )
+        naming = replace(naming, topic=piece.topic, task=piece.number)
         dated = DatedFiles(self._files, naming, self._shares)
-        below = replace(naming, folder=f"{target.folder}/{DEAD_LETTERS}", file_columns=None)
+        below = replace(naming, folder=f"{naming.folder}/{DEAD_LETTERS}", file_columns=None)
         letters = DatedFiles(self._files, below, self._shares.halved())
         for rows in piece.rows():
             shared.check()
@@ -125,7 +109,7 @@ class LocalWriter:
                 found.add(topic, rows)
         return found
 
-    def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+    def _runs_again(self, doubtful: Ranges) -> PartitionRuns:
         again = RowSums()
         for tally in self._rows.each(list(doubtful.values()), _count):
             again.merge(tally)
@@ -148,7 +132,7 @@ def _once(file_columns: FileColumns | None) -> FileColumns | None:
     return remembered
 
 
-def _runs_of(tally: RowSums, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+def _runs_of(tally: RowSums, wanted: Ranges) -> PartitionRuns:
     return ((tp, tally.runs(tp)) for tp in wanted)
 
 

@@ -13,7 +13,7 @@ from pyspark.sql.functions import expr
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import range_options
-from zkconsumer.drain.holes import absences
+from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.manifest import LandedPart, landed_parts
@@ -23,16 +23,14 @@ from zkconsumer.drain.on_spark.landed import read_files
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import contents_by_partition
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
-from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.model import OffsetRange
 from zkconsumer.spark.programs import read_as
 
 if TYPE_CHECKING:
     from zkconsumer.drain.on_spark.table_writing import TableWriting
 
 RECORDS_PER_FILE = 1_000_000
-_PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 _DAY_US = 86_400_000_000
 _FORMATS: Mapping[str, Mapping[str, str]] = {
     "parquet": {},
@@ -127,7 +125,7 @@ class RowCounter:
             absent = absences(plan.ranges, contents, readings, self._ends)
         return landed_parts(plan, contents, absent)
 
-    def _runs_again(self, doubtful: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+    def _runs_again(self, doubtful: Ranges) -> PartitionRuns:
         return _runs_of(self._rows.read(list(doubtful.values())), doubtful)
 
 
@@ -216,7 +214,7 @@ class SparkWriter:
         writer.format(self._format).save(self._storage.uri(folder))
 
 
-def _runs_of(messages: DataFrame, wanted: Mapping[TopicPartition, OffsetRange]) -> _PartitionRuns:
+def _runs_of(messages: DataFrame, wanted: Ranges) -> PartitionRuns:
     return ((tp, runs) for tp, runs in found_runs(messages) if tp in wanted)
 
 

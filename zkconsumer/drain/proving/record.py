@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedFile, Manifest
+from zkconsumer.drain.manifest import Absence, LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Kind, Run
 from zkconsumer.model import TopicPartition
-
-_KINDS = {AbsenceKind.COMPACTED: Kind.COMPACTED, AbsenceKind.EXPIRED: Kind.EXPIRED}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,5 +118,5 @@ def _entry(
 
 def _note(entry: PartitionRecord, absence: Absence) -> None:
     run = Run(absence.from_offset, absence.until_offset)
-    entry.excuse(_KINDS[absence.kind], run)
+    entry.excuse(absence.kind, run)
     entry.unnoted += run.length - absence.count
