@@ -17,14 +17,14 @@ from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
-from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
 from zkconsumer.wire.messages.fetch import FetchedPartition
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest
+from zkconsumer.wire.messages.group_admin import ListGroupsRequest
+from zkconsumer.wire.messages.group_members import HeartbeatRequest
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from zkconsumer.wire.messages.metadata import MetadataRequest, TopicMetadata
 from zkconsumer.wire.messages.produce import ProduceRequest
+from zkconsumer.wire.messages.topic_admin import CreateTopicsRequest
 
 RECORDS = [Record(0, f"k{number}".encode(), b"value" * 20) for number in range(5)]
 NUMBERED = [record._replace(offset=number) for number, record in enumerate(RECORDS)]

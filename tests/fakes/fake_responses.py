@@ -8,10 +8,11 @@ from tests.fakes.fake_offsets import FakeOffsetResponses
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CorruptRecord, LocalProtocolError
 from zkconsumer.model import TopicPartition
+from zkconsumer.wire.absent import NO_BROKER
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages import fetch as fe
 from zkconsumer.wire.messages import find_coordinator as fc
-from zkconsumer.wire.messages import heartbeat as hb
+from zkconsumer.wire.messages import group_members as hb
 from zkconsumer.wire.messages import list_offsets as lo
 from zkconsumer.wire.messages import metadata as md
 from zkconsumer.wire.messages import offset_commit as oc
@@ -104,7 +105,7 @@ class FakeResponses:
         return md.PartitionMetadata(
             error_code=code,
             partition=number,
-            leader=md.NO_LEADER if leader is None else leader,
+            leader=NO_BROKER if leader is None else leader,
             replicas=live,
             isr=live,
         )

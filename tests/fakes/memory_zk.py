@@ -17,9 +17,8 @@ from typing import Literal
 
 from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_tree import MemoryTree, TreeEvent
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import SessionEvent, SessionListener, SessionState
-from zkconsumer.zk.store import DeleteOp, Watch
+from zkconsumer.zk.store import DeleteOp, Watch, ZkStore
 
 FIRST_SESSION_ID = 0x1_0000_0000_0001
 
@@ -181,7 +180,7 @@ class MemoryZkServer:
             self._events.append(PendingDelivery(client.session_id, what, call))
 
 
-class MemoryZkStore(CompoundStore):
+class MemoryZkStore(ZkStore):
     """A client of a ``MemoryZkServer``; besides ``ZkStore`` it counts what it sent."""
 
     def __init__(self, server: MemoryZkServer, client: MemoryClient) -> None:

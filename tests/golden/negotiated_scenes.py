@@ -9,6 +9,7 @@ from tests.golden.capture_frames import GoldenFrame
 from tests.golden.frame_scenes import Fact
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
+from zkconsumer.wire.absent import NO_TOPIC_ID
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.consumer_protocol import (
     ConsumerAssignment,
@@ -19,8 +20,6 @@ from zkconsumer.wire.consumer_protocol import (
 )
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
-from zkconsumer.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import (
     FIRST_EPOCH,
     READ_COMMITTED,
@@ -30,28 +29,33 @@ from zkconsumer.wire.messages.fetch import (
     FetchTopic,
 )
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
-from zkconsumer.wire.messages.join_group import (
+from zkconsumer.wire.messages.group_admin import (
+    ConsumerGroupDescribeRequest,
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+)
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
     JoinGroupProtocol,
     JoinGroupRequest,
     JoinGroupResponse,
+    SyncGroupAssignment,
+    SyncGroupRequest,
+    leave_request,
 )
-from zkconsumer.wire.messages.leave_group import leave_request
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import (
     LATEST_TIMESTAMP,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from zkconsumer.wire.messages.metadata import NO_TOPIC_ID, MetadataRequest, MetadataResponse
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchTopic
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
     EpochPartition,
     EpochTopic,
     OffsetForLeaderEpochRequest,
 )
-from zkconsumer.wire.messages.sync_group import SyncGroupAssignment, SyncGroupRequest
 from zkconsumer.wire.negotiation import BrokerVersions
 
 GROUP_ROUNDS = 14

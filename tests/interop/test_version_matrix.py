@@ -29,7 +29,7 @@ from zkconsumer.errors import BrokerError, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.loop import LoopKey
-from zkconsumer.fetch.loops import loop_class
+from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer

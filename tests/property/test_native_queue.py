@@ -24,7 +24,7 @@ from zkconsumer.records.codecs import Codec
 
 if TYPE_CHECKING:
     from zkconsumer.native._core import Wakeup
-    from zkconsumer.streams.native_queue import NativeChunkQueue
+    from zkconsumer.streams.queues import NativeChunkQueue
 
 pytestmark = needs_native_engine
 

@@ -18,8 +18,9 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
+from zkconsumer.membership.zookeeper.assembly import build_member
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings, RebalanceState
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     CommitAheadRequest,

@@ -12,7 +12,7 @@ from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.streams.stream import KafkaStream
-from zkconsumer.zk import op_writer
+from zkconsumer.zk import claim
 from zkconsumer.zk.registry import GroupRegistry
 
 
@@ -26,7 +26,7 @@ class Swap:
 
 
 _SMALL_TRANSACTIONS = (
-    Swap(op_writer, "OPS_PER_MULTI", 2),
+    Swap(claim, "OPS_PER_MULTI", 2),
     Swap(fenced, "PARTITIONS_PER_MULTI", 2),
 )
 """A few partitions take several transactions, as thousands do in real groups."""

@@ -13,9 +13,8 @@ from tests.fakes.memory_tree import MemoryTree, TreeEvent
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.simulation.kernel import Task
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import ResponseListener, SessionEvent, SessionListener
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZkStore, ZNode, ZNodeStat
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -157,7 +156,7 @@ class SimClient:
             raise RegistryError("connection to ZooKeeper lost before the answer came")
 
 
-class SimStore(CompoundStore):
+class SimStore(ZkStore):
     """The whole ``ZkStore`` of a member."""
 
     def __init__(self, server: MemoryZkServer, rng: Random) -> None:

@@ -23,9 +23,10 @@ from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.forking import ForkGuard
-from zkconsumer.membership.zookeeper.assembly import MemberSettings, MemberWorld, build_member
+from zkconsumer.membership.zookeeper.assembly import build_member
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     CommitAheadRequest,
@@ -248,7 +249,7 @@ class ControlledMember:
 
     def _due(self) -> bool:
         now_ms = self.clock.now_ms()
-        dues = (self.core.next_deadline_ms(), self.control._shared.due_ms)
+        dues = (self.core.next_deadline_ms(), self.control._commits.due_ms)
         return any(due is not None and due <= now_ms for due in dues)
 
     def _closing(self) -> bool:

@@ -30,16 +30,19 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
 )
 from zkconsumer.wire.framing import LENGTH_BYTES
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from zkconsumer.wire.messages.join_group import (
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    HeartbeatResponse,
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
-from zkconsumer.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 R = TypeVar("R")
 

@@ -28,7 +28,7 @@ from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.loop import LoopKey, LoopReport
-from zkconsumer.fetch.loops import loop_class
+from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition

@@ -1,14 +1,17 @@
 """Answers of a coordinator as messages, with as little as they need."""
 
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from zkconsumer.wire.messages.join_group import (
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    HeartbeatResponse,
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from zkconsumer.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
 def join_response(

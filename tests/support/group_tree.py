@@ -2,8 +2,8 @@
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.refusing import RefusingClient, refusing
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.store import ZkStore
 
 REGISTERED_MS = 1_400_000_000_000
 NODES_MS = 7
@@ -21,7 +21,7 @@ class GroupTree:
     def __init__(self) -> None:
         self.server = MemoryZkServer(wall_ms=lambda: NODES_MS)
         self._writer = self.server.connect()
-        self.store: CompoundStore
+        self.store: ZkStore
         self.client: RefusingClient
         self.store, self.client = refusing(self.server)
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_zk import MemoryZkServer
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import ResponseListener, SessionListener
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZkStore, ZNode, ZNodeStat
 
 Interference = Callable[[str, int], None]
 """Called before each batch with its kind and how many of that kind went before."""
@@ -79,6 +78,6 @@ class InterferedClient:
         self._interfere(kind, number)
 
 
-def interfered(server: MemoryZkServer, interfere: Interference) -> CompoundStore:
+def interfered(server: MemoryZkServer, interfere: Interference) -> ZkStore:
     """A new client of ``server``, interfered with."""
-    return CompoundStore(InterferedClient(server.connect()._memory, interfere))
+    return ZkStore(InterferedClient(server.connect()._memory, interfere))

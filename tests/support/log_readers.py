@@ -13,7 +13,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
-from zkconsumer.fetch.loops import loop_class
+from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record

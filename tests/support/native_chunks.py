@@ -12,12 +12,12 @@ from zkconsumer.streams.budget import ByteBudget
 
 if TYPE_CHECKING:
     from zkconsumer.native._core import Lease, NativeCursor, Runs, Wakeup
-    from zkconsumer.streams.native_queue import NativeChunkQueue
+    from zkconsumer.streams.queues import NativeChunkQueue
 
 
 def native_queue(max_chunks: int = 1_000, share_bytes: int | None = None) -> "NativeChunkQueue":
     """A queue alone in its budget."""
-    module = import_module("zkconsumer.streams.native_queue")
+    module = import_module("zkconsumer.streams.queues")
     budget = None if share_bytes is None else ByteBudget(share_bytes)
     made: NativeChunkQueue = module.NativeChunkQueue(max_chunks, budget)
     return made

@@ -63,7 +63,7 @@ def waiters_of(queue: StreamQueue) -> list[Callable[[], None]]:
 def native_of(queue: StreamQueue) -> "_core.Queue":
     """The C part of a native queue."""
     # It may be missing, or not be wanted.
-    from zkconsumer.streams.native_queue import NativeChunkQueue  # noqa: PLC0415
+    from zkconsumer.streams.queues import NativeChunkQueue  # noqa: PLC0415
 
     assert isinstance(queue, NativeChunkQueue)
     return queue.native

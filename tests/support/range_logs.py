@@ -12,6 +12,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.records.codecs import Codec
+from zkconsumer.wire.absent import NO_TOPIC_ID
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,
     FetchedPartition,
@@ -19,7 +20,6 @@ from zkconsumer.wire.messages.fetch import (
     FetchRequest,
     FetchResponse,
 )
-from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 
 LEADER = Broker(0, "leader", 9092)
 REPLICA = Broker(1, "replica", 9092)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError
-from zkconsumer.zk.compound import CompoundStore
-from zkconsumer.zk.store import Watch, ZNode, ZNodeStat
+from zkconsumer.zk.store import Watch, ZkStore, ZNode, ZNodeStat
 
 
 class RefusingClient(InterferedClient):
@@ -56,7 +55,7 @@ class RefusingClient(InterferedClient):
         self.read[kind] += len(paths)
 
 
-def refusing(server: MemoryZkServer) -> tuple[CompoundStore, RefusingClient]:
+def refusing(server: MemoryZkServer) -> tuple[ZkStore, RefusingClient]:
     """A new client, and what it may not read."""
     client = RefusingClient(server)
-    return CompoundStore(client), client
+    return ZkStore(client), client

@@ -15,8 +15,8 @@ from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import REQUESTS, RequestFrame, decode_request, encode_response
 from zkconsumer.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-from zkconsumer.wire.messages.heartbeat import HeartbeatResponse
-from zkconsumer.wire.messages.list_groups import ListGroupsResponse
+from zkconsumer.wire.messages.group_admin import ListGroupsResponse
+from zkconsumer.wire.messages.group_members import HeartbeatResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange

@@ -15,25 +15,25 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from zkconsumer.wire.messages.consumer_group_describe import (
-    AssignedTopic,
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-    MemberAssignment,
-    ReconciledGroup,
-    ReconciledMember,
-)
-from zkconsumer.wire.messages.describe_groups import (
-    DescribedGroup,
-    DescribedMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-)
 from zkconsumer.wire.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from zkconsumer.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from zkconsumer.wire.messages.group_admin import (
+    AssignedTopic,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MemberAssignment,
+    ReconciledGroup,
+    ReconciledMember,
+)
 from zkconsumer.wire.messages.offset_fetch import (
     OffsetFetchedPartition,
     OffsetFetchedTopic,

@@ -24,23 +24,22 @@ from zkconsumer.printable import printable
 from zkconsumer.scope import wait_ms
 from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.alter_configs import (
+from zkconsumer.wire.messages.topic_admin import (
+    BROKER_DEFAULT,
     DELETE,
+    FIRST_WITH_DEFAULTS,
     SET,
     TOPIC,
     AlteredResource,
     AlteredSetting,
-    IncrementalAlterConfigsRequest,
-)
-from zkconsumer.wire.messages.create_partitions import CreatePartitionsRequest, GrowingTopic
-from zkconsumer.wire.messages.create_topics import (
-    BROKER_DEFAULT,
-    FIRST_WITH_DEFAULTS,
+    CreatePartitionsRequest,
     CreateTopicsRequest,
+    DeleteTopicsRequest,
+    GrowingTopic,
+    IncrementalAlterConfigsRequest,
     NewTopic,
     TopicSetting,
 )
-from zkconsumer.wire.messages.delete_topics import DeleteTopicsRequest
 from zkconsumer.zk.paths import is_topic_name
 from zkconsumer.zk.topic_admin import TopicNodes
 

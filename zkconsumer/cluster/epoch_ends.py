@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
+from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
-    NO_EPOCH,
+    EpochEndOffset as AnsweredEpoch,
+)
+from zkconsumer.wire.messages.offset_for_leader_epoch import (
     EpochPartition,
     EpochTopic,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
-)
-from zkconsumer.wire.messages.offset_for_leader_epoch import (
-    EpochEndOffset as AnsweredEpoch,
 )
 from zkconsumer.wire.offsets import is_offset_or_none
 

@@ -11,12 +11,11 @@ from types import MappingProxyType
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP as EARLIEST
 from zkconsumer.wire.messages.list_offsets import LATEST_TIMESTAMP as LATEST
 from zkconsumer.wire.messages.list_offsets import (
     MAX_TIMESTAMP,
-    NO_EPOCH,
-    NO_OFFSET,
     ListedPartition,
     ListOffsetsPartition,
     ListOffsetsRequest,

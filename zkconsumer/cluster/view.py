@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.wire.messages.metadata import NO_EPOCH, NO_TOPIC_ID, MetadataResponse
+from zkconsumer.wire.absent import NO_EPOCH, NO_TOPIC_ID
+from zkconsumer.wire.messages.metadata import MetadataResponse
 
 _NO_CONTROLLER = -1
 _FIRST_EXACT_EPOCHS = 9

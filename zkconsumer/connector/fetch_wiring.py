@@ -15,7 +15,7 @@ from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.observe import Observation
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.registered_brokers import LiveBrokers
+from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
 

@@ -15,7 +15,6 @@ from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.commit_calls import CommitCalls
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
 from zkconsumer.consumer.described import described_consumer
 from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
 from zkconsumer.consumer.iteration import Slices, starts_of
@@ -23,7 +22,11 @@ from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.position_calls import PositionCalls
-from zkconsumer.consumer.settings.confluent_names import advice_on_dict
+from zkconsumer.consumer.settings.confluent_names import (
+    advice_on_dict,
+    in_milliseconds,
+    refuse_method,
+)
 from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord

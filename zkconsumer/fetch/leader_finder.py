@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.refresh_pace import REFUSED_MS
 from zkconsumer.cluster.view import ClusterView
@@ -15,7 +16,6 @@ from zkconsumer.error_codes import error_name
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
-from zkconsumer.fetch.numbering import fetcher_number
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
@@ -227,3 +227,13 @@ class LeaderFinder:
         for key in idle:
             loop, _ = self._loops.pop(key)
             loop.stop()
+
+
+_MIN_INT = -(2**31)
+
+
+def fetcher_number(tp: TopicPartition, fetcher_count: int) -> int:
+    """Return the number of this partition's fetcher, from 0 to ``fetcher_count`` - 1."""
+    mixed = (31 * string_hash(tp.topic) + tp.partition) & 0xFFFFFFFF
+    signed = mixed - 2**32 if mixed >= 2**31 else mixed
+    return (0 if signed == _MIN_INT else abs(signed)) % fetcher_count

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
-from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker
 from zkconsumer.observe import SILENT, Observation
+from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import ThreadScope
 
@@ -86,3 +87,17 @@ class FetchManager:
     def wake(self) -> None:
         """Release claims that were given up. Never waits. Thread: any."""
         self._finder.wake()
+
+
+def loop_class(engine: Engine = ENGINE) -> type[PythonFetchLoop]:
+    """Return the loop class of an engine.
+
+    The native one is a Python loop as well: it runs as such if a connection has no descriptor
+    or a queue is not a native one.
+    """
+    if engine is Engine.PURE:
+        return PythonFetchLoop
+    # It may not be installed, or not be wanted.
+    from zkconsumer.fetch.native_loop import NativeFetchLoop  # noqa: PLC0415
+
+    return NativeFetchLoop

@@ -19,7 +19,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
-from zkconsumer.fetch.core.quota import throttle_pause_ms
+from zkconsumer.fetch.core.hedged_exchange import throttle_pause_ms
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
 from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
 from zkconsumer.fetch.position import FetchPosition

@@ -21,7 +21,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_request
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.group_members import HeartbeatRequest
 from zkconsumer.wire.negotiation import (
     FIRST_PROBE,
     PROBE_GROUP,

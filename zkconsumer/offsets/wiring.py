@@ -21,7 +21,7 @@ from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.registered_brokers import LiveBrokers
+from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 from zkconsumer.zk.topic_nodes import topic_czxids

@@ -24,7 +24,7 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.create_topics import (
+from zkconsumer.wire.messages.topic_admin import (
     BROKER_DEFAULT,
     FIRST_WITH_DEFAULTS,
     CreateTopicsRequest,

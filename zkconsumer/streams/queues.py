@@ -1,18 +1,37 @@
 """Makes the queue of a stream, in the engine of this process."""
 
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.stream_queue import StreamQueue
 
-__all__ = ["StreamQueue", "new_chunk_queue"]
+if ENGINE is Engine.NATIVE:
+    from zkconsumer.native import _core
+
+__all__ = ["NativeChunkQueue", "StreamQueue", "new_chunk_queue"]
+
+
+class NativeChunkQueue(StreamQueue):
+    """The queue of a stream that native fetch loops fill; see ``StreamQueue``.
+
+    What a native loop adds becomes a ``Chunk`` when the stream first sees it; what Python adds is
+    kept. The C part never calls Python while it holds its mutex, and no signal handler runs in it:
+    so a handler that interrupts the stream's side may use the queue.
+
+    Attributes:
+        native: the queue that a native loop fills; it must ``adopt`` their claims first.
+    """
+
+    def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:
+        self.native = _core.Queue(max_chunks, Chunk)
+        super().__init__(self.native, budget)
+
+    def adopt(self, claim: PartitionClaim) -> None:
+        """Register a claim whose chunks a native loop will add. Thread: any."""
+        self.native.adopt(claim)
 
 
 def new_chunk_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
     """Make an empty queue; see ``ChunkQueue`` for the arguments."""
-    if ENGINE is Engine.NATIVE:
-        # The native core may be missing or disabled.
-        from zkconsumer.streams.native_queue import NativeChunkQueue  # noqa: PLC0415
-
-        return NativeChunkQueue(max_chunks, budget)
-    return ChunkQueue(max_chunks, budget)
+    return (NativeChunkQueue if ENGINE is Engine.NATIVE else ChunkQueue)(max_chunks, budget)

@@ -9,6 +9,7 @@ ApiVersions, which must be readable before the broker's versions are known (KIP-
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from zkconsumer.error_codes import ErrorCode
@@ -16,22 +17,22 @@ from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
 from zkconsumer.wire.fault import Fault
-from zkconsumer.wire.header import RequestHeader, ResponseHeader
-from zkconsumer.wire.messages.alter_configs import IncrementalAlterConfigsRequest
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from zkconsumer.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from zkconsumer.wire.messages.create_partitions import CreatePartitionsRequest
-from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
-from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
-from zkconsumer.wire.messages.delete_topics import DeleteTopicsRequest
-from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import FetchRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.group_admin import (
+    ConsumerGroupDescribeRequest,
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+)
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
 from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest
-from zkconsumer.wire.messages.join_group import JoinGroupRequest
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
@@ -39,9 +40,15 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from zkconsumer.wire.messages.produce import ProduceRequest
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
-from zkconsumer.wire.messages.sync_group import SyncGroupRequest
+from zkconsumer.wire.messages.topic_admin import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    IncrementalAlterConfigsRequest,
+)
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.tagged import NO_TAGS, Pieces, read_tags
+from zkconsumer.wire.schema import Int16, Int32, NullableString
+from zkconsumer.wire.tagged import NO_TAGS, Pieces, ReadValue, read_tags
 from zkconsumer.wire.writer import writer_of
 
 __all__ = [
@@ -58,6 +65,7 @@ __all__ = [
 R = TypeVar("R")
 _LENGTH = struct.Struct(">i")
 _HEADER_VERSION = 0
+_SKIP_TAGS = partial(read_tags, known={})
 _UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 MAX_FRAME_BYTES: Final = (1 << 31) - 1
 
@@ -91,6 +99,23 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
     )
 }
 """Every request class that the codec supports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestHeader:
+    """API, version, correlation id and client id of a request."""
+
+    api_key: Int16
+    api_version: Int16
+    correlation_id: Int32
+    client_id: NullableString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseHeader:
+    """The correlation id of the request."""
+
+    correlation_id: Int32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +180,12 @@ def decode_response(
     response_type = request.RESPONSE
     name = _checked_name(response_type, response_type.API, version)
     buffer = memoryview(frame).cast("B")
-    header, position = _read_header(name, ResponseHeader, buffer)
+    header, position = _read(name, reader_of(ResponseHeader, _HEADER_VERSION), buffer)
     if response_type is ApiVersionsResponse and buffer[position : position + 2] == _UNSUPPORTED:
         name, version = f"{response_type.__name__} v0", 0
     if _header_has_tags(response_type, version):
         position = _skip_tags(name, buffer, position)
-    response, position = _read(name, response_type, version, buffer, position)
+    response, position = _read(name, _reader(response_type, version), buffer, position)
     _check_end(name, buffer, position)
     return header.correlation_id, cast("R", response)
 
@@ -172,7 +197,7 @@ def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
         DecodeError: malformed, or an unknown request; names message, field and position.
     """
     buffer = memoryview(frame).cast("B")
-    header, position = _read_header("RequestHeader", RequestHeader, buffer)
+    header, position = _read("RequestHeader", reader_of(RequestHeader, _HEADER_VERSION), buffer)
     request_type = REQUESTS.get(header.api_key)
     if request_type is None:
         raise DecodeError("RequestHeader", "api_key", 0, f"API {header.api_key} is not known")
@@ -184,7 +209,7 @@ def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
     name = f"{request_type.__name__} v{version}"
     if api.is_flexible(version):
         position = _skip_tags("RequestHeader", buffer, position)
-    request, position = _read(name, request_type, version, buffer, position)
+    request, position = _read(name, _reader(request_type, version), buffer, position)
     _check_end(name, buffer, position)
     return RequestFrame(
         api_key=api.key,
@@ -222,7 +247,7 @@ def _frame(
         pieces.append(tags)
         writer_of(type(body), version, _encoding(body.API, version))(body, pieces)
     except Fault as fault:
-        raise LocalProtocolError(f"{name}: {fault.reason} (field {fault.path or '-'})") from None
+        raise fault.unsendable(name) from None
     size = sum(len(piece) for piece in pieces)
     if size > MAX_FRAME_BYTES:
         raise LocalProtocolError(f"{name}: {size} bytes are too many for one frame (field -)")
@@ -230,28 +255,21 @@ def _frame(
     return b"".join(pieces)
 
 
+def _reader(message: type[Any], version: int) -> ReadValue:
+    return reader_of(message, version, _encoding(message.API, version))
+
+
 # The readers' values are as untyped as the schema that they are compiled from.
-def _read(
-    name: str, message: type[Any], version: int, buffer: memoryview, position: int
-) -> tuple[Any, int]:
+def _read(name: str, read: ReadValue, buffer: memoryview, position: int = 0) -> tuple[Any, int]:
     try:
-        return reader_of(message, version, _encoding(message.API, version))(buffer, position)
+        return read(buffer, position)
     except Fault as fault:
-        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
-
-
-def _read_header(name: str, header: type[Any], buffer: memoryview) -> tuple[Any, int]:
-    try:
-        return reader_of(header, _HEADER_VERSION)(buffer, 0)
-    except Fault as fault:
-        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+        raise fault.unreadable(name) from None
 
 
 def _skip_tags(name: str, buffer: memoryview, position: int) -> int:
     try:
-        return read_tags(buffer, position, {})[1]
-    except Fault as fault:
-        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+        return _read(name, _SKIP_TAGS, buffer, position)[1]
     except struct.error:
         raise DecodeError(name, "", position, "the bytes end within its tagged fields") from None
 

@@ -127,8 +127,7 @@ def _encode(message: object, version: int, newest: int) -> bytes:
     try:
         writer_of(type(message), version)(message, pieces)
     except Fault as fault:
-        where = f"{name} v{version}"
-        raise LocalProtocolError(f"{where}: {fault.reason} (field {fault.path or '-'})") from None
+        raise fault.unsendable(f"{name} v{version}") from None
     return b"".join(pieces)
 
 
@@ -144,6 +143,5 @@ def _decode(kind: type[M], data: bytes | memoryview, newest: int) -> tuple[int, 
         # The readers' values are as untyped as the schema that they are compiled from.
         message: Any = reader_of(kind, min(version, newest))(buffer, _VERSION.size)[0]
     except Fault as fault:
-        name = f"{kind.__name__} v{version}"
-        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+        raise fault.unreadable(f"{kind.__name__} v{version}") from None
     return version, message

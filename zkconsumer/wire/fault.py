@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from zkconsumer.errors import DecodeError, LocalProtocolError
+
 
 class Fault(Exception):
     """A field that can't be read or written; every enclosing level prepends its name.
@@ -22,3 +24,11 @@ class Fault(Exception):
     def path(self) -> str:
         """The path to the field, such as ``topics[0].partitions[3].error_code``."""
         return ".".join(reversed(self.steps)).replace(".[", "[")
+
+    def unreadable(self, name: str) -> DecodeError:
+        """Return the error of a received message of this name."""
+        return DecodeError(name, self.path, self.position, self.reason)
+
+    def unsendable(self, name: str) -> LocalProtocolError:
+        """Return the error of a message of this name that can't be encoded."""
+        return LocalProtocolError(f"{name}: {self.reason} (field {self.path or '-'})")

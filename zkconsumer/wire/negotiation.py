@@ -32,8 +32,8 @@ from zkconsumer.version import __version__
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.codec import REQUESTS, decode_response, encode_request
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest
+from zkconsumer.wire.messages.group_admin import ListGroupsRequest
+from zkconsumer.wire.messages.group_members import HeartbeatRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of

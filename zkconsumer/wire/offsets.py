@@ -2,8 +2,7 @@
 
 from typing import Final
 
-NO_OFFSET: Final = -1
-"""The offset in responses if there is none."""
+from zkconsumer.wire.absent import NO_OFFSET
 
 _MOST: Final = 2**63 - 1
 """The next offset has to be an int64, too."""

@@ -36,7 +36,6 @@ from zkconsumer.errors import RegistryError
 from zkconsumer.net.tcp import open_socket
 from zkconsumer.scope import ThreadScope
 from zkconsumer.zk import kazoo_io, kazoo_pings, kazoo_security
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
 from zkconsumer.zk.kazoo_calls import (
     multi_call,
@@ -53,7 +52,16 @@ from zkconsumer.zk.live_brokers import clusters_at
 from zkconsumer.zk.pipeline import PendingResponse, Pipeline
 from zkconsumer.zk.session import ResponseListener, SessionListener, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
-from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+from zkconsumer.zk.store import (
+    CLOSE_TIMEOUT_MS,
+    MultiResult,
+    Op,
+    OpError,
+    Watch,
+    ZkStore,
+    ZNode,
+    ZNodeStat,
+)
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +74,7 @@ _STATES = {
 }
 
 
-class KazooStore(CompoundStore):
+class KazooStore(ZkStore):
     """A ``ZkStore`` on a real ZooKeeper; created by ``connect``."""
 
     def __init__(self, client: "_KazooRawClient") -> None:

@@ -5,6 +5,7 @@ a tool that reads on there reports that all is well. So every tool that needs a 
 checks here first, or gets its brokers here.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -13,10 +14,14 @@ from typing import Final
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
+from zkconsumer.wire.negotiation import BrokerVersions, of_generation
+from zkconsumer.wire.versions import OLDEST
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.group_values import BrokerList as RegisteredBrokers
 from zkconsumer.zk.paths import BROKER_IDS, is_path
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
 _BROKERS: Final = "/brokers"
@@ -150,3 +155,41 @@ def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | 
             return [None]
     middle = len(paths) // 2
     return [*_tolerant(children, paths[:middle]), *_tolerant(children, paths[middle:])]
+
+
+log = logging.getLogger(__name__)
+
+
+class LiveBrokers:
+    """Reads ``/brokers/ids``; returns the last known list while ZooKeeper is away.
+
+    Thread: leader finder.
+    """
+
+    def __init__(self, registry: GroupRegistry) -> None:
+        self._registry = registry
+        self._last: RegisteredBrokers | None = None
+
+    def read(self) -> Sequence[Broker]:
+        """Return the live brokers, or the last known ones.
+
+        Raises:
+            RegistryError: ZooKeeper can't be read, and never could.
+        """
+        try:
+            self._last = self._registry.read_brokers()
+        except RegistryError as error:
+            if self._last is None or not self._last.brokers:
+                raise
+            log.info("brokers as last seen: %s", error)
+        return self._last.brokers
+
+    def versions_of(self, broker: Broker) -> BrokerVersions | None:
+        """Return what a broker serves by its registration; None: ask the broker. Thread: any.
+
+        Brokers of 0.8 and 0.9 can't be asked, and no later broker registers as they do (except one
+        that is configured to register so: it serves what it is sent).
+        """
+        registered = self._last
+        is_old = registered is not None and (registered.are_old or broker.id in registered.old_ids)
+        return of_generation(OLDEST) if is_old else None

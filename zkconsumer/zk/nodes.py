@@ -15,7 +15,6 @@ from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.printable import shown
 from zkconsumer.zk.json_dialect import JsonValue, NotJson, escape, parse_object
-from zkconsumer.zk.listeners import listener_address
 from zkconsumer.zk.paths import is_topic_name
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,19}")
@@ -208,3 +207,41 @@ def _timestamp(value: JsonValue) -> int | None:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return int(value)
     return None
+
+
+_ENDPOINT = re.compile(r"([^:/]+)://\[?([^\[\]/]*)\]?:(-?[0-9]{1,5})")
+_MAX_PORT = 65535
+
+
+def listener_address(
+    registration: Mapping[str, JsonValue], protocol: SecurityProtocol
+) -> tuple[str, int] | None:
+    """Return host and port at which a broker speaks a protocol, or None.
+
+    If several listeners speak it, the first one in the registration counts.
+
+    Args:
+        registration: the fields of the broker's node, of any version.
+        protocol: the protocol to speak.
+    """
+    if protocol == "PLAINTEXT":
+        host, port = registration.get("host"), _port(registration.get("port"))
+        if isinstance(host, str) and host and port is not None:
+            return host, port
+    endpoints = registration.get("endpoints")
+    protocols = registration.get("listener_security_protocol_map")
+    for endpoint in endpoints if isinstance(endpoints, list) else ():
+        match = _ENDPOINT.fullmatch(endpoint) if isinstance(endpoint, str) else None
+        if match is None:
+            continue
+        listener, host, port = match[1], match[2], _port(int(match[3]))
+        spoken = protocols.get(listener) if isinstance(protocols, dict) else listener
+        if spoken == protocol and host and port is not None:
+            return host, port
+    return None
+
+
+def _port(value: JsonValue) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value <= _MAX_PORT else None

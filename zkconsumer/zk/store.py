@@ -1,4 +1,4 @@
-"""The interface of ZooKeeper for the rest of the package: a protocol, and its values.
+"""ZooKeeper for the rest of the package: the store, its values, and the client below it.
 
 The one rule: requests are batched. Every call takes a batch, sends it pipelined, and is bounded in
 time as a whole. Expected outcomes (no node, node exists) are values; what makes the whole call
@@ -8,15 +8,20 @@ pointless is an exception:
   flight may or may not have happened.
 - ``SessionLost``: the session ended before or during the call. Its ephemeral nodes are gone.
 
-Paths are absolute and below the chroot, which is unknown above this package.
+Only this file knows the order of requests in which no change is missed in between. Paths are
+absolute and below the chroot, which is unknown above this package.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from zkconsumer.errors import RegistryError
+from zkconsumer.zk.paths import ancestors_of, is_path
 from zkconsumer.zk.session import ResponseListener, SessionListener
+
+T = TypeVar("T")
 
 
 class WatchEvent(StrEnum):
@@ -134,43 +139,79 @@ class MultiResult:
         return all(error is None for error in self.errors)
 
 
-class ZkClient(Protocol):
-    """What is known of a ZooKeeper client's session. Thread: any."""
+class RawClient(Protocol):
+    """One client: batches of plain ZooKeeper calls, each batch pipelined, fenced and bounded.
+
+    ``fence`` is the session that must be in force for each request to be sent.
+
+    Raises (every batch):
+        SessionLost: another session, or none, is in force.
+        RegistryError: no response in time, the connection broke, or a read was denied.
+    """
 
     @property
     def session_id(self) -> int:
-        """The session in force, or the last one until there is a new one."""
+        """See ``ZkStore``."""
         ...
 
     @property
     def negotiated_timeout_ms(self) -> int:
-        """The session time-out that the server granted (2 to 20 of its ticks)."""
+        """See ``ZkStore``."""
         ...
 
     @property
     def connected(self) -> bool:
-        """Whether the server responds, as far as known."""
+        """See ``ZkStore``."""
         ...
 
     @property
     def supports_multi(self) -> bool:
-        """Whether the server supports transactions (ZooKeeper 3.4 and later)."""
+        """See ``ZkStore``."""
         ...
 
     def on_session(self, listener: SessionListener) -> None:
-        """Notify ``listener`` of every session event from now on."""
+        """See ``ZkStore``."""
         ...
 
     def on_response_sent(self, listener: ResponseListener) -> None:
-        """Notify ``listener`` of the last response now, and of later ones; see there.
+        """See ``ZkStore``."""
+        ...
 
-        A store that can't lose its connection silently need never call it.
-        """
+    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        """Read nodes; a watch is left only on those that exist."""
+        ...
+
+    def children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        """Read names of children as listed; a watch is left only on nodes that exist."""
+        ...
+
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """Read names of children of server paths, without the chroot."""
+        ...
+
+    def exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        """Read the stats of nodes; a watch is left on all paths."""
+        ...
+
+    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        """Execute each operation on its own, in this order."""
+        ...
+
+    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        """Execute each batch as one transaction, in this order."""
+        ...
+
+    def close(self, timeout_ms: int) -> None:
+        """End the session; see ``ZkStore``."""
         ...
 
 
-class ZkStore(ZkClient, Protocol):
-    """A ZooKeeper client in one session after another. Thread: any, unless noted.
+class ZkStore:
+    """A ZooKeeper client in one session after another, over a ``RawClient``. Thread: any.
 
     No call may be made from a watch or a session listener.
 
@@ -179,13 +220,56 @@ class ZkStore(ZkClient, Protocol):
     is the fence, so no batch is ever spread over two sessions.
     """
 
+    def __init__(self, client: RawClient) -> None:
+        self._client = client
+
+    @property
+    def session_id(self) -> int:
+        """The session in force, or the last one until there is a new one."""
+        return self._client.session_id
+
+    @property
+    def negotiated_timeout_ms(self) -> int:
+        """The session time-out that the server granted (2 to 20 of its ticks)."""
+        return self._client.negotiated_timeout_ms
+
+    @property
+    def connected(self) -> bool:
+        """Whether the server responds, as far as known."""
+        return self._client.connected
+
+    @property
+    def supports_multi(self) -> bool:
+        """Whether the server supports transactions (ZooKeeper 3.4 and later)."""
+        return self._client.supports_multi
+
+    def on_session(self, listener: SessionListener) -> None:
+        """Notify ``listener`` of every session event from now on."""
+        self._client.on_session(listener)
+
+    def on_response_sent(self, listener: ResponseListener) -> None:
+        """Notify ``listener`` of the last response now, and of later ones; see there.
+
+        A store that can't lose its connection silently need never call it.
+        """
+        self._client.on_response_sent(listener)
+
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        """End the session: its ephemeral nodes vanish at once. Idempotent.
+
+        Args:
+            timeout_ms: how long to wait for the server's response; after that closing goes on in
+                the background.
+        """
+        self._client.close(timeout_ms)
+
     def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
         """Return the nodes at ``paths``, in that order; None for missing ones.
 
         The watch fires when the node is created, changed or deleted: missing nodes are watched,
         too.
         """
-        ...
+        return self._read(self._client.get, paths, watch)
 
     def children_many(
         self, paths: Sequence[str], *, watch: Watch | None = None, as_listed: bool = False
@@ -199,44 +283,67 @@ class ZkStore(ZkClient, Protocol):
 
         The watch fires when a child comes or goes, and when the node itself does.
         """
-        ...
+        listed = self._read(self._client.children, paths, watch)
+        if as_listed:
+            return listed
+        return [None if names is None else sorted(names) for names in listed]
 
     def server_children(self, paths: Sequence[str]) -> list[list[str] | None]:
         """Return the same for paths from the server's root, without the chroot; watch nothing.
 
         Only for finding a chroot.
         """
-        ...
+        _check_paths(paths)
+        return self._client.server_children(paths, self._client.session_id)
 
     def exists_many(
         self, paths: Sequence[str], *, watch: Watch | None = None
     ) -> list[ZNodeStat | None]:
         """Return the stat of each node, None for missing ones; watches as ``get_many``."""
-        ...
+        _check_paths(paths)
+        return self._client.exists(paths, watch, self._client.session_id)
 
     def write_many(
         self, ops: Sequence[Op], *, session_id: int | None = None
     ) -> list[OpError | None]:
         """Execute each operation on its own, pipelined in this order, without ``CheckOp``."""
-        ...
+        _check_paths([op.path for op in ops])
+        if any(isinstance(op, CheckOp) for op in ops):
+            raise RegistryError("a version check makes sense only in a transaction")
+        return self._client.write(ops, self._fence(session_id))
 
     def multi(self, ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
         """Execute all of the operations or none."""
-        ...
+        return self.multi_many([ops], session_id=session_id)[0]
 
     def multi_many(
         self, batches: Sequence[Sequence[Op]], *, session_id: int | None = None
     ) -> list[MultiResult]:
         """Execute several transactions, pipelined in this order, each all or nothing on its own."""
-        ...
+        _check_paths([op.path for ops in batches for op in ops])
+        if not self.supports_multi:
+            raise RegistryError("this ZooKeeper knows no transactions (they came with 3.4)")
+        return self._client.multi(batches, self._fence(session_id))
 
     def create(self, path: str, data: bytes, *, ephemeral: bool) -> bool:
         """Create a node, and missing parents; return False if it exists already."""
-        ...
+        fence = self._client.session_id
+        op = CreateOp(path, data, ephemeral)
+        error = self.write_many([op], session_id=fence)[0]
+        if error is OpError.NO_NODE:
+            self._create_all(ancestors_of(path), fence)
+            error = self.write_many([op], session_id=fence)[0]
+        if error is None or error is OpError.NODE_EXISTS:
+            return error is None
+        raise RegistryError(f"{path} could not be created: {error}")
 
     def ensure_paths(self, paths: Sequence[str]) -> None:
         """Create missing persistent nodes with null data, and missing parents."""
-        ...
+        fence = self._client.session_id
+        found = self.exists_many(paths)
+        missing = [path for path, stat in zip(paths, found, strict=True) if stat is None]
+        wanted = dict.fromkeys(node for path in missing for node in [*ancestors_of(path), path])
+        self._create_all(list(wanted), fence)
 
     def set_or_create_many(
         self, items: Mapping[str, bytes], *, session_id: int | None = None
@@ -246,7 +353,17 @@ class ZkStore(ZkClient, Protocol):
         Returns:
             For each item in its order None, or why it was not written.
         """
-        ...
+        fence = self._fence(session_id)
+        outcome = self._write_all([SetOp(*item) for item in items.items()], fence)
+        missing = [path for path, error in outcome.items() if error is OpError.NO_NODE]
+        if missing:
+            parents = dict.fromkeys(ancestor for path in missing for ancestor in ancestors_of(path))
+            self._create_all(list(parents), fence)
+            outcome |= self._write_all([CreateOp(path, items[path]) for path in missing], fence)
+            # Created by another client meanwhile: our write still wins, as Scala's does.
+            raced = [path for path in missing if outcome[path] is OpError.NODE_EXISTS]
+            outcome |= self._write_all([SetOp(path, items[path]) for path in raced], fence)
+        return [None if error is None else error.value for error in outcome.values()]
 
     def delete_many(self, paths: Sequence[str]) -> None:
         """Delete the nodes; a missing one is fine.
@@ -254,13 +371,53 @@ class ZkStore(ZkClient, Protocol):
         Raises:
             RegistryError: names the first node that could not be deleted.
         """
-        ...
+        outcome = self._write_all([DeleteOp(path) for path in paths], self._client.session_id)
+        for path, error in outcome.items():
+            if error is not None and error is not OpError.NO_NODE:
+                raise RegistryError(f"{path} could not be deleted: {error}")
 
-    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
-        """End the session: its ephemeral nodes vanish at once. Idempotent.
+    def _fence(self, session_id: int | None) -> int:
+        return self._client.session_id if session_id is None else session_id
 
-        Args:
-            timeout_ms: how long to wait for the server's response; after that closing goes on in
-                the background.
+    def _write_all(self, ops: Sequence[Op], fence: int) -> dict[str, OpError | None]:
+        if not ops:
+            return {}
+        errors = self.write_many(ops, session_id=fence)
+        return {op.path: error for op, error in zip(ops, errors, strict=True)}
+
+    def _create_all(self, paths: Sequence[str], fence: int) -> None:
+        # A server runs one client's requests in order, so parents and children share a pipeline.
+        for path, error in self._write_all([CreateOp(path, None) for path in paths], fence).items():
+            if error is not None and error is not OpError.NODE_EXISTS:
+                raise RegistryError(f"{path} could not be created: {error}")
+
+    def _read(
+        self,
+        read: Callable[[Sequence[str], Watch | None, int], list[T | None]],
+        paths: Sequence[str],
+        watch: Watch | None,
+    ) -> list[T | None]:
+        """Read nodes so that a watch is left on every path, including missing nodes.
+
+        A read leaves no watch on a missing node, but an exists request does. A node that was
+        created between the two is read again, with its watch.
         """
-        ...
+        _check_paths(paths)
+        fence = self._client.session_id
+        found = read(paths, watch, fence)
+        missing = [at for at, node in enumerate(found) if node is None]
+        if watch is None or not missing:
+            return found
+        stats = self._client.exists([paths[at] for at in missing], watch, fence)
+        appeared = [at for at, stat in zip(missing, stats, strict=True) if stat is not None]
+        if appeared:
+            again = read([paths[at] for at in appeared], watch, fence)
+            for at, node in zip(appeared, again, strict=True):
+                found[at] = node
+        return found
+
+
+def _check_paths(paths: Sequence[str]) -> None:
+    for path in paths:
+        if not is_path(path):
+            raise RegistryError(f"{path!r} is not a path that ZooKeeper takes")

@@ -22,8 +22,11 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.wire.messages.join_group import JoinGroupProtocol, JoinGroupRequest
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
+from zkconsumer.wire.messages.group_members import (
+    JoinGroupProtocol,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+)
 
 pytestmark = pytest.mark.sandbox
 

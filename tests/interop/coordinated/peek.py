@@ -10,7 +10,7 @@ from zkconsumer.errors import TransportError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.consumer_protocol import decode_assignment
-from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+from zkconsumer.wire.messages.group_admin import DescribedGroup, DescribeGroupsRequest
 
 
 class Look(NamedTuple):

@@ -14,7 +14,7 @@ from zkconsumer.cli.main import main
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.messages.delete_groups import (
+from zkconsumer.wire.messages.group_admin import (
     DeletedGroup,
     DeleteGroupsRequest,
     DeleteGroupsResponse,

@@ -313,7 +313,7 @@ def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
     stream = connector.create_message_streams({"t": 1})["t"][0]
     member.deliver(T0, [0, 1])
     assert next(stream).offset == 0
-    member.control._shared._committer._store = BrokenStore(member.store, "g")
+    member.control._commits._committer._store = BrokenStore(member.store, "g")
     with pytest.raises(ZeroDivisionError):
         connector.commit_offsets()
     wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")

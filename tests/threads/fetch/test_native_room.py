@@ -32,7 +32,7 @@ from zkconsumer.streams.budget import ByteBudget
 
 if TYPE_CHECKING:
     from zkconsumer.native._core import Pump
-    from zkconsumer.streams.native_queue import NativeChunkQueue
+    from zkconsumer.streams.queues import NativeChunkQueue
 
 __all__ = ["each_loop"]
 

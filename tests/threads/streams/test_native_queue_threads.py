@@ -24,7 +24,7 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.stream import KafkaStream
 
 if TYPE_CHECKING:
-    from zkconsumer.streams.native_queue import NativeChunkQueue
+    from zkconsumer.streams.queues import NativeChunkQueue
 
 pytestmark = needs_native_engine
 

@@ -16,11 +16,10 @@ from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.membership.zookeeper import configured
 from zkconsumer.membership.zookeeper.assembly import (
     MemberRuntime,
-    MemberSettings,
-    MemberWorld,
     build_member,
 )
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings

@@ -11,8 +11,8 @@ from zkconsumer.fetch.core.shared_state import Counters
 from zkconsumer.fetch.polled.engine import EngineStats
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.membership.coordinator.core.states import GroupSettings
-from zkconsumer.membership.zookeeper.assembly import MemberSettings
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings
 from zkconsumer.offsets.migration.in_kafka import INTERACTIVE
 from zkconsumer.streams.delivery import Delivery
 

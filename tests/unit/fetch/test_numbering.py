@@ -3,7 +3,7 @@
 import pytest
 
 from zkconsumer.assignment.java_order import string_hash
-from zkconsumer.fetch.numbering import fetcher_number
+from zkconsumer.fetch.leader_finder import fetcher_number
 from zkconsumer.model import TopicPartition
 
 

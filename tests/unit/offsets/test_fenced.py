@@ -12,7 +12,6 @@ from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.fenced import PARTITIONS_PER_MULTI
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.registry import Claimed, GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
@@ -33,7 +32,7 @@ class World:
         self._plans: dict[tuple[str, int], Interference] = {}
         self._before: dict[str, int] = {}
         interfered = InterferedClient(self.client, self._interfere)
-        self.owner = Owner(CompoundStore(interfered), "a")
+        self.owner = Owner(ZkStore(interfered), "a")
 
     def before(self, kind: str, act: Interference, *, skip: int = 0) -> None:
         """Act before the next batch of this kind but ``skip``."""

@@ -17,12 +17,12 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.messages.create_topics import (
+from zkconsumer.wire.messages.metadata import MetadataResponse
+from zkconsumer.wire.messages.topic_admin import (
     CreatedTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.versions import VersionRange
 
 NEW = {"new": 3}

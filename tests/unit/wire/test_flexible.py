@@ -27,9 +27,13 @@ from zkconsumer.wire.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from zkconsumer.wire.messages.join_group import JoinGroupRequest
-from zkconsumer.wire.messages.leave_group import LeavingMember, leave_request
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeavingMember,
+    leave_request,
+)
 from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest

@@ -21,8 +21,8 @@ from zkconsumer.wire.messages.api_versions import (
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from zkconsumer.wire.messages.group_admin import ListGroupsRequest, ListGroupsResponse
+from zkconsumer.wire.messages.group_members import HeartbeatRequest, HeartbeatResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from zkconsumer.wire.negotiation import (

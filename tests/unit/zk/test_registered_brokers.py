@@ -7,7 +7,7 @@ import pytest
 from tests.support.control_bench import Group
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker
-from zkconsumer.zk.registered_brokers import LiveBrokers
+from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
 

@@ -6,8 +6,8 @@ from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.registry import GroupRegistry, Registered, Registration, RegistrationConflict
+from zkconsumer.zk.store import ZkStore
 
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)
 
@@ -115,7 +115,7 @@ def test_a_registration_that_flickers_for_ever_ends_the_try() -> None:
         if kind == "get":
             other.delete_many([path])
 
-    store = CompoundStore(InterferedClient(server.connect()._memory, flicker))
+    store = ZkStore(InterferedClient(server.connect()._memory, flicker))
     with pytest.raises(RegistryError, match=f"{path} came and went 5 times"):
         GroupRegistry(store, "g").register("g_a", REGISTRATION)
     assert len(tries) == 5

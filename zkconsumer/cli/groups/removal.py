@@ -17,7 +17,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
+from zkconsumer.wire.messages.group_admin import DeleteGroupsRequest
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, Op, OpError, ZkStore
 

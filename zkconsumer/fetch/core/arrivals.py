@@ -22,10 +22,11 @@ from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.record_set import next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, NO_EPOCH, PositionView
+from zkconsumer.fetch.core.starts import EARLIEST, PositionView
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
-from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
+from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
+from zkconsumer.wire.messages.fetch import NO_DIVERGENCE, FetchedPartition
 
 _MOST_DOUBTS = 3
 _REPLICA_LEASE_MS = 300_000

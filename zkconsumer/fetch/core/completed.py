@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 from zkconsumer.errors import CorruptRecord, MessageTooLarge
 from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, judged
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.starts import NO_EPOCH, PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.fetched import FetchedRecords, IsolationLevel, decode_fetched
+from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 

@@ -6,11 +6,10 @@ broker's quota silences it, and when a request is hedged.
 
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.core.quota import throttle_pause_ms
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import HedgePace, PendingRequest, Sent, first_response
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
@@ -213,3 +212,24 @@ class HedgedExchange:
         """Close it if ``stop`` was called before it could be seen."""
         if self._stopping:
             connection.close()
+
+
+MOST_THROTTLE_MS: Final = 300_000
+"""Far beyond the pauses of quotas that people set. The pump in C has the same bound."""
+
+
+def throttle_pause_ms(broker: Broker, throttle_ms: int, repeats: Repeats) -> int:
+    """Return how long to send a broker nothing; a pause beyond the bound is cut, with a warning.
+
+    Args:
+        broker: which asks for it.
+        throttle_ms: what it asks for, milliseconds: up to 24 days fit into the field.
+        repeats: for the warning.
+    """
+    if throttle_ms > MOST_THROTTLE_MS:
+        text = (
+            f"{broker} asks for a pause of {throttle_ms} ms for its quota: it is asked again after "
+            f"{MOST_THROTTLE_MS} ms; look at the quotas that it has for this client"
+        )
+        repeats.happened(f"{broker}: its quota", text)
+    return max(0, min(throttle_ms, MOST_THROTTLE_MS))

@@ -16,8 +16,8 @@ from typing import Final
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.model import TopicPartition
+from zkconsumer.wire.absent import NO_TOPIC_ID
 from zkconsumer.wire.messages.fetch import FIRST_EPOCH, NO_SESSION, SESSIONLESS_EPOCH
-from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 
 _LAST_EPOCH: Final = (1 << 31) - 1
 

@@ -26,8 +26,9 @@ from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.completed import BufferedChunk, PackedSet, PartitionRequest
-from zkconsumer.fetch.core.starts import NO_EPOCH, AtOffset, PositionView, ResetPolicy, Start
+from zkconsumer.fetch.core.starts import AtOffset, PositionView, ResetPolicy, Start
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.wire.absent import NO_EPOCH
 
 
 class Phase(Enum):

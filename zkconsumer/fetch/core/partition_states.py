@@ -16,9 +16,10 @@ from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.starts import NO_EPOCH, Start
+from zkconsumer.fetch.core.starts import Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.topic_checked import former_topic_warnings
+from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 Arrived = tuple[PartitionRequest, FetchedPartition, Unpacked]

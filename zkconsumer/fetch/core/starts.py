@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
+from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-
-NO_EPOCH: Final = -1
-"""A leader epoch that is not known."""
 
 
 class LogEdge(IntEnum):

@@ -5,6 +5,7 @@ fetched again: neither lost nor handed out twice.
 """
 
 from collections.abc import Collection
+from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.partition_state import PartitionState
@@ -145,3 +146,40 @@ def _reported(states: PartitionStates, state: PartitionState, now_ms: int) -> Zk
     state.received()
     states.drained(state, now_ms)
     return trouble.error.with_traceback(None)
+
+
+MOST_MS: Final = 250
+"""Longest wait of records for first responses about others, counted from the first."""
+
+
+def gather_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:
+    """Return how much longer to hold records back, in ms; 0: no longer.
+
+    Args:
+        states: all partitions.
+        now_ms: the time.
+        enough: number of records that end the wait.
+    """
+    if not states.fresh:
+        states.gathering_since_ms = None
+        return 0
+    if not states.line or states.failures or not any(map(_is_awaited, states.fresh.values())):
+        return 0
+    if sum(_records(state) for state in states.line.values()) >= enough:
+        return 0
+    if states.gathering_since_ms is None:
+        states.gathering_since_ms = now_ms
+    left_ms = states.gathering_since_ms + MOST_MS - now_ms
+    if left_ms > 0:
+        return left_ms
+    states.fresh.clear()
+    states.gathering_since_ms = None
+    return 0
+
+
+def _is_awaited(state: PartitionState) -> bool:
+    return not (state.is_paused or state.failures or state.source is None or state.trouble)
+
+
+def _records(state: PartitionState) -> int:
+    return sum(len(chunk.records) for chunk in state.waiting)

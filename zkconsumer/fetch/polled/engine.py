@@ -24,7 +24,7 @@ from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.gathering import gather_ms
+from zkconsumer.fetch.polled.collecting import gather_ms
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.records.codecs import Codec

@@ -12,17 +12,16 @@ from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.forking import ForkGuard
-from zkconsumer.membership.zookeeper.assembly import (
-    MemberRuntime,
+from zkconsumer.membership.zookeeper.assembly import MemberRuntime, build_member
+from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
+from zkconsumer.membership.zookeeper.threads.environment import (
+    Fetching,
     MemberSettings,
     MemberWorld,
-    build_member,
 )
-from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
 from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
 from zkconsumer.membership.zookeeper.threads.messages import Message
 from zkconsumer.membership.zookeeper.threads.session_events import listen
-from zkconsumer.membership.zookeeper.threads.steps import Fetching
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.observe import Created, MemberName, Observation, Observer
 from zkconsumer.offsets.wiring import OffsetSide, wire_offsets

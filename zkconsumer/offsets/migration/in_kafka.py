@@ -30,7 +30,7 @@ from zkconsumer.offsets.migration.parts import parts_of
 from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages import describe_groups as dg
+from zkconsumer.wire.messages import group_admin as dg
 from zkconsumer.wire.negotiation import BrokerVersions
 
 NO_OFFSET: Final = -1

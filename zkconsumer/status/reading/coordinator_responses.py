@@ -16,9 +16,12 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
-from zkconsumer.wire.messages.consumer_group_describe import ReconciledGroup
-from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMember
-from zkconsumer.wire.messages.list_groups import ListedGroup
+from zkconsumer.wire.messages.group_admin import (
+    DescribedGroup,
+    DescribedMember,
+    ListedGroup,
+    ReconciledGroup,
+)
 
 CONSUMER_PROTOCOL: Final = "consumer"
 """The protocol type of groups of consumers; "" is a group that only stores offsets."""

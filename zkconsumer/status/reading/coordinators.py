@@ -30,12 +30,13 @@ from zkconsumer.status.reading.coordinator_responses import (
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.consumer_group_describe import (
+from zkconsumer.wire.messages.group_admin import (
     ConsumerGroupDescribeRequest,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    ListGroupsRequest,
     ReconciledGroup,
 )
-from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"

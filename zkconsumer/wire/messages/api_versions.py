@@ -11,8 +11,6 @@ from typing import Annotated
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Since, String, Tagged
 
-API_VERSIONS = Api(key=ApiKey.API_VERSIONS, last=3, flexible=3)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersion:
@@ -42,7 +40,7 @@ class FinalizedFeature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiVersionsResponse(Response, api=API_VERSIONS):
+class ApiVersionsResponse(Response, api=Api(key=ApiKey.API_VERSIONS, last=3, flexible=3)):
     """The versions that the broker serves; may be empty with error ``UNSUPPORTED_VERSION``."""
 
     error_code: Int16

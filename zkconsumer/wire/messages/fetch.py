@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
+from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
-from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 from zkconsumer.wire.schema import (
     Hint,
     Int8,
@@ -57,15 +57,6 @@ SESSIONLESS_EPOCH = -1
 
 FIRST_EPOCH = 0
 """The session epoch of a full fetch that starts a session; the next one is 1."""
-
-NO_EPOCH = -1
-"""An unknown leader epoch."""
-
-NO_OFFSET = -1
-"""An unknown offset."""
-
-NO_BROKER = -1
-"""No preferred replica, or an unknown leader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,12 @@ from typing import Annotated
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int8, Int16, Int32, LenientString, NullableString, Since, String
 
-FIND_COORDINATOR = Api(key=ApiKey.FIND_COORDINATOR, last=3, flexible=3)
-
 GROUP_KEY_TYPE = 0
 """The key type of a group id; 1 would be a transactional id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindCoordinatorResponse(Response, api=FIND_COORDINATOR):
+class FindCoordinatorResponse(Response, api=Api(key=ApiKey.FIND_COORDINATOR, last=3, flexible=3)):
     """The coordinator; -1, "", -1 with an error."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0

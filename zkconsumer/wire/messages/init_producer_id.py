@@ -11,14 +11,12 @@ from typing import Annotated
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, Int64, NullableString, Since
 
-INIT_PRODUCER_ID = Api(key=ApiKey.INIT_PRODUCER_ID, last=4, flexible=2)
-
 NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
 """The transaction time-out of producers without transactions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InitProducerIdResponse(Response, api=INIT_PRODUCER_ID):
+class InitProducerIdResponse(Response, api=Api(key=ApiKey.INIT_PRODUCER_ID, last=4, flexible=2)):
     """The producer id and epoch; both are -1 with an error."""
 
     throttle_time_ms: Int32 = 0

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
+from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Since, String, Until
-
-LIST_OFFSETS = Api(key=ApiKey.LIST_OFFSETS, last=7, flexible=6)
 
 LATEST_TIMESTAMP = -1
 """Requests the next offset that consumers may read up to."""
@@ -24,12 +23,6 @@ EARLIEST_TIMESTAMP = -2
 
 MAX_TIMESTAMP = -3
 """Requests the record with the largest timestamp (from version 7 on)."""
-
-NO_OFFSET = -1
-"""The offset and timestamp if no record matches; the timestamp of the two ends."""
-
-NO_EPOCH = -1
-"""An unknown leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +64,7 @@ class ListedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsResponse(Response, api=LIST_OFFSETS):
+class ListOffsetsResponse(Response, api=Api(key=ApiKey.LIST_OFFSETS, last=7, flexible=6)):
     """One result for each requested partition."""
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0

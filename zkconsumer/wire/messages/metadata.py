@@ -9,6 +9,7 @@ Source: Kafka 0.8.2.2 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataRequest``, K
 from dataclasses import dataclass
 from typing import Annotated
 
+from zkconsumer.wire.absent import NO_EPOCH, NO_OPERATIONS, NO_TOPIC_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
@@ -23,20 +24,6 @@ from zkconsumer.wire.schema import (
     Until,
     Uuid,
 )
-
-METADATA = Api(key=ApiKey.METADATA, last=12, flexible=9)
-
-NO_LEADER = -1
-"""The leader id of a leaderless partition."""
-
-NO_EPOCH = -1
-"""The leader epoch if the broker does not report it."""
-
-NO_TOPIC_ID = bytes(16)
-"""The topic id if the broker does not report it."""
-
-NO_OPERATIONS = -(1 << 31)
-"""Authorized operations that were not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +65,7 @@ class TopicMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponse(Response, api=METADATA):
+class MetadataResponse(Response, api=Api(key=ApiKey.METADATA, last=12, flexible=9)):
     """The cluster as one broker sees it."""
 
     throttle_time_ms: Annotated[Int32, Since(3)] = 0

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
+from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int16, Int32, Int64, Since, String
 
-OFFSET_FOR_LEADER_EPOCH = Api(key=ApiKey.OFFSET_FOR_LEADER_EPOCH, last=4, flexible=4)
-
 FIRST_VERSION_FOR_CONSUMERS = 3
 """Older versions require permissions that a consumer does not have."""
-
-NO_EPOCH = -1
-"""An unknown leader epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +55,9 @@ class EpochEndTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetForLeaderEpochResponse(Response, api=OFFSET_FOR_LEADER_EPOCH):
+class OffsetForLeaderEpochResponse(
+    Response, api=Api(key=ApiKey.OFFSET_FOR_LEADER_EPOCH, last=4, flexible=4)
+):
     """One result for each partition."""
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0

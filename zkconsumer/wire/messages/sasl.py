@@ -12,12 +12,9 @@ from typing import Annotated
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bytes, Int16, Int64, NullableString, Since, String
 
-SASL_HANDSHAKE = Api(key=ApiKey.SASL_HANDSHAKE, last=1)
-SASL_AUTHENTICATE = Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaslHandshakeResponse(Response, api=SASL_HANDSHAKE):
+class SaslHandshakeResponse(Response, api=Api(key=ApiKey.SASL_HANDSHAKE, last=1)):
     """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if the requested one is missing."""
 
     error_code: Int16
@@ -32,7 +29,7 @@ class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaslAuthenticateResponse(Response, api=SASL_AUTHENTICATE):
+class SaslAuthenticateResponse(Response, api=Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2)):
     """The server's next token; a lifetime of 0 ms means that the session does not expire."""
 
     error_code: Int16

@@ -5,7 +5,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import AtOffset
-from zkconsumer.fetch.polled.gathering import MOST_MS, gather_ms
+from zkconsumer.fetch.polled.collecting import MOST_MS, gather_ms
 
 
 def left(states: PartitionStates, now_ms: int = 0, enough: int = 500) -> int:

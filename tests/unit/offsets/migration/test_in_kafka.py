@@ -17,8 +17,8 @@ from zkconsumer.offsets.migration.in_kafka import INTERACTIVE, KafkaGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.messages import describe_groups as dg
 from zkconsumer.wire.messages import find_coordinator as fc
+from zkconsumer.wire.messages import group_admin as dg
 from zkconsumer.wire.messages import metadata as md
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of

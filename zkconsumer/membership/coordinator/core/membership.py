@@ -31,8 +31,7 @@ from zkconsumer.membership.coordinator.core.error_table import (
 from zkconsumer.membership.coordinator.core.heartbeat import Heartbeat
 from zkconsumer.membership.coordinator.core.identity import MemberIdentity
 from zkconsumer.membership.coordinator.core.ownership import Ownership
-from zkconsumer.membership.coordinator.core.pauses import Pauses
-from zkconsumer.membership.coordinator.core.search import CoordinatorSearch
+from zkconsumer.membership.coordinator.core.search import CoordinatorSearch, Pauses
 from zkconsumer.membership.coordinator.core.states import HEARTBEATS, GroupSettings, MembershipState
 from zkconsumer.membership.coordinator.core.steps import PendingStep, Steps
 from zkconsumer.membership.protocol import RevocationKind

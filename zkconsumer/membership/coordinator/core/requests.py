@@ -29,15 +29,13 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
-from zkconsumer.wire.messages.join_group import (
+from zkconsumer.wire.messages.group_members import (
     CONSUMER_PROTOCOL_TYPE,
+    HeartbeatRequest,
     JoinGroupMember,
     JoinGroupProtocol,
     JoinGroupRequest,
     JoinGroupResponse,
-)
-from zkconsumer.wire.messages.sync_group import (
     SyncGroupAssignment,
     SyncGroupRequest,
     SyncGroupResponse,

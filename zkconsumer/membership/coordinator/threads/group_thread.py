@@ -24,7 +24,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
 )
 from zkconsumer.membership.coordinator.threads.member_session import GroupOrder, MemberSession
 from zkconsumer.membership.coordinator.threads.offset_traffic import Located, OffsetTraffic
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, leave_request
+from zkconsumer.wire.messages.group_members import LeaveGroupRequest, leave_request
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
 )
 from zkconsumer.membership.coordinator.threads.join_steps import JoinStep
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
-from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from zkconsumer.wire.messages.group_members import JoinGroupRequest, JoinGroupResponse
 
 log = logging.getLogger(__name__)
 

@@ -8,27 +8,65 @@ tries, and would stay without partitions. A caller that comes too late has lost 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.membership.zookeeper.polled.notices import (
-    ClaimsLost,
-    Notice,
-    PartitionsRequested,
-    Started,
-)
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 log = logging.getLogger(__name__)
 
 
-class ServesCaller(Protocol):
-    """The part of ``ControlThread`` that is used here."""
+Partitions = frozenset[TopicPartition]
 
-    def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
-        """See ``ControlThread``."""
-        ...
+
+class PartitionsRequested:
+    """Partitions that others wait for: the caller may finish their records and commit.
+
+    Either the caller begins in time, or the notice expires; never both.
+
+    Attributes:
+        partitions: the partitions.
+        done: whether the caller is done. Written by its thread.
+    """
+
+    def __init__(self, partitions: Partitions) -> None:
+        self.partitions = partitions
+        self.done = False
+        # One item that only one of two threads gets: taking it needs no lock.
+        self._token: deque[None] = deque([None])
+
+    def begin(self) -> bool:
+        """Begin the hand-over; return False if it is too late. Thread: the caller's."""
+        return self._take()
+
+    def expire(self) -> bool:
+        """Expire; return False if the caller has begun. Thread: control."""
+        return self._take()
+
+    def _take(self) -> bool:
+        try:
+            self._token.pop()
+        except IndexError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsLost:
+    """Partitions that were lost without a hand-over."""
+
+    partitions: Partitions
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A rebalance has finished; these claims are new."""
+
+    claims: tuple[PartitionClaim, ...]
+
+
+Notice = PartitionsRequested | ClaimsLost | Started
 
 
 class Bridge:
@@ -40,11 +78,11 @@ class Bridge:
         clock: for that wait.
 
     Attributes:
-        control: set once, before the thread runs.
+        attend: ``ControlThread.attend``; set once, before the thread runs.
         notices: for the caller's thread, in order.
     """
 
-    control: ServesCaller
+    attend: Callable[[Callable[[], bool], int], None]
 
     def __init__(self, signal: Callable[[], None], *, grace_ms: int, clock: Clock) -> None:
         self._signal = signal
@@ -63,7 +101,7 @@ class Bridge:
         )
         transfer = PartitionsRequested(partitions)
         self._put(transfer)
-        self.control.attend(lambda: transfer.done, self._clock.now_ms() + self._grace_ms)
+        self.attend(lambda: transfer.done, self._clock.now_ms() + self._grace_ms)
         if transfer.expire():
             log.warning(
                 "no poll within %d ms: handed over without a commit of what it was at work on: %s",

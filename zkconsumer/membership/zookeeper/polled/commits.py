@@ -18,9 +18,9 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.protocol import CommitDone, Offsets
-from zkconsumer.membership.zookeeper.polled.replies import ObservedReply, task
 from zkconsumer.membership.zookeeper.threads.commits import NOT_READ_HERE
-from zkconsumer.membership.zookeeper.threads.messages import CommitRequest, Message
+from zkconsumer.membership.zookeeper.threads.messages import CommitRequest, ControlTask, Message
+from zkconsumer.membership.zookeeper.threads.reply import ObservedReply
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.topic_checked import former_topic_warnings
@@ -126,7 +126,7 @@ class CallersCommits:
         deadline_ms = self._deadline(timeout_ms)
         while True:
             reply: ObservedReply[dict[TopicPartition, FetchedOffset]] = ObservedReply(self._signal)
-            self._send(task(lambda: self._offsets.unguarded.fetch(wanted), reply))
+            self._send(ControlTask(lambda: self._offsets.unguarded.fetch(wanted), reply))
             failure = "no answer"
             try:
                 found, is_done = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
@@ -164,7 +164,7 @@ class CallersCommits:
         wanted = dict(offsets)
         try:
             if claims is None:
-                self._send(task(lambda: self._write(wanted), reply))
+                self._send(ControlTask(lambda: self._write(wanted), reply))
             else:
                 self._send(CommitRequest(wanted, retry=True, reply=reply, claims=claims))
         except ZkConsumerError as error:

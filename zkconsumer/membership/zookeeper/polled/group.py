@@ -18,7 +18,7 @@ from zkconsumer.membership.zookeeper.configured import (
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
 from zkconsumer.membership.zookeeper.polled.member import MemberComponents, ZookeeperMember
-from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
+from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.model import Broker
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import MemberName, Observer
@@ -80,7 +80,7 @@ class ZookeeperGroup:
         bridge = Bridge(signal, grace_ms=rebalance_grace_ms(config), clock=clock)
         # Only the caller's thread knows what was handed out: it commits.
         member = configured_member(context, bridge, auto_commit=False)
-        bridge.control = member.control
+        bridge.attend = member.control.attend
         member.control.life = watch = PollWatch(self._max_poll_interval_ms, clock)
         member.listener.listener = bridge
         member.listener.on_lost = bridge.lost

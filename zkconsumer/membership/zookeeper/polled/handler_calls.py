@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.protocol import OwnershipHandler, Partitions, RevocationKind
-from zkconsumer.membership.zookeeper.polled.notices import (
+from zkconsumer.membership.zookeeper.polled.bridge import (
     ClaimsLost,
     Notice,
     PartitionsRequested,

@@ -19,16 +19,17 @@ from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.commits import CallersCommits
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
 from zkconsumer.membership.zookeeper.polled.handler_calls import HandlerCalls
-from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
-from zkconsumer.membership.zookeeper.polled.replies import ObservedReply, task
 from zkconsumer.membership.zookeeper.polled.subscription import FailureQueue, PollSubscription
 from zkconsumer.membership.zookeeper.threads.control import ControlThread
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
+    ControlTask,
     JoinRequest,
     Message,
     WithdrawRequest,
 )
+from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
+from zkconsumer.membership.zookeeper.threads.reply import ObservedReply
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.wiring import OffsetSide
 from zkconsumer.scope import Mailbox, ThreadScope, WakeEvent
@@ -315,7 +316,7 @@ class ZookeeperMember:
         """Make the control thread check what it waits for."""
         if not self._parts.control.done:
             nobody: ObservedReply[None] = ObservedReply(lambda: None)
-            self._parts.control.mailbox.put(task(lambda: None, nobody))
+            self._parts.control.mailbox.put(ControlTask(lambda: None, nobody))
 
     def _fail(self, error: ZkConsumerError) -> None:
         """Have ``poll`` raise this. Thread: any."""

@@ -6,14 +6,15 @@ from typing import TypeVar
 
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.autocommit import CommitTimer
 from zkconsumer.membership.zookeeper.threads.commits import CommitRules, OffsetCommitter
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.membership.zookeeper.threads.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.offsets.store import CommittedFurther
 from zkconsumer.repeats import Repeats
-from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
@@ -25,30 +26,32 @@ class CommitService:
     """Executes commit requests and automatic commits. Thread: control.
 
     Args:
-        claims: the partitions that this member owns.
-        timer: when the next automatic commit is due.
+        settings: the member's.
+        world: its collaborators.
+        claims: the partitions that it owns.
+        committer: writes the offsets.
         rules: what the commits cover.
-        trigger_rebalance: called after a failed commit: the partitions may be lost.
-        store: tells whether ZooKeeper is connected; else an automatic commit is skipped.
     """
 
     def __init__(
         self,
+        settings: MemberSettings,
+        world: MemberWorld,
         *,
         claims: OwnedClaims,
         committer: OffsetCommitter,
-        timer: CommitTimer,
         rules: CommitRules,
-        trigger_rebalance: Callable[[], None],
-        store: ZkStore,
     ) -> None:
+        self._world = world
         self._claims = claims
         self._committer = committer
-        self._timer = timer
         self._rules = rules
-        self._trigger_rebalance = trigger_rebalance
+        self._timer = CommitTimer(
+            enabled=settings.auto_commit,
+            interval_ms=settings.auto_commit_interval_ms,
+            now_ms=world.clock.now_ms(),
+        )
         self._repeats = Repeats(log)
-        self._store = store
 
     @property
     def due_ms(self) -> int | None:
@@ -57,14 +60,14 @@ class CommitService:
 
     def tick(self, now_ms: int) -> None:
         """Commit automatically if the timer is due."""
-        if not self._timer.take(now_ms) or not self._store.connected:
+        if not self._timer.take(now_ms) or not self._world.store.connected:
             return
         try:
             self._committer.commit(self._claims.claims(), self._rules.automatic)
         except OffsetCommitFailed as error:
             text = f"auto-commit: {error}; will be tried again"
             self._repeats.happened(_ABOUT, text)
-            self._trigger_rebalance()
+            self._look_at_group()
         else:
             self._repeats.works(_ABOUT)
 
@@ -82,8 +85,11 @@ class CommitService:
         try:
             return commit()
         except ZkConsumerError:
-            self._trigger_rebalance()
+            self._look_at_group()
             raise
+
+    def _look_at_group(self) -> None:
+        self._world.trigger(ev.RebalanceCause.COMMIT_FAILED)
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
         """Commit `offset`, unless the caller has explicitly committed a larger one.

@@ -10,14 +10,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
 
-from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerClosed, RebalanceFailed
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.membership.zookeeper.threads.commit_service import CommitService
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.membership.zookeeper.threads.journal import RebalanceJournal
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
@@ -30,10 +28,9 @@ from zkconsumer.membership.zookeeper.threads.messages import (
     WithdrawRequest,
 )
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
+from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.membership.zookeeper.threads.steps import RebalanceSteps
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
-from zkconsumer.scope import Mailbox
-from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
@@ -44,55 +41,40 @@ _UNFINISHED = (
 )
 
 
-class LifeWatch(Protocol):
-    """Decides when a member must leave because its caller stopped polling; see ``PollWatch``."""
-
-    @property
-    def due_ms(self) -> int | None:
-        """When to check next; None: never."""
-        ...
-
-    def take(self, now_ms: int, /) -> bool:
-        """Return whether the member must leave now."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlComponents:
-    """What the control thread drives and calls.
-
-    ``leave_timeout_ms`` is how long a leaving member waits for a ZooKeeper out of reach.
-    """
-
-    group_id: str
-    core: RebalanceCore
-    steps: RebalanceSteps
-    claims: OwnedClaims
-    shared: CommitService
-    journal: RebalanceJournal
-    store: ZkStore
-    clock: Clock
-    leave_timeout_ms: int = 0
-    mailbox: Mailbox[Message] = field(default_factory=Mailbox)
-
-
 class ControlThread:
     """Runs the rebalance core of one connector.
+
+    Args:
+        settings: the member's.
+        world: its collaborators.
+        core: decides.
+        claims: what the member owns.
+        steps: run the actions of the core.
+        commits: executes commits.
 
     Attributes:
         life: set before the thread runs, where the caller must poll now and then.
     """
 
-    def __init__(self, parts: ControlComponents) -> None:
-        self._group_id = parts.group_id
-        self._core = parts.core
-        self._steps = parts.steps
-        self._claims = parts.claims
-        self._shared = parts.shared
-        self._journal = parts.journal
-        self._store = parts.store
-        self._clock = parts.clock
-        self._leave_timeout_ms = parts.leave_timeout_ms
+    def __init__(
+        self,
+        settings: MemberSettings,
+        world: MemberWorld,
+        *,
+        core: RebalanceCore,
+        claims: OwnedClaims,
+        steps: RebalanceSteps,
+        commits: CommitService,
+    ) -> None:
+        self._group_id = settings.group_id
+        self._leave_timeout_ms = settings.leave_timeout_ms
+        self._store = world.store
+        self._clock = world.clock
+        self._core = core
+        self._claims = claims
+        self._steps = steps
+        self._commits = commits
+        self._journal = RebalanceJournal(world.observation, world.clock)
         self._subscription: StreamSubscription | None = None
         self._joining: JoinRequest | None = None
         self._last_join: JoinRequest | None = None
@@ -100,8 +82,8 @@ class ControlThread:
         self._finish_due_ms = 0
         self._close: CloseRequest | None = None
         self._backlog: deque[Message] = deque()
-        self.mailbox = parts.mailbox
-        self.life: LifeWatch | None = None
+        self.mailbox = world.mailbox
+        self.life: PollWatch | None = None
         self._thread_id: int | None = None
         self.done = False
 
@@ -145,7 +127,7 @@ class ControlThread:
         now_ms = self._clock.now_ms()
         finish_ms = self._finish_due_ms if self._unfinished else None
         life_ms = None if self.life is None else self.life.due_ms
-        dues = (self._core.next_deadline_ms(), self._shared.due_ms, finish_ms, life_ms)
+        dues = (self._core.next_deadline_ms(), self._commits.due_ms, finish_ms, life_ms)
         due = [due_ms for due_ms in dues if due_ms is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
@@ -153,7 +135,7 @@ class ControlThread:
         now_ms = self._clock.now_ms()
         if self._core.next_deadline_ms() is not None:
             self._feed(ev.DeadlineReached())
-        self._shared.tick(now_ms)
+        self._commits.tick(now_ms)
         if self.life is not None and self.life.take(now_ms) and self._last_join is not None:
             self._withdraw(self._last_join)
         if self._unfinished and now_ms >= self._finish_due_ms:
@@ -187,9 +169,9 @@ class ControlThread:
             case CommitRequest():
                 self.commit(message)
             case CommitAheadRequest():
-                self._shared.serve_ahead(message)
-            case ControlTask():
-                message.work()
+                self._commits.serve_ahead(message)
+            case ControlTask(work, reply):
+                reply.settle(work)
             case CloseRequest():
                 self._close = message
             case ThreadDied(error):
@@ -205,7 +187,7 @@ class ControlThread:
 
     def commit(self, request: CommitRequest) -> None:
         """Execute a commit at once. Thread: control, also inside the caller's listener."""
-        self._shared.serve(request)
+        self._commits.serve(request)
 
     def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
         """Serve the caller's commits and tasks while a rebalance waits for the caller.
@@ -411,8 +393,8 @@ class ControlThread:
                     ahead_reply.give(value=False)
                 case JoinRequest(reply=join_reply):
                     join_reply.fail(closed)
-                case ControlTask():
-                    message.refuse(closed)
+                case ControlTask(reply=task_reply):
+                    task_reply.fail(closed)
                 case _:
                     pass
 

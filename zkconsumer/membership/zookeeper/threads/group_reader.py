@@ -1,45 +1,35 @@
 """Reads the group for a round of rebalancing, and in an audit what is wrong with it."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from zkconsumer.assignment.filtering import FilterRefused
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.membership.zookeeper.core import events as ev
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
-from zkconsumer.observe import Observation, OrphansSeen
+from zkconsumer.observe import OrphansSeen
 from zkconsumer.zk.nodes import Malformed, Registration
-from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
+from zkconsumer.zk.registry import GroupSnapshot, GroupWatches
 from zkconsumer.zk.store import Watch
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupReading:
-    """What a ``GroupReader`` needs."""
-
-    consumer_id: str
-    exclude_internal_topics: bool
-    registry: GroupRegistry
-    claims: OwnedClaims
-    observation: Observation
-    trigger: Callable[[ev.RebalanceCause], None]
-
-
 class GroupReader:
     """Reads the group and sets its watches. Thread: control."""
 
-    def __init__(self, context: GroupReading) -> None:
-        self._context = context
+    def __init__(self, settings: MemberSettings, world: MemberWorld, claims: OwnedClaims) -> None:
+        self._settings = settings
+        self._world = world
+        self._claims = claims
         # One watch per cause for good: a new one per read would pile up on nodes that never change.
         self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
-        self._problems = GroupProblems(context.consumer_id)
+        self._problems = GroupProblems(settings.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
         self._has_read = False
 
@@ -49,7 +39,7 @@ class GroupReader:
         Raises:
             ZkConsumerError: ZooKeeper could not be read.
         """
-        registry = self._context.registry
+        registry = self._world.registry
         snapshot = registry.read_group(
             watches=self._group_watches(subscription), expand=self._topics_of
         )
@@ -69,8 +59,8 @@ class GroupReader:
             registered=registered,
             held=registry.still_ours(step.check),
             broker_count=len(snapshot.brokers),
-            stopped=self._context.claims.stopped() if step.audit else frozenset(),
-            recreated=self._context.claims.of_former_topics(snapshot.topic_czxids),
+            stopped=self._claims.stopped() if step.audit else frozenset(),
+            recreated=self._claims.of_former_topics(snapshot.topic_czxids),
         )
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:
@@ -79,7 +69,7 @@ class GroupReader:
         A registration that an operator edited names threads without a queue here: it counts as gone
         and is written again.
         """
-        registration = snapshot.members.get(self._context.consumer_id)
+        registration = snapshot.members.get(self._settings.consumer_id)
         ours = subscription.registration(0)
         return (
             registration is not None
@@ -88,7 +78,7 @@ class GroupReader:
         )
 
     def _watch_for(self, cause: ev.RebalanceCause) -> Watch:
-        return lambda _path, _event: self._context.trigger(cause)
+        return lambda _path, _event: self._world.trigger(cause)
 
     def _group_watches(self, subscription: StreamSubscription) -> GroupWatches:
         return GroupWatches(
@@ -108,7 +98,7 @@ class GroupReader:
         return GroupView(members=members, partitions=snapshot.topics)
 
     def _expand(self, registration: Registration, topics: tuple[str, ...]) -> Mapping[str, int]:
-        return expand(registration, topics, exclude_internal=self._context.exclude_internal_topics)
+        return expand(registration, topics, exclude_internal=self._settings.exclude_internal_topics)
 
     def _topics_of(
         self, registration: Registration, topics: tuple[str, ...]
@@ -132,7 +122,7 @@ class GroupReader:
         Our share of them is claimed in this round. The others are for other members to claim: they
         show that a member is in trouble.
         """
-        owned = self._context.registry.owned_partitions(list(view.partitions))
+        owned = self._world.registry.owned_partitions(list(view.partitions))
         orphans = tuple(
             TopicPartition(topic, number)
             for topic, numbers in sorted(view.partitions.items())
@@ -141,4 +131,4 @@ class GroupReader:
         )
         if orphans != self._orphans:
             self._orphans = orphans
-            self._context.observation.report(OrphansSeen(orphans))
+            self._world.observation.report(OrphansSeen(orphans))

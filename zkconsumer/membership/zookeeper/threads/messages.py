@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.reply import Reply
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,16 +63,11 @@ class CommitAheadRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ControlTask:
-    """A short task that the control thread runs for the caller, between two messages.
+class ControlTask(Generic[T]):
+    """A short task that the control thread runs for the caller, between two messages."""
 
-    Attributes:
-        work: runs the task and replies.
-        refuse: replies with this error, if the control thread has ended.
-    """
-
-    work: Callable[[], None]
-    refuse: Callable[[BaseException], None]
+    work: Callable[[], T]
+    reply: Reply[T]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +90,7 @@ Message = (
     | WithdrawRequest
     | CommitRequest
     | CommitAheadRequest
-    | ControlTask
+    | ControlTask[Any]
     | CloseRequest
     | ThreadDied
 )

@@ -57,3 +57,45 @@ class Reply(Generic[T]):
         if error is not None:
             raise error
         return value, True
+
+
+class ObservedReply(Reply[T], Generic[T]):
+    """A ``Reply`` that can also be checked without waiting.
+
+    Args:
+        signal: called when the reply is given; must only notify.
+
+    Attributes:
+        error: the error given instead of a value, after ``look``.
+    """
+
+    __slots__ = ("_given", "_signal", "error")
+
+    def __init__(self, signal: Callable[[], None]) -> None:
+        super().__init__()
+        self._signal = signal
+        self._given = False
+        self.error: ZkConsumerError | None = None
+
+    def give(self, value: T) -> None:
+        """See ``Reply``."""
+        super().give(value)
+        self._signal()
+
+    def fail(self, error: BaseException) -> None:
+        """See ``Reply``."""
+        super().fail(error)
+        self._signal()
+
+    def look(self) -> bool:
+        """Return whether a value or an error was given. Not to be mixed with ``wait``.
+
+        Raises:
+            BaseException: the error, if it is not one of ours.
+        """
+        if not self._given:
+            try:
+                _, self._given = self.wait(0)
+            except ZkConsumerError as error:
+                self._given, self.error = True, without_frames(error)
+        return self._given

@@ -5,23 +5,22 @@ Nothing is decided here; a step that fails becomes ``StepFailed`` with the reaso
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import assert_never
 
-from zkconsumer.clock import Clock
 from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.commits import OffsetCommitter, OffsetOf
-from zkconsumer.membership.zookeeper.threads.group_reader import GroupReader, GroupReading
+from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
+from zkconsumer.membership.zookeeper.threads.group_reader import GroupReader
 from zkconsumer.membership.zookeeper.threads.listener_calls import ListenerCalls
 from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
-from zkconsumer.observe import Observation, PositionReset
-from zkconsumer.offsets.store import FetchedOffset, OffsetStore
+from zkconsumer.observe import PositionReset
+from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.topic_checked import former_topic_warnings
-from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner, RegistrationConflict
+from zkconsumer.zk.registry import ClaimConflict, Owner, RegistrationConflict
 
 log = logging.getLogger(__name__)
 
@@ -32,64 +31,35 @@ A leaving member has one: it has waited for the connection already.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepSettings:
-    """Settings of the steps."""
-
-    consumer_id: str
-    exclude_internal_topics: bool
-    automatic: OffsetOf | None
-    """Selects the offsets to commit before a hand-over; None without automatic commits."""
-
-
-class Fetching(Protocol):
-    """Fetches the claimed partitions into their queues (``FetchManager``)."""
-
-    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
-        """Fetch these claims, each from its offset (None: from the reset policy's)."""
-        ...
-
-    def wake(self) -> None:
-        """Drop claims that were revoked. Never blocks."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collaborators:
-    """The collaborators of the steps."""
-
-    registry: GroupRegistry
-    offset_store: OffsetStore
-    committer: OffsetCommitter
-    claims: OwnedClaims
-    fetching: Fetching
-    clock: Clock
-    listener: ListenerCalls
-    observation: Observation
-
-
 class RebalanceSteps:
-    """Executes actions against ZooKeeper, the offset store and the fetchers. Thread: control."""
+    """Executes actions against ZooKeeper, the offset store and the fetchers. Thread: control.
+
+    Args:
+        settings: the member's.
+        world: its collaborators.
+        claims: what it owns.
+        committer: commits before a hand-over.
+        automatic: selects the offsets of those commits; None without automatic commits.
+        listener: is called before a hand-over, and after an assignment.
+    """
 
     def __init__(
         self,
-        settings: StepSettings,
-        others: Collaborators,
-        trigger: Callable[[ev.RebalanceCause], None],
+        settings: MemberSettings,
+        world: MemberWorld,
+        *,
+        claims: OwnedClaims,
+        committer: OffsetCommitter,
+        automatic: OffsetOf | None,
+        listener: ListenerCalls,
     ) -> None:
-        self._settings = settings
-        self._others = others
-        self._trigger = trigger
-        self._group_reader = GroupReader(
-            GroupReading(
-                consumer_id=settings.consumer_id,
-                exclude_internal_topics=settings.exclude_internal_topics,
-                registry=others.registry,
-                claims=others.claims,
-                observation=others.observation,
-                trigger=trigger,
-            )
-        )
+        self._consumer_id = settings.consumer_id
+        self._world = world
+        self._claims = claims
+        self._committer = committer
+        self._automatic = automatic
+        self._listener = listener
+        self._group_reader = GroupReader(settings, world, claims)
         self._subscription: StreamSubscription | None = None
         self._fetched: dict[TopicPartition, FetchedOffset] = {}
 
@@ -111,13 +81,13 @@ class RebalanceSteps:
             case ev.ReadGroup():
                 return self._group_reader.read(step, self._subscribed())
             case ev.Revoke(_, partitions):
-                self._others.claims.revoke(partitions)
-                self._others.fetching.wake()
+                self._claims.revoke(partitions)
+                self._world.fetching.wake()
             case ev.Commit():
                 self._transfer(step)
             case ev.Release(_, owned):
-                self._others.registry.release(owned)
-                self._others.claims.released(owned)
+                self._world.registry.release(owned)
+                self._claims.released(owned)
             case ev.Claim():
                 return self._claim(step)
             case ev.LoadOffsets():
@@ -129,49 +99,49 @@ class RebalanceSteps:
         return ev.StepDone(step.round)
 
     def _register(self, step: ev.Register) -> ev.StepResult:
-        registration = self._subscribed().registration(self._others.clock.wall_ms())
-        result = self._others.registry.register(
-            self._settings.consumer_id, registration, session_id=step.session_id
+        registration = self._subscribed().registration(self._world.clock.wall_ms())
+        result = self._world.registry.register(
+            self._consumer_id, registration, session_id=step.session_id
         )
         if isinstance(result, RegistrationConflict):
             return ev.RegistrationBlocked(step.round, self._conflict_text(result))
         return ev.StepDone(step.round)
 
     def _conflict_text(self, conflict: RegistrationConflict) -> str:
-        consumer_id = self._settings.consumer_id
+        consumer_id = self._consumer_id
         if conflict.session_id:
             return (
                 f"consumer id {consumer_id} is registered by session 0x{conflict.session_id:x}: "
                 "waiting for that session to end"
             )
-        path = self._others.registry.member_path(consumer_id)
+        path = self._world.registry.member_path(consumer_id)
         return f"{path} is a persistent node, which no consumer makes: delete it"
 
     def _transfer(self, step: ev.Commit) -> None:
         """Let the caller finish, then commit: we still own these partitions."""
-        claims = self._others.claims.transfer(step.partitions)
+        claims = self._claims.transfer(step.partitions)
         leaving = set(step.partitions).difference(step.stay)
-        finished = self._others.listener.releasing(leaving)
+        finished = self._listener.releasing(leaving)
         if not finished:
-            self._others.claims.forget(leaving)
-        if self._settings.automatic is None or not finished:
+            self._claims.forget(leaving)
+        if self._automatic is None or not finished:
             return
         for tries_left in reversed(range(_HAND_OVER_TRIES if step.round else 1)):
             try:
-                self._others.committer.commit(claims, self._settings.automatic, retry=True)
+                self._committer.commit(claims, self._automatic, retry=True)
             except OffsetCommitFailed as error:
                 if tries_left == 0:
                     log.warning(
                         "%s, before handing over: %s: what was read behind the committed offsets "
                         "comes again",
-                        self._settings.consumer_id,
+                        self._consumer_id,
                         error,
                     )
             else:
                 return
 
     def _claim(self, step: ev.Claim) -> ev.StepResult:
-        result = self._others.registry.claim(step.wanted)
+        result = self._world.registry.claim(step.wanted)
         if isinstance(result, ClaimConflict):
             held_by = {tp: self._owner_text(tp, owner) for tp, owner in result.held.items()}
             stuck = {tp: held_by[tp] for tp, owner in result.held.items() if not owner.session_id}
@@ -181,19 +151,19 @@ class RebalanceSteps:
     def _owner_text(self, tp: TopicPartition, owner: Owner) -> str:
         if owner.session_id:
             return owner.thread_id
-        path = self._others.registry.owner_path(tp)
+        path = self._world.registry.owner_path(tp)
         return f"{owner.thread_id} (a persistent node, which no consumer makes: delete {path})"
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.StepResult:
-        self._fetched = self._others.offset_store.fetch(step.partitions)
+        self._fetched = self._world.offset_store.fetch(step.partitions)
         return ev.OffsetsLoaded(
             step.round, {tp: fetched.offset for tp, fetched in self._fetched.items()}
         )
 
     def _start(self, step: ev.Start) -> None:
-        self._others.listener.starting(step.assignment)
+        self._listener.starting(step.assignment)
         subscription = self._subscribed()
-        session_id = self._others.registry.session_id
+        session_id = self._world.registry.session_id
         starting: list[tuple[PartitionClaim, int | None]] = []
         self._report_former_topics(step.owned)
         for tp, thread_id in step.owned.items():
@@ -203,14 +173,14 @@ class RebalanceSteps:
                 # A committed offset that can't be read must not become "none": the reset policy
                 # would then skip messages, or deliver all of them again.
                 queue.fail(PartitionFailed(tp, -1, fetched.error))
-                self._others.claims.refuse(tp)
+                self._claims.refuse(tp)
                 continue
-            claim = self._others.claims.open(
+            claim = self._claims.open(
                 tp, queue, step.offsets.get(tp), session_id, fetched.topic_czxid
             )
             claim.committed_metadata = fetched.metadata
             starting.append((claim, claim.consumed_offset))
-        self._others.fetching.add(starting)
+        self._world.fetching.add(starting)
 
     def _report_former_topics(self, partitions: Iterable[TopicPartition]) -> None:
         """Warn of topics that were deleted and created again since the group read them."""
@@ -219,21 +189,21 @@ class RebalanceSteps:
             fetched = self._fetched.get(tp, FetchedOffset(None))
             offset = fetched.former
             if offset is None and fetched.offset is None:
-                offset = self._others.claims.read_of_former_topic(tp, fetched.topic_czxid)
+                offset = self._claims.read_of_former_topic(tp, fetched.topic_czxid)
             if offset is not None:
                 former[tp] = offset
-                self._others.observation.report(PositionReset(tp, offset))
+                self._world.observation.report(PositionReset(tp, offset))
         for topic, text in former_topic_warnings(former).items():
-            log.warning("group %s: topic %s %s", self._others.registry.group_id, topic, text)
+            log.warning("group %s: topic %s %s", self._world.registry.group_id, topic, text)
 
     def await_owners(self, partitions: tuple[TopicPartition, ...]) -> None:
         """Trigger a rebalance as soon as an owner node in the way is deleted."""
 
         def watch() -> None:
             cause = ev.RebalanceCause.OWNER_GONE
-            if self._others.registry.watch_owners(partitions, self._group_reader.watches[cause]):
+            if self._world.registry.watch_owners(partitions, self._group_reader.watches[cause]):
                 # Released between the claim and now: these watches will never fire.
-                self._trigger(cause)
+                self._world.trigger(cause)
 
         self._quietly(watch)
 
@@ -242,11 +212,9 @@ class RebalanceSteps:
 
         def watch() -> None:
             cause = ev.RebalanceCause.REGISTRATION_GONE
-            consumer_id = self._settings.consumer_id
-            if not self._others.registry.watch_registration(
-                consumer_id, self._group_reader.watches[cause]
-            ):
-                self._trigger(cause)
+            watch_gone = self._group_reader.watches[cause]
+            if not self._world.registry.watch_registration(self._consumer_id, watch_gone):
+                self._world.trigger(cause)
 
         self._quietly(watch)
 
@@ -258,24 +226,24 @@ class RebalanceSteps:
 
     def unregister(self) -> bool:
         """Delete the registration; return False if it may still exist."""
-        return self._quietly(lambda: self._others.registry.unregister(self._settings.consumer_id))
+        return self._quietly(lambda: self._world.registry.unregister(self._consumer_id))
 
     def fence(self) -> None:
         """Stop delivering everything; none of it will be committed."""
-        revoked = self._others.claims.revoke_all()
-        self._others.fetching.wake()
+        revoked = self._claims.revoke_all()
+        self._world.fetching.wake()
         self.lost([claim.topic_partition for claim in revoked])
 
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
         """Report partitions that were lost without a hand-over to the listener."""
-        self._others.listener.losing(partitions)
+        self._listener.losing(partitions)
 
     def _quietly(self, call: Callable[[], object]) -> bool:
         """Run a call that will be repeated anyway if it fails; return whether it succeeded."""
         try:
             call()
         except ZkConsumerError as error:
-            log.info("%s: %s", self._settings.consumer_id, error)
+            log.info("%s: %s", self._consumer_id, error)
             return False
         return True
 

@@ -14,10 +14,12 @@ from zkconsumer.errors import CommitFailed, OffsetCommitFailed
 from zkconsumer.membership.protocol import Offsets
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.scope import wait_ms
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
-from zkconsumer.wire.messages.join_group import JoinGroupRequest
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+)
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
-from zkconsumer.wire.messages.sync_group import SyncGroupRequest
 
 ALL = tps("t", *range(6))
 KINDS = (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, OffsetCommitRequest)

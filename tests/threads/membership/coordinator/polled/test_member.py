@@ -14,8 +14,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, GroupFailed
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.messages.join_group import JoinGroupRequest
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
+from zkconsumer.wire.messages.group_members import JoinGroupRequest, LeaveGroupRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 
 ALL = tps("t", 0, 1, 2, 3)

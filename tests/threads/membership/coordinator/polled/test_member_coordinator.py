@@ -12,10 +12,12 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import GroupFailed
-from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
-from zkconsumer.wire.messages.join_group import JoinGroupRequest
-from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
-from zkconsumer.wire.messages.sync_group import SyncGroupRequest
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
 
 ALL = tps("t", 0, 1, 2, 3)
 STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")

@@ -23,13 +23,12 @@ from zkconsumer.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from zkconsumer.wire.messages.join_group import (
-    JOIN_GROUP,
+from zkconsumer.wire.messages.group_members import (
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
+    SyncGroupResponse,
 )
-from zkconsumer.wire.messages.sync_group import SYNC_GROUP, SyncGroupResponse
 
 SETTINGS = GroupSettings(strategies=tuple(ASSIGNORS))
 TERMS = GroupTerms(group_id="g", settings=SETTINGS, rack_id="r1")
@@ -82,13 +81,13 @@ def test_join_carries_a_claim_for_each_strategy() -> None:
     assert request.reason == "cached metadata has changed"
 
 
-@pytest.mark.parametrize("version", range(JOIN_GROUP.last + 1))
+@pytest.mark.parametrize("version", range(JoinGroupRequest.API.last + 1))
 def test_join_goes_out_in_every_version(version: int) -> None:
     """What a version lacks only helps."""
     assert encode_request(join_request(), version=version, correlation_id=1, client_id="c")
 
 
-@pytest.mark.parametrize("version", range(SYNC_GROUP.last + 1))
+@pytest.mark.parametrize("version", range(SyncGroupResponse.API.last + 1))
 def test_sync_goes_out_in_every_version(version: int) -> None:
     """With shares of all, in any order."""
     action = ev.SendSync(

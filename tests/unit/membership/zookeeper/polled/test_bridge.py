@@ -6,8 +6,12 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.membership.zookeeper.polled.bridge import Bridge
-from zkconsumer.membership.zookeeper.polled.notices import ClaimsLost, PartitionsRequested, Started
+from zkconsumer.membership.zookeeper.polled.bridge import (
+    Bridge,
+    ClaimsLost,
+    PartitionsRequested,
+    Started,
+)
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
@@ -23,14 +27,14 @@ class Played:
         self.deadlines: list[int] = []
         self.meanwhile: Callable[[PartitionsRequested], None] = lambda _transfer: None
         self.bridge = Bridge(self.signal, grace_ms=500, clock=self.clock)
-        self.bridge.control = self
+        self.bridge.attend = self.attend
 
     def signal(self) -> None:
         """The wakeup of the caller."""
         self.rung += 1
 
     def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
-        """See ``Attendant``."""
+        """See ``ControlThread``."""
         self.deadlines.append(deadline_ms)
         assert not ended()
         notice = self.bridge.notices[-1]

@@ -5,6 +5,7 @@ import pytest
 from tests.support.control_bench import Group
 from zkconsumer.errors import ConsumerClosed
 from zkconsumer.membership.zookeeper.threads.messages import CloseRequest, ControlTask, ThreadDied
+from zkconsumer.membership.zookeeper.threads.reply import Reply
 
 
 def test_a_member_that_dies_leaves_its_share_to_the_others() -> None:
@@ -37,8 +38,8 @@ def test_what_waits_while_a_caller_is_told_is_refused_where_the_member_dies() ->
         control._backlog.extend(control.mailbox.drain())
         control.attend(lambda: False, group.clock.now_ms() + 60_000)
 
-    control.mailbox.put(ControlTask(attend, refuse=lambda _: None))
-    control.mailbox.put(ControlTask(fail, refuse=lambda _: None))
+    control.mailbox.put(ControlTask(attend, Reply()))
+    control.mailbox.put(ControlTask(fail, Reply()))
     commit = member.commit()
     with pytest.raises(ZeroDivisionError):
         control.run()
@@ -52,9 +53,7 @@ def test_a_thread_that_gets_the_number_of_one_that_ended_is_another_one() -> Non
     member = group.joined("a")
     group.members.remove(member)
     seen: list[bool] = []
-    member.control.mailbox.put(
-        ControlTask(lambda: seen.append(member.control.is_current), refuse=lambda _: None)
-    )
+    member.control.mailbox.put(ControlTask(lambda: seen.append(member.control.is_current), Reply()))
     member.control.mailbox.put(CloseRequest())
     member.control.run()
     assert seen == [True]

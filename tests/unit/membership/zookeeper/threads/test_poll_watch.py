@@ -1,7 +1,7 @@
 """How long a caller may be away."""
 
 from tests.support.manual_clock import ManualClock
-from zkconsumer.membership.zookeeper.polled.poll_watch import PollWatch
+from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 
 
 def on_snapshot(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:

@@ -8,7 +8,7 @@ from zkconsumer.clock import Clock
 
 
 class PollWatch:
-    """The ``LifeWatch`` of polls. Thread: control, unless said otherwise.
+    """Decides when a member must leave. Thread: control, unless said otherwise.
 
     Attributes:
         fell_silent: whether the member had to leave; set by the control thread, reset by the

@@ -1,0 +1,188 @@
+"""The requests that list, describe and delete groups.
+
+ListGroups (from 0.9 on) returns the groups that one broker coordinates (KIP-518, KIP-848),
+DescribeGroups (from 0.9 on) their members and state. ConsumerGroupDescribe (from 3.7 on, KIP-848)
+does that for groups with server-side assignment, which DescribeGroups calls dead. DeleteGroups
+(from 1.1 on, KIP-229) deletes groups without members, and their offsets.
+
+Source: Kafka 0.9.0.1, 1.1.0 and 3.9, the requests and responses of these names.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from zkconsumer.wire.absent import NO_OPERATIONS
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import (
+    Bool,
+    Bytes,
+    Hint,
+    Int16,
+    Int32,
+    NullableString,
+    Since,
+    String,
+    Uuid,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedGroup:
+    """A group; ``protocol_type`` is "" for one that only stores offsets."""
+
+    group_id: String
+    protocol_type: String
+    state: Annotated[String, Since(4), Hint()] = ""
+    type: Annotated[String, Since(5), Hint()] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGroupsResponse(Response, api=Api(key=ApiKey.LIST_GROUPS, last=5, flexible=3)):
+    """The groups that this broker coordinates, in no particular order."""
+
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    error_code: Int16
+    groups: tuple[ListedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGroupsRequest(Request[ListGroupsResponse]):
+    """Sent to every broker to list all groups; an empty filter means all."""
+
+    states_filter: Annotated[tuple[String, ...], Since(4)] = ()
+    types_filter: Annotated[tuple[String, ...], Since(5)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedMember:
+    """A member; metadata and assignment are in the group's embedded protocol.
+
+    Both are empty unless the group is stable.
+    """
+
+    member_id: String
+    group_instance_id: Annotated[NullableString, Since(4), Hint()] = None
+    client_id: String
+    client_host: String
+    metadata: Bytes
+    assignment: Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedGroup:
+    """A group; an unknown one has state ``Dead``.
+
+    ``protocol`` is the chosen assignment strategy, "" if none is.
+    """
+
+    error_code: Int16
+    group_id: String
+    state: String
+    protocol_type: String
+    protocol: String
+    members: tuple[DescribedMember, ...]
+    authorized_operations: Annotated[Int32, Since(3)] = NO_OPERATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeGroupsResponse(Response, api=Api(key=ApiKey.DESCRIBE_GROUPS, last=5, flexible=5)):
+    """One result for each group."""
+
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    groups: tuple[DescribedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
+    """Sent to the coordinator of all these groups."""
+
+    groups: tuple[String, ...]
+    include_authorized_operations: Annotated[Bool, Since(3)] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignedTopic:
+    """Partitions of one topic."""
+
+    topic_id: Annotated[Uuid, Hint()]
+    topic_name: String
+    partitions: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberAssignment:
+    """The partitions that a member has, or is to get."""
+
+    topic_partitions: tuple[AssignedTopic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconciledMember:
+    """A member; ``target_assignment`` is what it has once the others have revoked theirs."""
+
+    member_id: String
+    instance_id: NullableString = None
+    rack_id: NullableString = None
+    member_epoch: Int32
+    client_id: String
+    client_host: String
+    subscribed_topic_names: tuple[String, ...]
+    subscribed_topic_regex: NullableString = None
+    assignment: MemberAssignment
+    target_assignment: MemberAssignment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconciledGroup:
+    """A group; an unknown one, or one of another type, has error ``GROUP_ID_NOT_FOUND``."""
+
+    error_code: Int16
+    error_message: NullableString = None
+    group_id: String
+    state: String
+    group_epoch: Int32
+    assignment_epoch: Int32
+    assignor_name: String
+    members: tuple[ReconciledMember, ...]
+    authorized_operations: Int32 = NO_OPERATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerGroupDescribeResponse(
+    Response, api=Api(key=ApiKey.CONSUMER_GROUP_DESCRIBE, last=0, flexible=0)
+):
+    """One result for each group."""
+
+    throttle_time_ms: Int32 = 0
+    groups: tuple[ReconciledGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
+    """Sent to the coordinator of all these groups."""
+
+    group_ids: tuple[String, ...]
+    include_authorized_operations: Bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedGroup:
+    """The result for one group: ``NON_EMPTY_GROUP`` if it has members."""
+
+    group_id: String
+    error_code: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupsResponse(Response, api=Api(key=ApiKey.DELETE_GROUPS, last=2, flexible=2)):
+    """One result for each group."""
+
+    throttle_time_ms: Int32 = 0
+    results: tuple[DeletedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupsRequest(Request[DeleteGroupsResponse]):
+    """Sent to the coordinator of all these groups."""
+
+    groups_names: tuple[String, ...]

@@ -1,0 +1,224 @@
+"""The requests that create, grow, configure and delete topics.
+
+The controller takes the first three. CreateTopics (from 0.10.1 on, KIP-4): v1 can validate only, v4
+(2.4) takes the broker's defaults for -1 (KIP-464), v5 (2.4) returns what was created (KIP-525), v7
+(2.8) its id; Kafka 4 serves 2 and later. DeleteTopics (from 0.10.1 on, KIP-4): v5 (2.7) explains an
+error; Kafka 4 serves 1 and later. CreatePartitions (from 1.0 on, KIP-195) gives topics more
+partitions. IncrementalAlterConfigs (from 2.3 on, KIP-339) changes single settings; any broker does
+it for topics.
+
+Source: Kafka 3.9, the requests of these names.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from zkconsumer.wire.absent import NO_TOPIC_ID
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import (
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    NullableString,
+    NullSince,
+    Since,
+    String,
+    Tagged,
+    Uuid,
+)
+
+FIRST_WITH_DEFAULTS = 4
+"""The first version in which -1 stands for the broker's default."""
+
+BROKER_DEFAULT = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaAssignment:
+    """The brokers of a partition's replicas, the preferred leader first."""
+
+    partition: Int32
+    broker_ids: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSetting:
+    """A topic-level configuration entry."""
+
+    name: String
+    value: NullableString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """A topic to create; both numbers are -1 if ``assignments`` is set."""
+
+    name: String
+    num_partitions: Int32
+    replication_factor: Int16
+    assignments: tuple[ReplicaAssignment, ...] = ()
+    configs: tuple[TopicSetting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedSetting:
+    """A configuration entry of a created topic, and its source."""
+
+    name: String
+    value: NullableString
+    read_only: Bool
+    config_source: Int8 = -1
+    is_sensitive: Bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedTopic:
+    """The result of creating one topic."""
+
+    name: String
+    topic_id: Annotated[Uuid, Since(7)] = NO_TOPIC_ID
+    error_code: Int16
+    error_message: Annotated[NullableString, Since(1)] = None
+    topic_config_error_code: Annotated[Int16, Since(5), Tagged(0)] = 0
+    num_partitions: Annotated[Int32, Since(5)] = -1
+    replication_factor: Annotated[Int16, Since(5)] = -1
+    configs: Annotated[tuple[CreatedSetting, ...] | None, Since(5), NullSince(5)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicsResponse(Response, api=Api(key=ApiKey.CREATE_TOPICS, last=7, flexible=5)):
+    """One result for each topic."""
+
+    throttle_time_ms: Annotated[Int32, Since(2)] = 0
+    topics: tuple[CreatedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicsRequest(Request[CreateTopicsResponse]):
+    """Sent to the controller, which responds when the topics exist, or after the time-out."""
+
+    topics: tuple[NewTopic, ...]
+    timeout_ms: Int32
+    validate_only: Annotated[Bool, Since(1)] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedTopic:
+    """The result of deleting one topic."""
+
+    name: String
+    error_code: Int16
+    error_message: Annotated[NullableString, Since(5)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicsResponse(Response, api=Api(key=ApiKey.DELETE_TOPICS, last=5, flexible=4)):
+    """One result for each topic."""
+
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    topics: tuple[DeletedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
+    """Sent to the controller, which responds when the topics are gone, or after the time-out."""
+
+    topic_names: tuple[String, ...]
+    timeout_ms: Int32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReplicas:
+    """The brokers of a new partition's replicas, the preferred leader first."""
+
+    broker_ids: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowingTopic:
+    """A topic, and how many partitions it is to have in all; None: the broker places them."""
+
+    name: String
+    count: Int32
+    assignments: tuple[PartitionReplicas, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrownTopic:
+    """The result for one topic."""
+
+    name: String
+    error_code: Int16
+    error_message: NullableString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePartitionsResponse(Response, api=Api(key=ApiKey.CREATE_PARTITIONS, last=3, flexible=2)):
+    """One result for each topic."""
+
+    throttle_time_ms: Int32 = 0
+    results: tuple[GrownTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
+    """Sent to the controller."""
+
+    topics: tuple[GrowingTopic, ...]
+    timeout_ms: Int32
+    validate_only: Bool = False
+
+
+TOPIC = 2
+"""The type of resource."""
+
+SET = 0
+DELETE = 1
+"""The operations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlteredSetting:
+    """A setting, and what is done to it."""
+
+    name: String
+    config_operation: Int8
+    value: NullableString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlteredResource:
+    """A topic or a broker, and its changes."""
+
+    resource_type: Int8
+    resource_name: String
+    configs: tuple[AlteredSetting, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterationResult:
+    """The result for one resource."""
+
+    error_code: Int16
+    error_message: NullableString
+    resource_type: Int8
+    resource_name: String
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncrementalAlterConfigsResponse(
+    Response, api=Api(key=ApiKey.INCREMENTAL_ALTER_CONFIGS, last=1, flexible=1)
+):
+    """One result for each resource."""
+
+    throttle_time_ms: Int32 = 0
+    resources: tuple[AlterationResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponse]):
+    """Sent to any broker."""
+
+    resources: tuple[AlteredResource, ...]
+    validate_only: Bool = False
