@@ -71,6 +71,9 @@ $(JAVA)/.%: $(STAMP)
 	$(PY) -m tests.support.class_archives $(JAVA) $* >/dev/null
 	touch $@
 
+# The only process of that lane: to load all others takes it ten seconds.
+ALONE := $(shell grep -rlE 'mark\.alone\b' --include='test_*.py' --exclude-dir=spark --exclude-dir=threads tests)
+
 WITH_SERVERS := (sandbox or docker or zk) and not spark
 
 sandbox-tests: $(STAMP) $(JAVA)/.kafka
@@ -78,7 +81,7 @@ sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-kerberos $(PY)
 	scripts/need-jdk
 	JAVA_HOME=$(JAVA) $(LANE) brokers -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "$(WITH_SERVERS) and not alone and not matrix"
-	$(LANE) alone -q $(NO_SERVERS) -m "alone and not spark"
+	$(LANE) alone -q $(ALONE) -m "alone and not spark"
 
 # The cells of matrices (broker versions by what is done there) that sandbox-tests leaves out, since
 # others like them run there: ten minutes.

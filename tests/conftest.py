@@ -15,7 +15,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.clusters import broker_of, cluster, cluster3, kraft, zookeeper
+from tests.support.clusters import (
+    broker_of,
+    cluster,
+    cluster3,
+    damaged_cluster,
+    disks,
+    kraft,
+    modern3,
+    zookeeper,
+)
 from tests.support.process_table import hear_ctrl_c
 from tests.support.shares import examples
 
@@ -89,4 +98,13 @@ def _logging_as_before() -> Iterator[None]:
     kazoo.setLevel(levels[1])
 
 
-__all__ = ["broker_of", "cluster", "cluster3", "kraft", "zookeeper"]
+__all__ = [
+    "broker_of",
+    "cluster",
+    "cluster3",
+    "damaged_cluster",
+    "disks",
+    "kraft",
+    "modern3",
+    "zookeeper",
+]

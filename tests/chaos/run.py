@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from tests.chaos.cast import OurActor
@@ -49,7 +50,15 @@ class Outcome:
     verdict: Verdict = field(default_factory=Verdict)
 
 
-def run(folder: Path, *, seed: int, minutes: float, rate: int, write: Say) -> Outcome:
+def run(
+    folder: Path,
+    *,
+    seed: int,
+    minutes: float,
+    rate: int,
+    write: Say,
+    most_faults: int | None = None,
+) -> Outcome:
     """Let faults strike for so long, let everything come to rest, and judge.
 
     Args:
@@ -58,13 +67,14 @@ def run(folder: Path, *, seed: int, minutes: float, rate: int, write: Say) -> Ou
         minutes: how long faults go on.
         rate: messages a second.
         write: told what goes on.
+        most_faults: how many strike at most; None: as many as there is time for.
 
     Raises:
         AssertionError: something that was waited for did not come, or a member died by itself.
     """
     outcome = Outcome(seed=seed)
     with Stage(folder, messages_per_second=rate) as stage:
-        Play(stage, outcome, write).play(minutes)
+        Play(stage, outcome, write).play(minutes, most_faults)
         stage.look()
         history = history_of(stage, read_logs(stage.cluster, stage.partitions()))
         left_behind = left_by(stage)
@@ -83,14 +93,14 @@ class Play:
         self._write = write
         self._began_ms = stage.clock.now_ms()
 
-    def play(self, minutes: float) -> None:
+    def play(self, minutes: float, most_faults: int | None) -> None:
         """Members come, faults strike, faults stop, members go."""
         stage = self._stage
         with stage.load:
             for place in (*OURS, ORIGINAL):
                 stage.enter(place)
             self._settle("all members share the group")
-            self._strike(minutes)
+            self._strike(minutes, most_faults)
             self._settle("faults are over")
             stage.load.stop()
             _, *tries = stage.load.counts()
@@ -98,11 +108,11 @@ class Play:
         self._drain()
         self._leave()
 
-    def _strike(self, minutes: float) -> None:
+    def _strike(self, minutes: float, most_faults: int | None) -> None:
         stage, chance = self._stage, random.Random(self._outcome.seed)
         start_ms = stage.clock.now_ms()
         until_ms = start_ms + int(minutes * 60_000)
-        for fault in draw(chance):
+        for fault in islice(draw(chance), most_faults):
             if stage.clock.now_ms() >= until_ms:
                 break
             self._inflict(fault, chance)

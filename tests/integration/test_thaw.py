@@ -19,7 +19,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 RECORDS = 5_000
 """In each of two partitions."""

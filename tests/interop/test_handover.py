@@ -6,6 +6,7 @@ import pytest
 
 from tests.interop.members import TIMINGS
 from tests.interop.mixed_group import MixedGroup
+from tests.support.matrix import in_matrix
 from tests.support.recorded import declare, recorded
 from zkconsumer import ConsumerConfig, ZookeeperConsumerConnector
 from zkconsumer.records.codecs import Codec
@@ -49,11 +50,14 @@ def ours_takes(
     return values
 
 
-@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name.lower())
+@in_matrix("codec", CODECS, [Codec.GZIP])
 def test_either_kind_goes_on_in_the_middle_of_a_set_where_the_other_stopped(
     group: MixedGroup, codec: Codec
 ) -> None:
-    """Sets of ten; the original stops within the second one, ours within the third, and so on."""
+    """Sets of ten; the original stops within the second one, ours within the third, and so on.
+
+    CI has all codecs in one topic, below.
+    """
     topic = group.topic(1)
     written = [value for _ in range(6) for value in group.write(10, topic, codec=codec)]
     assert scala_takes(group, topic, 13) == written[:13]
@@ -61,8 +65,7 @@ def test_either_kind_goes_on_in_the_middle_of_a_set_where_the_other_stopped(
     assert ours_takes(group, topic, 11) == written[13:24]
     assert group.peek.offsets(topic) == {0: "24"}
     assert scala_takes(group, topic, 8) == written[24:32]
-    assert ours_takes(group, topic, 27) == written[32:59]
-    assert scala_takes(group, topic, 1) == written[59:]
+    assert ours_takes(group, topic, 28) == written[32:]
     assert group.peek.offsets(topic) == {0: "60"}
 
 

@@ -1,6 +1,6 @@
 """The same promises on every Kafka that the sandbox knows; docs/versions.md shows the outcome.
 
-Each version is started once. The cells that a test asserts stand in ``version_matrix``. In CI each
+The cells that a test asserts stand in ``version_matrix``. In CI each
 version shares a topic, and each feature is seen where versions differ in it: what is left out there
 (``on_versions``) is run by ``make test-versions``.
 """
@@ -18,6 +18,7 @@ import pytest
 from tests.interop.members import TIMINGS, ScalaMember
 from tests.interop.mixed_group import CONSOLE_CONSUMER, MixedGroup
 from tests.interop.version_matrix import FEATURES, PAGE, Cell, page
+from tests.support.clusters import BrokerOf
 from tests.support.fetch_bench import take_values
 from tests.support.log_readers import LogReader
 from tests.support.matrix import in_matrix
@@ -40,6 +41,7 @@ from zkconsumer.sandbox import VERSIONS, Sandbox, ToolResult
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 
+pytestmark = pytest.mark.long
 CONSOLE_PRODUCER = "kafka.tools.ConsoleProducer"
 OLD_CONSOLE_PRODUCER = "kafka.producer.ConsoleProducer"
 OLD_CONSOLE_CONSUMER = "kafka.consumer.ConsoleConsumer"
@@ -61,13 +63,9 @@ class Running(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def running(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
+def running(request: pytest.FixtureRequest, broker_of: BrokerOf, disks: Path) -> Running:
     """One broker of each version in turn."""
-    folder = tmp_path_factory.mktemp("kafka")
-    with Sandbox(kafka=request.param, brokers=1, work_dir=folder) as cluster:
-        yield Running(cluster, folder)
+    return Running(broker_of(request.param), disks / request.param)
 
 
 def on_versions(*in_ci: str) -> pytest.MarkDecorator:

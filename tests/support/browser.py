@@ -88,7 +88,7 @@ def window(
     now_ms: int | None = None,
     **more: Any,
 ) -> Iterator[Window]:
-    """A fresh profile.
+    """A fresh profile, of somebody who wants no motion: what breathes is drawn all the time.
 
     Args:
         browser: where.
@@ -101,6 +101,7 @@ def window(
         **{
             "viewport": {"width": 1440, "height": 900},
             "color_scheme": scheme,
+            "reduced_motion": "reduce",
             "locale": "en-GB",
             "timezone_id": "UTC",
             **more,
@@ -113,6 +114,16 @@ def window(
         yield opened
     finally:
         context.close()
+
+
+@contextmanager
+def darkened(page: Page) -> Iterator[None]:
+    """While the system prefers dark colours: the page that is open is drawn anew."""
+    page.emulate_media(color_scheme="dark")
+    try:
+        yield
+    finally:
+        page.emulate_media(color_scheme="light")
 
 
 def barriers(page: Page, scheme: Scheme = "light") -> list[str]:

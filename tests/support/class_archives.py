@@ -17,9 +17,10 @@ from typing import Final
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.sandbox.rendering import BROKER_MAIN
+from zkconsumer.sandbox.versions import DEFAULT_KAFKA
 
 RECORDING: Final = "ZKCONSUMER_ARCHIVE_CLASSES"
-_KAFKAS: Final = ("0.8.2.2", "1.1.1", "2.8.2", "3.9.1")
+_KAFKAS: Final = (DEFAULT_KAFKA, "1.1.1", "2.8.2", "3.9.1")
 _TIMEOUT_S: Final = 120
 
 _WRAPPER: Final = """\
@@ -60,11 +61,29 @@ def make_wrapper(folder: Path, java: Path) -> None:
 
 
 def record_kafka(version: str) -> None:
-    """Run a broker and its ZooKeeper, and end both in order."""
+    """Run a broker, its ZooKeeper and the tools that tests start by the dozen, to orderly ends."""
     with Sandbox(kafka=version) as sandbox:
         sandbox.create_topic("archived")
+        if version == DEFAULT_KAFKA:
+            _record_tools(sandbox)
         sandbox.stop_broker(0)
         sandbox.stop_zookeeper()
+
+
+def _record_tools(sandbox: Sandbox) -> None:
+    """Write a message and read it."""
+    written = sandbox.run_scala_tool(
+        "kafka.tools.ConsoleProducer",
+        *("--broker-list", sandbox.bootstrap_servers, "--topic", "archived"),
+        stdin=b"one\n",
+    )
+    assert written.status == 0, written.errors
+    read = sandbox.run_scala_tool(
+        "kafka.tools.ConsoleConsumer",
+        *("--zookeeper", sandbox.zookeeper_connect, "--topic", "archived"),
+        *("--from-beginning", "--max-messages", "1"),
+    )
+    assert read.status == 0, read.errors
 
 
 def record_spark() -> None:

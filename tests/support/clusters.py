@@ -9,6 +9,7 @@ import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,21 @@ BrokerOf = Callable[[str], Sandbox]
 SHORT_SESSIONS = {"group.min.session.timeout.ms": "500"}
 """Brokers refuse sessions under 6 s unless told otherwise: tests can't wait so long."""
 
+_QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    # A 0.8 broker waits so long for a frozen one, as its controller and as its follower, and
+    # answers nobody meanwhile.
+    "controller.socket.timeout.ms": "1500",
+    "replica.socket.timeout.ms": "1500",
+    # Topics that ask for it are compacted soon.
+    "log.cleaner.enable": "true",
+    "log.cleaner.backoff.ms": "100",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "log.cleaner.io.buffer.size": "65536",
+    "log.cleaner.min.cleanable.ratio": "0.01",
+}
+
 _numbers = itertools.count(1)
 _session = uuid.uuid4().hex[:6]
 
@@ -31,16 +47,43 @@ def fresh_name(prefix: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Sandbox]:
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where shared clusters work: those of ``broker_of`` by version, others by their names."""
+    return tmp_path_factory.mktemp("disks")
+
+
+@pytest.fixture(scope="session")
+def cluster(disks: Path) -> Iterator[Sandbox]:
     """One broker 0.8.2.2, for all tests of the session."""
-    with Sandbox(kafka="0.8.2.2", brokers=1) as sandbox:
+    with Sandbox(kafka="0.8.2.2", brokers=1, work_dir=disks / "cluster") as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="session")
-def cluster3() -> Iterator[Sandbox]:
-    """Three brokers 0.8.2.2, for all tests of the session."""
-    with Sandbox(kafka="0.8.2.2", brokers=3) as sandbox:
+def damaged_cluster(disks: Path) -> Iterator[Sandbox]:
+    """One broker 0.8.2.2 whose logs tests damage on its disk; nobody ends it."""
+    with Sandbox(kafka="0.8.2.2", brokers=1, work_dir=disks / "damaged") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def cluster3(disks: Path) -> Iterator[Sandbox]:
+    """Three brokers 0.8.2.2 that are soon missed, for all tests of the session."""
+    with Sandbox(
+        kafka="0.8.2.2",
+        brokers=3,
+        zookeeper_tick_ms=200,
+        broker_properties=_QUICK,
+        work_dir=disks / "cluster3",
+    ) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def modern3() -> Iterator[Sandbox]:
+    """Three brokers 3.9.1 that elect whatever is alive, for all tests of the session."""
+    quick = {"unclean.leader.election.enable": "true", "replica.lag.time.max.ms": "2000"}
+    with Sandbox(kafka="3.9.1", brokers=3, broker_properties=quick | SHORT_SESSIONS) as sandbox:
         yield sandbox
 
 
@@ -52,7 +95,7 @@ def zookeeper() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
-def broker_of() -> Iterator[BrokerOf]:
+def broker_of(disks: Path) -> Iterator[BrokerOf]:
     """One broker of each version that a test asks for, for all tests of the session.
 
     Coordinator groups may have sessions of half a second there.
@@ -62,8 +105,14 @@ def broker_of() -> Iterator[BrokerOf]:
 
         def broker(version: str) -> Sandbox:
             if version not in started:
-                sandbox = Sandbox(kafka=version, brokers=1, broker_properties=SHORT_SESSIONS)
-                started[version] = running.enter_context(sandbox)
+                started[version] = running.enter_context(
+                    Sandbox(
+                        kafka=version,
+                        brokers=1,
+                        broker_properties=SHORT_SESSIONS,
+                        work_dir=disks / version,
+                    )
+                )
             return started[version]
 
         yield broker

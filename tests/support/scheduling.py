@@ -1,35 +1,55 @@
-"""Which tests a worker of pytest-xdist gets at once."""
+"""Which tests a worker of pytest-xdist gets."""
 
+import re
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
-_TOGETHER: Final = (
-    # Brokers with TLS and SASL, of five versions, and a command of Kafka's for each of their users.
-    ("tests/integration/net/test_secur",),
-    # A node of Kafka 4, which takes ten seconds to start, and a command of Kafka's for each topic.
-    (
-        "tests/integration/consumer/test_kafka4",
-        "tests/integration/consumer/test_recreated_topics",
-        "tests/integration/cli/test_replay",
-        "tests/integration/cli/test_without_zookeeper",
-        "tests/integration/cli/test_writing_tools",
-        "tests/integration/mirror/test_arrival",
-        "tests/integration/spark/test_group_progress",
-    ),
-    # Three brokers.
-    (
-        "tests/docker/test_cluster",
-        "tests/integration/fetch/test_poll_engine",
-        "tests/integration/spark/test_cluster_reader",
-    ),
-)
-"""How the names begin of modules that share servers which are dear."""
+_SHARED: Final = {
+    # A broker of each version, Kafka 4 among them.
+    "versions": r"\b(broker_of|group_on|kraft)\b",
+    # Those with TLS and SASL, and a command of Kafka's for each of their users.
+    "secured": r"\bsecure_broker_of\b",
+    "three brokers": r"\b(cluster3|modern3)\b",
+    "damaged logs": r"\bdamaged_cluster\b",
+    "ZooKeepers alone": r"\btests/contracts/",
+}
+"""The servers that modules share and that are dear, by what names them in a module."""
 
 
 class ByServers(LoadScopeScheduling):
-    """A module's tests go to one worker; and so do modules that share servers which are dear."""
+    """A module's tests go to one worker; and so do, while it lasts, those with its dear servers.
+
+    Who is the first to need such servers has them. It gets what else needs them before all else;
+    others get that when there is nothing else to do, so that nobody idles at the end.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        module = nodeid.partition("::")[0]
-        return next((names[0] for names in _TOGETHER if module.startswith(names)), module)
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        chosen = min(self.workqueue, key=lambda module: self._rank(module, node))
+        self.workqueue.move_to_end(chosen, last=False)
+        super()._assign_work_unit(node)
+
+    def _rank(self, module: str, node: WorkerController) -> int:
+        """How well a module suits a worker: 0 for best; modules alike stay in their order."""
+        needed = _needed(self.config.rootpath / module)
+        owners = {
+            owner
+            for owner, given in self.assigned_work.items()
+            if any(needed & _needed(self.config.rootpath / other) for other in given)
+        }
+        if not owners:
+            return 1
+        return 0 if node in owners else 2
+
+
+@cache
+def _needed(module: Path) -> frozenset[str]:
+    """The dear servers that a module of tests names, in its path or its text."""
+    text = f"{module.as_posix()}\n{module.read_text('utf-8')}"
+    return frozenset(name for name, pattern in _SHARED.items() if re.search(pattern, text))

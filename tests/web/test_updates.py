@@ -37,7 +37,7 @@ def focused(page: Page) -> str:
 def test_a_rebalance_is_shown_and_said(browser: Browser, site: PaperSite) -> None:
     """The grid follows; rows light up; a screen reader hears why; nothing else is disturbed."""
     show(site, state_at(BEFORE))
-    with window(browser, site.address) as opened:
+    with window(browser, site.address, reduced_motion="no-preference") as opened:
         page = opened.open(GROUP)
         row = page.locator("tr[data-key='orders-6']")
         expect(row.locator(".own")).to_have_class("own hue1")
@@ -64,7 +64,7 @@ def test_a_rebalance_is_shown_and_said(browser: Browser, site: PaperSite) -> Non
 def test_who_wants_no_motion_gets_none(browser: Browser, site: PaperSite) -> None:
     """Nothing breathes, nothing lights up."""
     show(site, state_at(BEFORE))
-    with window(browser, site.address, reduced_motion="reduce") as opened:
+    with window(browser, site.address) as opened:
         page = opened.open(GROUP)
         expect(page.locator("th.member")).to_have_count(2)
         show(site, state_at(BEFORE + 1))

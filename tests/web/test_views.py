@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import Scheme, barriers, painted, picture, window
+from tests.support.browser import barriers, darkened, painted, picture, window
 from tests.support.page_world import LONG, NOW_MS, state_at
 from tests.support.paper_site import PaperSite, served, served_clusters
 from tests.support.waiting import wait_until
@@ -81,17 +81,21 @@ def drawn(page: Page) -> None:
         assert painted(page, "#chart canvas") > 10
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_view_can_be_used_by_all(browser: Browser, still: PaperSite, scheme: Scheme) -> None:
-    """No barrier by axe, nothing refused or asked of others; charts are drawn."""
-    with window(browser, still.address, scheme=scheme, now_ms=SEEN_MS) as opened:
+def test_every_view_can_be_used_by_all(browser: Browser, still: PaperSite) -> None:
+    """No barrier by axe in either colour, nothing refused or asked of others; charts are drawn."""
+    with window(browser, still.address, now_ms=SEEN_MS) as opened:
         for name, (path, heading) in VIEWS.items():
             page = opened.open(path)
             expect(page.get_by_role("heading", level=1)).to_have_text(heading)
             drawn(page)
-            assert barriers(page, scheme) == [], name
-            if name in PICTURES[scheme]:
-                picture(page, f"{name}-{scheme}" if scheme == "dark" else name)
+            assert barriers(page) == [], name
+            if name in PICTURES["light"]:
+                picture(page, name)
+            with darkened(page):
+                drawn(page)
+                assert barriers(page, "dark") == [], name
+                if name in PICTURES["dark"]:
+                    picture(page, f"{name}-dark")
         assert opened.clean()
 
 
@@ -119,13 +123,12 @@ def test_login_and_lost_pages_can_be_used_by_all(browser: Browser) -> None:
         assert barriers(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_messages_are_shown_and_harm_nobody(browser: Browser, scheme: Scheme) -> None:
+def test_messages_are_shown_and_harm_nobody(browser: Browser) -> None:
     """Markup in them stays text; a filter and a link lead to one; on a phone, too."""
     token = "a-token-that-is-long-enough"
     with (
         served(PaperSite(token)) as site,
-        window(browser, site.address, now_ms=SEEN_MS, scheme=scheme) as opened,
+        window(browser, site.address, now_ms=SEEN_MS) as opened,
     ):
         page = opened.open("/topics/orders")
         page.get_by_label("Token").fill(token)
@@ -136,9 +139,10 @@ def test_messages_are_shown_and_harm_nobody(browser: Browser, scheme: Scheme) ->
         expect(page.locator(".message").nth(1)).to_contain_text("<script>document.title")
         assert page.title() == "Messages of orders · zkconsumer"
         assert page.locator(".message img").count() == 0
-        assert barriers(page, scheme) == []
-        if scheme == "light":
-            picture(page, "messages")
+        assert barriers(page) == []
+        picture(page, "messages")
+        with darkened(page):
+            assert barriers(page, "dark") == []
         page.set_viewport_size({"width": 390, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_label("Filter").fill(".customer.id == 42")
@@ -246,27 +250,26 @@ def test_the_chart_breaks_where_nothing_was_read_and_nowhere_else(
         assert opened.clean()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_who_is_not_told_is_on_every_page(browser: Browser, scheme: Scheme, width: int) -> None:
-    """In a banner that fits, whatever a receiver's error says."""
+def test_who_is_not_told_is_on_every_page(browser: Browser) -> None:
+    """In a banner that fits, whatever a receiver's error says, on a phone, too."""
     site = PaperSite()
     site.untold = f"notifying ops: https://hooks.example.org: {'x' * 150} <b>; trying again"
-    size = {"width": width, "height": 900}
     with (
         served(site) as opened_site,
-        window(
-            browser, opened_site.address, now_ms=SEEN_MS, viewport=size, scheme=scheme
-        ) as opened,
+        window(browser, opened_site.address, now_ms=SEEN_MS) as opened,
     ):
         page = opened.open("/groups")
         banner = page.get_by_role("region", name="Notifications")
         expect(banner).to_contain_text("Not everybody is told of troubles. notifying ops")
-        box = banner.bounding_box()
-        assert box is not None
-        assert box["x"] + box["width"] <= width
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert barriers(page, scheme) == []
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            box = banner.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= width
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert barriers(page) == []
+            with darkened(page):
+                assert barriers(page, "dark") == []
         assert opened.clean()
 
 

@@ -154,6 +154,7 @@ def java_command(
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",  # quick compilation only: these processes live for seconds
         "-Xshare:auto",
+        "-XX:-UsePerfData",  # which samples itself twenty times a second, for nobody
         "-Djava.awt.headless=true",
         "-Djava.net.preferIPv4Stack=true",
         # A test cluster need not survive a power cut; each sync costs milliseconds.

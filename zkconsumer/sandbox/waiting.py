@@ -9,7 +9,9 @@ from zkconsumer.errors import SandboxError
 
 T = TypeVar("T")
 
-_PAUSE_S = 0.03
+_SHORTEST_S, _LONGEST_S = 0.03, 0.15
+_SHARE = 0.05
+"""Of the time waited so far, that a pause may take: each question costs a starting server, too."""
 
 
 def await_result(
@@ -29,12 +31,13 @@ def await_result(
         SandboxError: with the complaint, when the time is over.
     """
     clock = SystemClock()
-    deadline_ms = clock.now_ms() + timeout_ms
+    began_ms = clock.now_ms()
     pause = threading.Event()
     while True:
         response = request()
         if response is not None and response is not False:
             return response
-        if clock.now_ms() >= deadline_ms:
+        waited_ms = clock.now_ms() - began_ms
+        if waited_ms >= timeout_ms:
             raise SandboxError(complaint())
-        pause.wait(_PAUSE_S)
+        pause.wait(min(_LONGEST_S, _SHORTEST_S + waited_ms / 1_000 * _SHARE))

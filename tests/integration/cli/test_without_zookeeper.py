@@ -24,7 +24,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox.kraft import KraftNode
 from zkconsumer.sandbox.versions import kafka_version
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 _GROUPS_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 

@@ -4,7 +4,6 @@ No claim is lost, so nothing may come twice; whatever was acknowledged must come
 """
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,29 +17,6 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-QUICK = {
-    "zookeeper.session.timeout.ms": "2000",
-    "replica.lag.time.max.ms": "2000",
-    # A 0.8 broker waits so long for a frozen one, as its controller and as its follower, and
-    # answers nobody meanwhile.
-    "controller.socket.timeout.ms": "1500",
-    "replica.socket.timeout.ms": "1500",
-}
-
-
-@pytest.fixture(scope="module")
-def three() -> Iterator[Sandbox]:
-    """Three brokers that are soon missed."""
-    with Sandbox(brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="module")
-def single() -> Iterator[Sandbox]:
-    """One broker."""
-    with Sandbox(brokers=1, zookeeper_tick_ms=200) as sandbox:
-        yield sandbox
-
 
 def await_all_in_sync(tree: ZkTree, topic: str) -> None:
     """Wait until every replica of every partition follows."""
@@ -50,16 +26,16 @@ def await_all_in_sync(tree: ZkTree, topic: str) -> None:
     )
 
 
-def test_a_killed_broker_of_three_costs_nothing(three: Sandbox) -> None:
+def test_a_killed_broker_of_three_costs_nothing(cluster3: Sandbox) -> None:
     """Its partitions go on at their next leader; when it is back, they go on still."""
     topic, group = fresh_name("killed"), fresh_name("group")
     partitions = partitions_of(topic, 3)
-    three.create_topic(topic, partitions=3, replication=3)
-    tree = ZkTree(three)
-    with Member(three, group, {topic: 2}) as member, Traffic(three, partitions) as traffic:
+    cluster3.create_topic(topic, partitions=3, replication=3)
+    tree = ZkTree(cluster3)
+    with Member(cluster3, group, {topic: 2}) as member, Traffic(cluster3, partitions) as traffic:
         wait_until(lambda: len(traffic.ends()) == 3, what="traffic on all partitions")
         await_ends([member], traffic.ends, "before the kill")
-        three.kill_broker(1)
+        cluster3.kill_broker(1)
         wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
         before = traffic.ends()
         wait_until(
@@ -67,7 +43,7 @@ def test_a_killed_broker_of_three_costs_nothing(three: Sandbox) -> None:
             what="new messages on every partition",
         )
         await_ends([member], traffic.ends, "without the broker")
-        three.start_broker(1)
+        cluster3.start_broker(1)
         await_all_in_sync(tree, topic)
         await_ends([member], traffic.ends, "with the broker back")
         acknowledged = traffic.stop()
@@ -75,16 +51,16 @@ def test_a_killed_broker_of_three_costs_nothing(three: Sandbox) -> None:
         assert member.errors == []
 
 
-def test_the_only_broker_killed_and_restarted_costs_nothing(single: Sandbox) -> None:
+def test_the_only_broker_killed_and_restarted_costs_nothing(cluster: Sandbox) -> None:
     """Delivery pauses while it is away; every acknowledged message comes, and once."""
     topic, group = fresh_name("lonely"), fresh_name("group")
     partitions = partitions_of(topic, 2)
-    single.create_topic(topic, partitions=2)
-    with Member(single, group, {topic: 2}) as member, Traffic(single, partitions) as traffic:
+    cluster.create_topic(topic, partitions=2)
+    with Member(cluster, group, {topic: 2}) as member, Traffic(cluster, partitions) as traffic:
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
         await_ends([member], traffic.ends, "before the kill")
-        single.kill_broker(0)
-        single.start_broker(0)
+        cluster.kill_broker(0)
+        cluster.start_broker(0)
         before = traffic.ends()
         wait_until(
             lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
@@ -95,13 +71,13 @@ def test_the_only_broker_killed_and_restarted_costs_nothing(single: Sandbox) -> 
         assert member.errors == []
 
 
-def test_a_partition_that_moves_to_another_broker_is_followed(three: Sandbox) -> None:
+def test_a_partition_that_moves_to_another_broker_is_followed(cluster3: Sandbox) -> None:
     """Reassigned from broker to broker while it is read: no message twice, none lost."""
     topic, group = fresh_name("moved"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
-    three.create_topic(topic, assignment={0: [0]})
-    tree = ZkTree(three)
-    with Member(three, group, {topic: 1}) as member, Traffic(three, [tp]) as traffic:
+    cluster3.create_topic(topic, assignment={0: [0]})
+    tree = ZkTree(cluster3)
+    with Member(cluster3, group, {topic: 1}) as member, Traffic(cluster3, [tp]) as traffic:
         wait_until(lambda: traffic.count() > 50, what="traffic")
         for broker in (1, 2):
             move = {"topic": topic, "partition": 0, "replicas": [broker]}
@@ -119,19 +95,19 @@ def test_a_partition_that_moves_to_another_broker_is_followed(three: Sandbox) ->
         assert member.errors == []
 
 
-def test_a_frozen_broker_is_left_for_the_next_leader(three: Sandbox) -> None:
+def test_a_frozen_broker_is_left_for_the_next_leader(cluster3: Sandbox) -> None:
     """One of three freezes for longer than every time-out, and comes back with old ideas."""
     topic, group = fresh_name("frozen"), fresh_name("group")
     partitions = partitions_of(topic, 3)
-    three.create_topic(topic, partitions=3, replication=3)
-    tree = ZkTree(three)
+    cluster3.create_topic(topic, partitions=3, replication=3)
+    tree = ZkTree(cluster3)
     with (
-        Member(three, group, {topic: 1}, socket_timeout_ms=1000) as member,
-        Traffic(three, partitions, timeout_ms=1000) as traffic,
+        Member(cluster3, group, {topic: 1}, socket_timeout_ms=1000) as member,
+        Traffic(cluster3, partitions, timeout_ms=1000) as traffic,
     ):
         wait_until(lambda: len(traffic.ends()) == 3, what="traffic")
         await_ends([member], traffic.ends, "before it froze")
-        three.pause_broker(2)
+        cluster3.pause_broker(2)
         try:
             wait_until(lambda: tree.leaders(topic)[2] in {0, 1}, what="a new leader")
             before = traffic.ends()
@@ -141,7 +117,7 @@ def test_a_frozen_broker_is_left_for_the_next_leader(three: Sandbox) -> None:
             )
             await_ends([member], traffic.ends, "while it is frozen")
         finally:
-            three.resume_broker(2)
+            cluster3.resume_broker(2)
         await_all_in_sync(tree, topic)
         await_ends([member], traffic.ends, "after it thawed")
         acknowledged = traffic.stop()
@@ -150,22 +126,22 @@ def test_a_frozen_broker_is_left_for_the_next_leader(three: Sandbox) -> None:
 
 
 def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
-    single: Sandbox, caplog: pytest.LogCaptureFixture
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The fetcher gives up waiting, looks for a leader again, and goes on where it was."""
     topic, group = fresh_name("only"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
-    single.create_topic(topic)
+    cluster.create_topic(topic)
     with (
-        Member(single, group, {topic: 1}, socket_timeout_ms=500) as member,
-        Traffic(single, [tp], timeout_ms=500) as traffic,
+        Member(cluster, group, {topic: 1}, socket_timeout_ms=500) as member,
+        Traffic(cluster, [tp], timeout_ms=500) as traffic,
     ):
         wait_until(lambda: traffic.count() > 50, what="traffic")
-        single.pause_broker(0)
+        cluster.pause_broker(0)
         try:
             wait_until(lambda: "no leader found yet" in caplog.text, what="the fetcher to give up")
         finally:
-            single.resume_broker(0)
+            cluster.resume_broker(0)
         before = traffic.ends()[tp]
         wait_until(lambda: traffic.ends()[tp] > before, what="new messages")
         acknowledged = traffic.stop()
@@ -174,27 +150,27 @@ def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
 
 
 def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
-    single: Sandbox, caplog: pytest.LogCaptureFixture
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A stream that stands still, its queue full and a chunk waiting for room behind it."""
     topic, count = fresh_name("queued"), 200
-    single.create_topic(topic, partitions=2)
+    cluster.create_topic(topic, partitions=2)
     slow_tp, quick_tp = partitions_of(topic, 2)
-    write(single, slow_tp, [b"x" * 500] * count)
-    write(single, quick_tp, [b"x"])
+    write(cluster, slow_tp, [b"x" * 500] * count)
+    write(cluster, quick_tp, [b"x"])
     config = settings_for(
-        single, fresh_name("group"), consumer_timeout_ms=10_000, fetch_message_max_bytes=1500
+        cluster, fresh_name("group"), consumer_timeout_ms=10_000, fetch_message_max_bytes=1500
     )
     with ZookeeperConsumerConnector(config) as connector:
         slow, quick = connector.create_message_streams({topic: 2})[topic]
         assert next(quick).offset == 0  # at the end there: the fetcher waits at the broker
         assert [next(slow).offset for _ in range(3)] == [0, 1, 2]
         wait_until(lambda: slow._waiting._queue.chunk_count() == 2, what="a full queue")
-        single.kill_broker(0)
+        cluster.kill_broker(0)
         wait_until(lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end")
         assert next(slow).offset == 3
-        single.start_broker(0)
+        cluster.start_broker(0)
         assert [next(slow).offset for _ in range(4, count)] == list(range(4, count))
-        write(single, slow_tp, [b"next"])
-        write(single, quick_tp, [b"next"])
+        write(cluster, slow_tp, [b"next"])
+        write(cluster, quick_tp, [b"next"])
         assert (next(slow).offset, next(quick).offset) == (count, 1)

@@ -1,6 +1,5 @@
 """A log that was damaged on the broker's disk: the broker sends it as it is, we find out."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,16 +20,15 @@ BATCHES = [[b"batch %d message %d" % (batch, number) for number in range(3)] for
 
 
 @pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def disk(disks: Path) -> Path:
     """Where the broker keeps its logs."""
-    return tmp_path_factory.mktemp("cluster")
+    return disks / "damaged"
 
 
 @pytest.fixture(scope="module")
-def cluster(disk: Path) -> Iterator[Sandbox]:
+def cluster(damaged_cluster: Sandbox) -> Sandbox:
     """A broker whose disk is at hand."""
-    with Sandbox(work_dir=disk) as sandbox:
-        yield sandbox
+    return damaged_cluster
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -26,26 +25,25 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
-BOMBS = 3
-"""Two of them in memory at once would be too much; each takes seconds to be refused."""
+BOMBS = 2
+"""Both in memory at once would be too much; each takes seconds to be refused."""
 BOUND_BYTES = 128 << 20
 """The default of ``fetch.max.decompressed.bytes``."""
 BIT_36 = 1 << 36
 
 
 @pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def disk(disks: Path) -> Path:
     """Where the broker keeps its logs."""
-    return tmp_path_factory.mktemp("cluster")
+    return disks / "damaged"
 
 
 @pytest.fixture(scope="module")
-def cluster(disk: Path) -> Iterator[Sandbox]:
+def cluster(damaged_cluster: Sandbox) -> Sandbox:
     """A broker whose disk is at hand."""
-    with Sandbox(work_dir=disk) as sandbox:
-        yield sandbox
+    return damaged_cluster
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -27,16 +26,15 @@ SMALL_FETCHES = {"fetch_message_max_bytes": 1_000, "fetch_message_growth_max_byt
 
 
 @pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def disk(disks: Path) -> Path:
     """Where the broker keeps its logs."""
-    return tmp_path_factory.mktemp("cluster")
+    return disks / "damaged"
 
 
 @pytest.fixture(scope="module")
-def cluster(disk: Path) -> Iterator[Sandbox]:
+def cluster(damaged_cluster: Sandbox) -> Sandbox:
     """A broker whose disk is at hand."""
-    with Sandbox(work_dir=disk) as sandbox:
-        yield sandbox
+    return damaged_cluster
 
 
 def damaged_topic(cluster: Sandbox, disk: Path, codec: Codec) -> TopicPartition:

@@ -1,6 +1,5 @@
 """Stored offsets that point outside of the log, into a compressed set, or are no offsets."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,25 +55,23 @@ class Truncated(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def truncated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Truncated]:
+def truncated(cluster: Sandbox, disks: Path) -> Truncated:
     """A broker that lost the oldest segments of a log, as its retention would have it.
 
     Retention itself first runs 30 s after a broker's start; what it leaves is the same.
     """
-    work_dir = tmp_path_factory.mktemp("cluster")
-    tp = TopicPartition("truncated", 0)
-    with Sandbox(work_dir=work_dir) as sandbox:
-        sandbox.create_topic(tp.topic, config={"segment.bytes": "1000"})
-        for number in range(40):
-            write(sandbox, tp, [b"x" * 100 + b"%d" % number])
-        sandbox.stop_broker(0)
-        segments = sorted(Path(work_dir).glob(f"broker-0/**/{tp}/*.log"))
-        assert len(segments) > 3
-        for segment in segments[:2]:
-            segment.unlink()
-            segment.with_suffix(".index").unlink()
-        sandbox.start_broker(0)
-        yield Truncated(sandbox, tp, int(segments[2].stem), 40)
+    tp = TopicPartition(fresh_name("truncated"), 0)
+    cluster.create_topic(tp.topic, config={"segment.bytes": "1000"})
+    for number in range(40):
+        write(cluster, tp, [b"x" * 100 + b"%d" % number])
+    cluster.stop_broker(0)
+    segments = sorted(disks.glob(f"cluster/broker-0/**/{tp}/*.log"))
+    assert len(segments) > 3
+    for segment in segments[:2]:
+        segment.unlink()
+        segment.with_suffix(".index").unlink()
+    cluster.start_broker(0)
+    return Truncated(cluster, tp, int(segments[2].stem), 40)
 
 
 @pytest.mark.parametrize("reset", ["smallest", "largest"])

@@ -19,7 +19,7 @@ from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 CLOCK = SystemClock()
 ROOT = Path(__file__).parents[3]

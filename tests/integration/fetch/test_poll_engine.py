@@ -1,6 +1,6 @@
 """The poll engine against real brokers: leaders that move, die, hang, and forget."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,14 +17,6 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 SETTINGS = PollFetchSettings(request_timeout_ms=3_000, reset=EARLIEST)
-
-
-@pytest.fixture(scope="module")
-def modern3() -> Iterator[Sandbox]:
-    """Three brokers 3.9.1 that elect whatever is alive."""
-    unclean = {"unclean.leader.election.enable": "true", "replica.lag.time.max.ms": "2000"}
-    with Sandbox(kafka="3.9.1", brokers=3, broker_properties=unclean) as sandbox:
-        yield sandbox
 
 
 def check_all_came(rig: PollRig, sent: Mapping[TopicPartition, Mapping[int, bytes]]) -> None:

@@ -23,32 +23,6 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 SETTINGS = RangeSettings(timeout_ms=3_000, max_wait_ms=100)
 Reading = Iterator[RangePart | LostRange]
-QUICK = {
-    "zookeeper.session.timeout.ms": "2000",
-    "replica.lag.time.max.ms": "2000",
-    "controller.socket.timeout.ms": "1500",
-    "replica.socket.timeout.ms": "1500",
-    "log.cleaner.enable": "true",
-    "log.cleaner.backoff.ms": "100",
-    "log.cleaner.dedupe.buffer.size": "4194304",
-    "log.cleaner.io.buffer.size": "65536",
-    "log.cleaner.min.cleanable.ratio": "0.01",
-}
-
-
-@pytest.fixture(scope="module")
-def work_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the logs of ``three`` lie."""
-    return tmp_path_factory.mktemp("cluster")
-
-
-@pytest.fixture(scope="module")
-def three(work_dir: Path) -> Iterator[Sandbox]:
-    """Three brokers that are soon missed, and that compact soon."""
-    with Sandbox(
-        brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK, work_dir=work_dir
-    ) as sandbox:
-        yield sandbox
 
 
 Clients = Callable[[Sandbox], ClusterClient]
@@ -123,57 +97,57 @@ def test_what_is_behind_the_end_is_waited_for_and_then_lost(
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_leader_that_goes_in_mid_range_costs_nothing(
-    three: Sandbox, clients: Clients, end: str
+    cluster3: Sandbox, clients: Clients, end: str
 ) -> None:
     """It hands over in order, or crashes: the range goes on at the next leader."""
     tp = TopicPartition(fresh_name("moved"), 0)
-    three.create_topic(tp.topic, replication=3)
+    cluster3.create_topic(tp.topic, replication=3)
     for start in range(0, 3_000, 500):
-        write(three, tp, [b"%d" % one * 20 for one in range(start, start + 500)])
-    leader = leader_of(tp, three, clients)
+        write(cluster3, tp, [b"%d" % one * 20 for one in range(start, start + 500)])
+    leader = leader_of(tp, cluster3, clients)
     small = replace(SETTINGS, fetch_bytes=10_000)
-    reading = reader(three, clients, settings=small).read(range_(0, 3_000, tp), leader=leader)
+    reading = reader(cluster3, clients, settings=small).read(range_(0, 3_000, tp), leader=leader)
     read = [next(reading), next(reading)]
-    {"stop": three.stop_broker, "kill": three.kill_broker}[end](leader.id)
+    {"stop": cluster3.stop_broker, "kill": cluster3.kill_broker}[end](leader.id)
     try:
         read += reading
         assert offsets(read) == list(range(3_000))
     finally:
-        three.start_broker(leader.id)
+        cluster3.start_broker(leader.id)
 
 
 def test_a_head_that_expired_is_told_to_the_offset(
-    three: Sandbox, clients: Clients, work_dir: Path
+    cluster3: Sandbox, clients: Clients, disks: Path
 ) -> None:
     """Segments are gone as retention would have it (which runs 30 s after a start at first)."""
     tp = TopicPartition(fresh_name("expired"), 0)
-    three.create_topic(tp.topic, assignment={0: [1]}, config={"segment.bytes": "1000"})
+    cluster3.create_topic(tp.topic, assignment={0: [1]}, config={"segment.bytes": "1000"})
     for number in range(40):
-        write(three, tp, [b"x" * 100 + b"%d" % number])
-    three.stop_broker(1)
-    segments = sorted(work_dir.glob(f"broker-1/**/{tp}/*.log"))
+        write(cluster3, tp, [b"x" * 100 + b"%d" % number])
+    cluster3.stop_broker(1)
+    segments = sorted(disks.glob(f"cluster3/broker-1/**/{tp}/*.log"))
     assert len(segments) > 3
     for segment in segments[:2]:
         segment.unlink()
         segment.with_suffix(".index").unlink()
-    three.start_broker(1)
+    cluster3.start_broker(1)
     first = int(segments[2].stem)
     with pytest.raises(DataLost) as error:
-        list(reader(three, clients).read(range_(3, 40, tp)))
+        list(reader(cluster3, clients).read(range_(3, 40, tp)))
     assert (error.value.from_offset, error.value.until_offset) == (3, first)
     easy = replace(SETTINGS, fail_on_data_loss=False)
-    lost, *parts = reader(three, clients, settings=easy).read(range_(3, 40, tp))
+    lost, *parts = reader(cluster3, clients, settings=easy).read(range_(3, 40, tp))
     assert isinstance(lost, LostRange)
     assert (lost.range_, lost.log_start_offset) == (range_(3, first, tp), first)
     assert offsets(parts) == list(range(first, 40))
 
 
-def test_what_compaction_took_out_is_no_loss(three: Sandbox, clients: Clients) -> None:
+def test_what_compaction_took_out_is_no_loss(cluster3: Sandbox, clients: Clients) -> None:
     """The real cleaner leaves gaps, also inside of compressed sets."""
     tp = TopicPartition(fresh_name("compacted"), 0)
     config = {"cleanup.policy": "compact", "segment.bytes": "2000"}
-    three.create_topic(tp.topic, assignment={0: [0]}, config=config)
-    producer = Producer(three.brokers)
+    cluster3.create_topic(tp.topic, assignment={0: [0]}, config=config)
+    producer = Producer(cluster3.brokers)
     end = 0
     for number in range(60):
         records = [
@@ -183,7 +157,7 @@ def test_what_compaction_took_out_is_no_loss(three: Sandbox, clients: Clients) -
     producer.close()
 
     def read(start: int, stop: int) -> list[int]:
-        return offsets(reader(three, clients).read(range_(start, stop, tp)))
+        return offsets(reader(cluster3, clients).read(range_(start, stop, tp)))
 
     whole: Callable[[], list[int]] = lambda: read(0, end)  # noqa: E731 - asked for again below
     wait_until(lambda: len(whole()) < end // 2, what="the cleaner")

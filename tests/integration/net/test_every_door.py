@@ -32,7 +32,6 @@ pytestmark = pytest.mark.sandbox
 
 LONG_MS = 20_000
 VALUES = [b"%d" % number for number in range(20)]
-RELEASES = ["1.1.1", "2.8.2", "3.9.1"]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +48,13 @@ def scram_of() -> Iterator[Callable[[str], Sandbox]]:
         yield cluster
 
 
-@pytest.fixture(params=RELEASES)
+@pytest.fixture(
+    params=[
+        pytest.param("1.1.1", marks=pytest.mark.matrix),
+        pytest.param("2.8.2", marks=pytest.mark.matrix),
+        "3.9.1",
+    ]
+)
 def secured(scram_of: Callable[[str], Sandbox], request: pytest.FixtureRequest) -> Sandbox:
     """One of them."""
     return scram_of(request.param)

@@ -30,7 +30,7 @@ from zkconsumer.net.tls import context_of
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import ENGINE, Engine
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 COUNT = 300
 

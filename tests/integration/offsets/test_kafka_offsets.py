@@ -30,20 +30,6 @@ IN_KAFKA = 1
 BRIEF = ChannelSettings(timeout_ms=1_000, backoff_ms=100, limit_ms=2_000)
 
 
-@pytest.fixture(scope="module")
-def trio() -> Iterator[Sandbox]:
-    """Three brokers 0.8.2.2 of our own, since they get killed; each offset is on all of them."""
-    with Sandbox(kafka="0.8.2.2", brokers=3) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="module")
-def single() -> Iterator[Sandbox]:
-    """One broker 0.8.2.2 of our own, since it gets killed."""
-    with Sandbox(kafka="0.8.2.2", brokers=1) as sandbox:
-        yield sandbox
-
-
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
     """Closes what a test opened."""
@@ -125,35 +111,35 @@ def test_the_larger_of_both_places_counts(cluster: Sandbox, stack: ExitStack) ->
     assert in_kafka.fetch([nowhere]) == {nowhere: FetchedOffset(1)}
 
 
-def test_a_coordinator_that_dies(trio: Sandbox, stack: ExitStack) -> None:
+def test_a_coordinator_that_dies(cluster3: Sandbox, stack: ExitStack) -> None:
     """Another one takes over: commits and fetches go on there.
 
     What was committed twice it knows for sure: see ``zkconsumer.offsets.kafka``.
     """
-    tp, group = new_topic(trio, replication=3), fresh_name("group")
-    store = store_of(trio, group, stack)
+    tp, group = new_topic(cluster3, replication=3), fresh_name("group")
+    store = store_of(cluster3, group, stack)
     store.fetch([tp])
     for _ in range(2):
         assert store.commit({tp: OffsetAndMetadata(7)}, retry=True) == {tp: None}
-    victim = coordinator_of(trio, group)
-    trio.kill_broker(victim)
+    victim = coordinator_of(cluster3, group)
+    cluster3.kill_broker(victim)
     try:
         assert store.fetch([tp]) == {tp: FetchedOffset(7)}
         assert store.commit({tp: OffsetAndMetadata(8)}, retry=True) == {tp: None}
     finally:
-        trio.start_broker(victim)
+        cluster3.start_broker(victim)
     assert store.fetch([tp]) == {tp: FetchedOffset(8)}
 
 
-def test_the_only_coordinator_comes_back(single: Sandbox, stack: ExitStack) -> None:
+def test_the_only_coordinator_comes_back(cluster: Sandbox, stack: ExitStack) -> None:
     """While it is away calls fail within their limit; then they find everything again."""
-    tp, group = new_topic(single), fresh_name("group")
-    store = store_of(single, group, stack)
+    tp, group = new_topic(cluster), fresh_name("group")
+    store = store_of(cluster, group, stack)
     store.fetch([tp])
     assert store.commit({tp: OffsetAndMetadata(7)}, retry=True) == {tp: None}
-    hasty = store_of(single, group, stack, BRIEF)
+    hasty = store_of(cluster, group, stack, BRIEF)
     hasty.fetch([tp])
-    single.kill_broker(0)
+    cluster.kill_broker(0)
     try:
         began_ms = SystemClock().now_ms()
         with pytest.raises(TransportError, match=f"group {group}: no offset coordinator answers"):
@@ -162,19 +148,21 @@ def test_the_only_coordinator_comes_back(single: Sandbox, stack: ExitStack) -> N
         with pytest.raises(TransportError):
             hasty.commit({tp: OffsetAndMetadata(8)})
     finally:
-        single.start_broker(0)
+        cluster.start_broker(0)
     assert store.fetch([tp]) == {tp: FetchedOffset(7)}
     assert store.commit({tp: OffsetAndMetadata(8)}, retry=True) == {tp: None}
     assert hasty.fetch([tp]) == {tp: FetchedOffset(8)}
 
 
-def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(trio: Sandbox, stack: ExitStack) -> None:
+def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(
+    cluster3: Sandbox, stack: ExitStack
+) -> None:
     """Whoever waits for its answer is free when it is interrupted."""
-    tp, group = new_topic(trio), fresh_name("group")
-    channel = real_channel(trio, group, stack)
+    tp, group = new_topic(cluster3), fresh_name("group")
+    channel = real_channel(cluster3, group, stack)
     store = KafkaOffsetStore(channel)
     store.fetch([tp])
-    victim = coordinator_of(trio, group)
+    victim = coordinator_of(cluster3, group)
     failures: list[TransportError] = []
 
     def fetch() -> None:
@@ -183,7 +171,7 @@ def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(trio: Sandbox, stack: 
         except TransportError as error:
             failures.append(error)
 
-    trio.pause_broker(victim)
+    cluster3.pause_broker(victim)
     try:
         scope = ThreadScope("test-kafka-offsets")
         scope.spawn("fetch", fetch, stop=lambda: None)
@@ -193,7 +181,7 @@ def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(trio: Sandbox, stack: 
         assert scope.close(TIMEOUT_MS) == []
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
     finally:
-        trio.resume_broker(victim)
+        cluster3.resume_broker(victim)
     assert "broken off" in str(failures[0])
     assert store.fetch([tp]) == {tp: FetchedOffset(None)}
 

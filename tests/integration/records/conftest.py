@@ -8,13 +8,6 @@ from tests.support.real_topics import PartitionReader
 from zkconsumer.sandbox.cluster import Sandbox
 
 
-@pytest.fixture(scope="package")
-def cluster() -> Iterator[Sandbox]:
-    """A cluster of one broker."""
-    with Sandbox(kafka="0.8.2.2", brokers=1) as running:
-        yield running
-
-
 @pytest.fixture
 def reader(cluster: Sandbox) -> Iterator[PartitionReader]:
     """A connection to the broker."""

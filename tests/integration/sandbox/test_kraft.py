@@ -16,6 +16,8 @@ TOOLS = "org.apache.kafka.tools"
 def test_what_is_written_is_read(kraft: KraftNode) -> None:
     """The node's own producer writes, its own consumer reads."""
     kraft.create_topic("sandbox-kraft", partitions=2)
+    with pytest.raises(SandboxError, match=r"can't be created: .* already exists"):
+        kraft.create_topic("sandbox-kraft")
     at = ("--bootstrap-server", kraft.bootstrap_servers, "--topic", "sandbox-kraft")
     kraft.run_tool(f"{TOOLS}.ConsoleProducer", *at, stdin=b"one\ntwo\n")
     limits = ("--from-beginning", "--max-messages", "2", "--timeout-ms", "30000")

@@ -1,7 +1,6 @@
 """The broker that coordinates a group is killed in the middle of a rebalance."""
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,26 +8,18 @@ import pytest
 
 from tests.interop.coordinated.group import CoordinatorGroup
 from tests.interop.coordinated.members import all_values
-from tests.support.clusters import SHORT_SESSIONS
 from tests.support.matrix import in_matrix
 from tests.support.waiting import wait_until
 from zkconsumer.sandbox import Sandbox
 
 
-@pytest.fixture(scope="module")
-def three_brokers() -> Iterator[Sandbox]:
-    """Three brokers of the newest version, for the tests of this module."""
-    with Sandbox(kafka="3.9.1", brokers=3, broker_properties=SHORT_SESSIONS) as sandbox:
-        yield sandbox
-
-
 @pytest.mark.sandbox
 @in_matrix("strategy", ["range", "cooperative-sticky"], ["cooperative-sticky"])
 def test_a_coordinator_killed_mid_rebalance(
-    three_brokers: Sandbox, tmp_path: Path, strategy: str
+    modern3: Sandbox, tmp_path: Path, strategy: str
 ) -> None:
     """The group comes together elsewhere; all comes, and what was committed not again."""
-    with closing(CoordinatorGroup(three_brokers, tmp_path, strategy)) as group:
+    with closing(CoordinatorGroup(modern3, tmp_path, strategy)) as group:
         topic = group.topic(6, replication=3)
         six = group.partitions(topic, 6)
         busy, idle = group.ours(topic), group.ours(topic)
@@ -40,7 +31,7 @@ def test_a_coordinator_killed_mid_rebalance(
         newcomer = group.kafka_python(topic)
         wait_until(lambda: group.peek.look().state == "PreparingRebalance", what="a rebalance")
         coordinator = group.peek.offsets.coordinator().id
-        three_brokers.kill_broker(coordinator)
+        modern3.kill_broker(coordinator)
         idle.order("poll")
         group.await_shared(six, 3)
         after = group.write(six, 10)
@@ -48,4 +39,4 @@ def test_a_coordinator_killed_mid_rebalance(
         group.await_committed()
         assert Counter(all_values(group.members)) == Counter(before + after)
         assert all(set(member.values) & set(after) for member in (busy, idle, newcomer))
-        three_brokers.start_broker(coordinator)
+        modern3.start_broker(coordinator)

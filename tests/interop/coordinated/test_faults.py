@@ -8,6 +8,7 @@ from tests.interop.coordinated.conftest import GroupOn
 from tests.interop.coordinated.members import ClientMember, all_values
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.long
 OLDEST_AND_NEWEST = ["0.9.0.1", "3.9.1"]
 SESSION_MS = 1500
 MAX_POLL_MS = 1500

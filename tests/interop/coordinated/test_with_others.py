@@ -16,6 +16,7 @@ from tests.interop.coordinated.members import JavaMember, PollMember, all_values
 from tests.support.matrix import in_matrix
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.long
 VERSIONS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 WITH_COOPERATIVE_JAVA = ("2.8.2", "3.9.1")
 LEADERS_LINE = "Finished assignment for group at generation"
