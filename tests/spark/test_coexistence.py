@@ -12,8 +12,9 @@ from tests.interop.mixed_group import MixedGroup
 from tests.interop.test_scala_tools import ROW, checker_rows
 from tests.spark.queries import Options, Topic, batch_sizes, committed_in_kafka, landed
 from tests.support.waiting import wait_until
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
+from zkconsumer.spark.address import ClusterAddress
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 

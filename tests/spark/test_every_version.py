@@ -14,11 +14,12 @@ from tests.spark.queries import committed_in_kafka
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.written_records import HEADERS
 from zkconsumer.clock import SystemClock
-from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
-from zkconsumer.spark.address import parse_bootstrap, read_address
+from zkconsumer.spark.address import read_address
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
@@ -37,14 +38,14 @@ class Place:
 
     def write(self, topic: str, count: int, *, start: int = 0, headers: bool = False) -> None:
         """Write so many records, a minute apart each, in a codec that changes every time."""
-        [(host, port)] = parse_bootstrap("brokers", self.bootstrap_servers)
+        brokers = parse_bootstrap("brokers", self.bootstrap_servers)
         settings = BatchSettings(codec=CODECS[start % len(CODECS)])
         records = [
             Record(0, b"k", b"%d" % at, FIRST_MS + at * STEP_MS, TimestampType.CREATE_TIME)
             for at in range(start, start + count)
         ]
         made = [HeadedRecord(record, HEADERS) if headers else record for record in records]
-        with closing(BatchProducer([Broker(-1, host, port)], settings=settings)) as producer:
+        with closing(BatchProducer(brokers, settings=settings)) as producer:
             producer.write({TopicPartition(topic, 0): made})
 
     def read(self, spark: SparkSession, topic: str, **options: object) -> DataFrame:

@@ -10,10 +10,11 @@ from tests.spark.queries import Topic
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
 from zkconsumer.model import TopicPartition
+from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.produce.partitioner import KeyHash, murmur_hash, text_hash
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
+from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]

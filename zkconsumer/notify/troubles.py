@@ -160,7 +160,7 @@ def _worst(findings: tuple[Diagnosis, ...], lag: int | None) -> GroupTrouble | N
         severity=worst.severity,
         code=worst.code.value,
         what=worst.what,
-        evidence=worst.evidence,
+        evidence=tuple(worst.evidence),
         repair=worst.repair,
         further=len(bad) - 1,
         lag=lag,

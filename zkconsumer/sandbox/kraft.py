@@ -22,7 +22,7 @@ from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.tools import ScalaTool, ToolBox, ToolResult
 from zkconsumer.sandbox.versions import KafkaVersion
 from zkconsumer.sandbox.waiting import await_result
-from zkconsumer.wire.messages.create_topics import CreateTopicsRequest, NewTopic
+from zkconsumer.wire.messages.topic_admin import CreateTopicsRequest, NewTopic
 
 KRAFT: Final = KafkaVersion(
     name="4.1.0",
