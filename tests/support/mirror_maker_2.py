@@ -102,7 +102,7 @@ class MirrorMaker2:
 @contextmanager
 def mirror_maker_2() -> Iterator[MirrorMaker2]:
     """Have it ready to start; what still runs at the end is killed."""
-    jars = parse_lock(_LOCK.read_text()).class_path(_VERSION)
+    jars = parse_lock(_LOCK.read_text())[_VERSION]
     processes = SupervisedProcesses()
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ import json
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient, delete_tree
+from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
 
 
 class ZkTree:
@@ -39,8 +39,9 @@ class ZkTree:
 
     def delete_tree(self, path: str) -> None:
         """Delete a node and all below it."""
-        with self._client() as client:
-            delete_tree(client, [self.chroot + path])
+        for name in self.children(path):
+            self.delete_tree(f"{path}/{name}")
+        self.delete(path)
 
     def children(self, path: str) -> list[str]:
         """The names of a node's children, sorted."""

@@ -122,9 +122,9 @@ def class_path(name: str) -> list[Path]:
     Raises:
         SandboxError: a jar can't be downloaded, or its checksum is wrong.
     """
-    return user_cache().class_path(shipped_lock().class_path(name))
+    return user_cache().class_path(shipped_lock()[name])
 
 
 def missing_jars(kafka: str) -> int:
     """Return the number of a Kafka version's jars that ``class_path`` would download."""
-    return user_cache().missing(shipped_lock().class_path(kafka))
+    return user_cache().missing(shipped_lock()[kafka])

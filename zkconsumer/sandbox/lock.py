@@ -49,7 +49,7 @@ def main() -> None:
         kafka = make_lock([*VERSIONS.values(), KRAFT], Path(scratch), repository)
         connector = pin(map(Jar.parse, COORDINATES), Path(scratch), repository)
         kdc = pin(map(Jar.parse, KDC_COORDINATES), Path(scratch), repository)
-    lock = JarLock({**kafka.versions, CONNECTOR: connector, KDC: kdc})
+    lock = JarLock({**kafka, CONNECTOR: connector, KDC: kdc})
     Path(__file__).with_name(LOCK_FILE).write_text(render_lock(lock), "utf-8")
 
 

@@ -6,6 +6,7 @@ Pure: text in, values out. ``zkconsumer.sandbox.lock`` writes the file.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from zkconsumer.errors import SandboxError
 
@@ -52,27 +53,15 @@ class PinnedJar:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class JarLock:
-    """All pinned jars.
+class JarLock(dict[str, tuple[PinnedJar, ...]]):
+    """The class path of each Kafka version, in order, of Spark's connector and of the KDC.
 
-    Attributes:
-        versions: the class path of each Kafka version, in order, of Spark's connector and of the
-            KDC.
+    Raises:
+        SandboxError: asked for another one.
     """
 
-    versions: Mapping[str, tuple[PinnedJar, ...]]
-
-    def class_path(self, kafka: str) -> tuple[PinnedJar, ...]:
-        """Return the jars of one version, in class path order.
-
-        Raises:
-            SandboxError: the lock has no such version.
-        """
-        try:
-            return self.versions[kafka]
-        except KeyError:
-            raise SandboxError(f"jars.lock.json has no jars for Kafka {kafka}") from None
+    def __missing__(self, name: str) -> NoReturn:
+        raise SandboxError(f"jars.lock.json has no jars for Kafka {name}")
 
 
 def parse_lock(text: str) -> JarLock:
@@ -101,12 +90,10 @@ def parse_lock(text: str) -> JarLock:
 
 def render_lock(lock: JarLock) -> str:
     """Write the lock file: sorted, so that a change shows as a small difference."""
-    sums = {jar.jar.coordinate: jar.sha256 for jars in lock.versions.values() for jar in jars}
+    sums = {jar.jar.coordinate: jar.sha256 for jars in lock.values() for jar in jars}
     content = {
         "format": FORMAT,
-        "versions": {
-            name: [jar.jar.coordinate for jar in jars] for name, jars in lock.versions.items()
-        },
+        "versions": {name: [jar.jar.coordinate for jar in jars] for name, jars in lock.items()},
         "sha256": dict(sorted(sums.items())),
     }
     return json.dumps(content, indent=1) + "\n"

@@ -8,7 +8,6 @@ server since 3.3 understands.
 import contextlib
 import socket
 import struct
-from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 from zkconsumer.errors import SandboxError
@@ -169,13 +168,6 @@ class ZooKeeperClient:
                 raise SandboxError(f"{self._where} closed the connection")
             data += chunk
         return bytes(data)
-
-
-def delete_tree(client: ZooKeeperClient, paths: Sequence[str]) -> None:
-    """Remove nodes with all that is below them."""
-    for path in paths:
-        delete_tree(client, [f"{path}/{name}" for name in client.children(path)])
-        client.delete(path)
 
 
 def _buffer(data: bytes) -> bytes:

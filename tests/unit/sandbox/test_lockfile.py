@@ -27,9 +27,9 @@ def test_a_lock_survives_being_written_and_read() -> None:
 def test_the_shipped_lock_pins_every_version() -> None:
     """Each version of the table has its own artifact first, and all its extras."""
     lock = shipped_lock()
-    assert list(lock.versions) == [*VERSIONS, KRAFT.name, CONNECTOR, KDC]
+    assert list(lock) == [*VERSIONS, KRAFT.name, CONNECTOR, KDC]
     for name, version in {**VERSIONS, KRAFT.name: KRAFT}.items():
-        coordinates = [one.jar.coordinate for one in lock.class_path(name)]
+        coordinates = [one.jar.coordinate for one in lock[name]]
         assert coordinates[0] == version.coordinate
         assert set(version.extra) <= set(coordinates)
 
@@ -37,9 +37,9 @@ def test_the_shipped_lock_pins_every_version() -> None:
 def test_the_shipped_lock_pins_what_makes_the_connector() -> None:
     """Its jars in class path order, and the client library that the brokers have, too."""
     lock = shipped_lock()
-    pinned = lock.class_path(CONNECTOR)
+    pinned = lock[CONNECTOR]
     assert [one.jar.coordinate for one in pinned] == list(COORDINATES)
-    assert set(lock.class_path("3.9.1")) & set(pinned) == {pinned[2]}
+    assert set(lock["3.9.1"]) & set(pinned) == {pinned[2]}
 
 
 def test_the_shipped_lock_is_written_by_us() -> None:
@@ -51,7 +51,7 @@ def test_the_shipped_lock_is_written_by_us() -> None:
 def test_a_version_without_jars_is_refused() -> None:
     """The message names the version."""
     with pytest.raises(SandboxError, match=r"no jars for Kafka 0\.8\.0"):
-        JarLock({}).class_path("0.8.0")
+        JarLock()["0.8.0"]
 
 
 @pytest.mark.parametrize(
