@@ -26,9 +26,9 @@ from zkconsumer.offsets.coordinator import (
 from zkconsumer.offsets.coordinator_requests import ALL_AT_ONCE_SINCE
 from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
 from zkconsumer.offsets.kafka import CommitExchange, FetchExchange, fetched, result
-from zkconsumer.offsets.migration.parts import parts_of
 from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.parts import parts_of
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages import group_admin as dg
 from zkconsumer.wire.negotiation import BrokerVersions
@@ -114,7 +114,7 @@ class KafkaGroupOffsets:
         outcome: dict[TopicPartition, str | None] = {}
         nothing = OffsetAndMetadata(NO_OFFSET)
         wanted = [(tp, offset or nothing) for tp, offset in offsets.items()]
-        for part in map(dict, parts_of(wanted, self._size_of, most_bytes=_COMMIT_BYTES)):
+        for part in map(dict, parts_of(wanted, _COMMIT_BYTES, self._size_of)):
             commit = CommitExchange(self._group_id, part)
             # A try whose response was lost is repeated, with the same result.
             self._channel.call(commit, tries=None)

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.parts import parts_of
 from zkconsumer.offsets.migration.plan import Offset
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.parts import parts_of
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, ZkStore
@@ -97,7 +97,7 @@ class VersionedNodes:
     def _in_transactions(self, steps: Sequence[_Step]) -> dict[TopicPartition, str | None]:
         outcome: dict[TopicPartition, str | None] = {}
         stopped_by = ""
-        for part in parts_of(steps, _size_of, most_bytes=TRANSACTION_BYTES):
+        for part in parts_of(steps, TRANSACTION_BYTES, _size_of):
             if stopped_by:
                 outcome |= dict.fromkeys((tp for tp, _ in part), f"not tried: {stopped_by}")
                 continue

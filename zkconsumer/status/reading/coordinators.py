@@ -16,6 +16,7 @@ from zkconsumer.errors import BrokerError, UnsupportedVersion
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.offsets import coordinator_requests as wire
+from zkconsumer.parts import parts_of
 from zkconsumer.status.model import GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.coordinator_responses import (
@@ -174,15 +175,15 @@ class CoordinatorReader:
     def _described(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
     ) -> Iterator[DescribedGroup]:
-        for part in _parts(names):
-            request = DescribeGroupsRequest(groups=part)
+        for part in parts_of(names, _DESCRIBED_AT_ONCE, lambda _: 1):
+            request = DescribeGroupsRequest(groups=tuple(part))
             yield from connection.call(request, timeout_ms=max(1, deadline.left_ms)).groups
 
     def _reconciled(
         self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
     ) -> Iterator[ReconciledGroup]:
-        for part in _parts(names):
-            request = ConsumerGroupDescribeRequest(group_ids=part)
+        for part in parts_of(names, _DESCRIBED_AT_ONCE, lambda _: 1):
+            request = ConsumerGroupDescribeRequest(group_ids=tuple(part))
             yield from connection.call(request, timeout_ms=max(1, deadline.left_ms)).groups
 
     def _reconciled_again(
@@ -266,12 +267,6 @@ class CoordinatorReader:
         if not asks_for_all and not read.found and len(codes) == 1 and codes <= _OF_THE_GROUP:
             return codes.pop()
         return read.code or read_committed(read, self._clock.wall_ms())
-
-
-def _parts(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the names in requests of bounded size."""
-    for first in range(0, len(names), _DESCRIBED_AT_ONCE):
-        yield tuple(names[first : first + _DESCRIBED_AT_ONCE])
 
 
 def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -> Broker | str:

@@ -8,6 +8,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.core.requests import fetch_topics
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.parts import parts_of
 from zkconsumer.status.doctor.readiness import ReadinessFacts
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
@@ -112,9 +113,8 @@ def magic_of(records: bytes | memoryview) -> int | None:
 
 def _parts(wanted: Mapping[TopicPartition, int]) -> Iterator[tuple[FetchTopic, ...]]:
     """Yield what to fetch, in requests of bounded size."""
-    items = list(wanted.items())
-    for start in range(0, len(items), _AT_ONCE):
+    for part in parts_of(wanted.items(), _AT_ONCE, lambda _: 1):
         yield fetch_topics(
             (tp, FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_BYTES))
-            for tp, offset in items[start : start + _AT_ONCE]
+            for tp, offset in part
         )

@@ -14,6 +14,7 @@ from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.requests import fetch_topics, responses_of
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.parts import parts_of
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.deadline import Deadline
@@ -122,19 +123,13 @@ def _parts(
     waiting: Mapping[TopicPartition, RecordTimeFetch],
 ) -> Iterator[dict[TopicPartition, RecordTimeFetch]]:
     """Yield batches whose response fits into memory: large fetches are alone in theirs."""
-    part: dict[TopicPartition, RecordTimeFetch] = {}
-    size = 0
-    for tp, fetch in waiting.items():
-        if fetch.alone:
-            yield {tp: fetch}
-            continue
-        if part and (len(part) == _AT_ONCE or size + fetch.max_bytes > _AT_ONCE_BYTES):
-            yield part
-            part, size = {}, 0
-        part[tp] = fetch
-        size += fetch.max_bytes
-    if part:
-        yield part
+    yield from ({tp: fetch} for tp, fetch in waiting.items() if fetch.alone)
+    together = [(tp, fetch) for tp, fetch in waiting.items() if not fetch.alone]
+    least_bytes = _AT_ONCE_BYTES // _AT_ONCE
+    for part in parts_of(
+        together, _AT_ONCE_BYTES, lambda entry: max(least_bytes, entry[1].max_bytes)
+    ):
+        yield dict(part)
 
 
 def _fetch(

@@ -9,6 +9,7 @@ from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import RegistryError
+from zkconsumer.parts import parts_of
 from zkconsumer.status.model import GroupStatus
 from zkconsumer.status.reading.children_cache import NODES_MAX_AGE_MS, ChildrenCache
 from zkconsumer.status.reading.deadline import Deadline
@@ -102,19 +103,14 @@ class ZookeeperGroups:
 
     def _waves(self, names: Sequence[str], first: Collection[str]) -> Iterator[list[str]]:
         """Return all groups, wanted ones first, then the oldest, in pieces of equal size."""
-        wave: list[str] = []
-        size = 0
-        for name in sorted(
-            names, key=lambda group_id: (group_id not in first, self._seen_ms.get(group_id, -1))
-        ):
-            mine = 1 + self._sizes.get(name, _UNKNOWN_GROUP_PARTITIONS)
-            if wave and size + mine > _WAVE_PARTITIONS:
-                yield wave
-                wave, size = [], 0
-            wave.append(name)
-            size += mine
-        if wave:
-            yield wave
+
+        def age(name: str) -> tuple[bool, int]:
+            return name not in first, self._seen_ms.get(name, -1)
+
+        def size(name: str) -> int:
+            return 1 + self._sizes.get(name, _UNKNOWN_GROUP_PARTITIONS)
+
+        return parts_of(sorted(names, key=age), _WAVE_PARTITIONS, size)
 
     def _read_wave(
         self, batches: NodeBatches, names: Sequence[str], topics: Mapping[str, Sequence[int]]
