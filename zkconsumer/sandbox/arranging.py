@@ -15,20 +15,21 @@ from zkconsumer.sandbox.kdc import (
 from zkconsumer.sandbox.ports import pick_free
 from zkconsumer.sandbox.rendering import render_properties
 from zkconsumer.sandbox.secured import (
+    KERBEROS_MODULE,
+    OAUTH_MODULE,
+    SCRAM_MODULE,
+    USER,
+    ZOOKEEPER_MODULE,
     Arrangement,
     ClientAccess,
     Security,
     dotted,
     jaas_flag,
-    kerberos_jaas,
-    oauth_jaas,
-    scram_jaas,
+    jaas_section,
     with_kerberos,
     with_scram,
     with_tls,
     with_tokens,
-    zookeeper_jaas,
-    zookeeper_settings,
 )
 from zkconsumer.sandbox.server import Launcher
 from zkconsumer.sandbox.tokens import TokenServer
@@ -70,14 +71,14 @@ class Arranger:
             case "scram":
                 return with_scram(
                     self._certificates(),
-                    self._file("broker-jaas.conf", scram_jaas()),
+                    self._jaas("KafkaServer", SCRAM_MODULE.format("broker", "none")),
                     password=secrets.token_hex(),
                     salt=secrets.token_bytes(16),
                 )
             case "oauth":
                 tokens = TokenServer("client")
                 self.closing.append(tokens.close)
-                jaas = self._file("broker-jaas.conf", oauth_jaas())
+                jaas = self._jaas("KafkaServer", OAUTH_MODULE.format("broker"))
                 return with_tokens(self._certificates(), jaas, endpoint_url=tokens.url)
             case "kerberos":
                 return self._kerberos()
@@ -86,9 +87,14 @@ class Arranger:
         """Return properties and flags of a ZooKeeper with one user, and that user's settings."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         password = secrets.token_hex()
-        jaas = self._file("zookeeper-jaas.conf", zookeeper_jaas(password))
+        jaas = self._jaas("Server", ZOOKEEPER_MODULE.format(password))
         provider = "org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
-        return {"authProvider.1": provider}, [jaas_flag(jaas)], zookeeper_settings(password)
+        user = {
+            "zookeeper_auth_scheme": "sasl",
+            "zookeeper_auth_username": USER,
+            "zookeeper_auth_password": password,
+        }
+        return {"authProvider.1": provider}, [jaas_flag(jaas)], user
 
     def access(
         self, arrangement: Arrangement | None, zookeeper: dict[str, str], bootstrap_servers: str
@@ -112,13 +118,11 @@ class Arranger:
         kdc.await_ready(self.start_timeout_ms)
         self.kdc = kdc
         return with_kerberos(
-            jaas=self._file(
-                "broker-jaas.conf",
-                kerberos_jaas("KafkaServer", kdc.broker_keytab, BROKER_PRINCIPAL),
+            jaas=self._jaas(
+                "KafkaServer", KERBEROS_MODULE.format(kdc.broker_keytab, BROKER_PRINCIPAL)
             ),
-            client_jaas=self._file(
-                "client-jaas.conf",
-                kerberos_jaas("KafkaClient", kdc.client_keytab, CLIENT_PRINCIPAL),
+            client_jaas=self._jaas(
+                "KafkaClient", KERBEROS_MODULE.format(kdc.client_keytab, CLIENT_PRINCIPAL)
             ),
             krb5_conf=kdc.config,
             keytab=kdc.client_keytab,
@@ -129,6 +133,9 @@ class Arranger:
         from zkconsumer.sandbox.certificates import make_certificates  # noqa: PLC0415 - its packages are needed for TLS alone
 
         return make_certificates(self.folder)
+
+    def _jaas(self, section: str, module: str) -> Path:
+        return self._file(f"{section}-jaas.conf", jaas_section(section, module))
 
     def _file(self, name: str, text: str) -> Path:
         path = self.folder / name

@@ -32,18 +32,21 @@ _SINCE: Final[Mapping[Security, str]] = {
     "scram": "0.10.2",
     "oauth": "2.0",
 }
-_OAUTH_MODULE: Final = (
+OAUTH_MODULE: Final = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
     'unsecuredLoginStringClaim_sub="{}";'
 )
-_SCRAM_MODULE: Final = (
+SCRAM_MODULE: Final = (
     'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
 )
 # Kafka's own rule asks Java for the realm, by a door that Java 17 closed.
 _SHORT_NAMES: Final = "RULE:[1:$1],RULE:[2:$1]"
-_KERBEROS_MODULE: Final = (
+KERBEROS_MODULE: Final = (
     "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
     'keyTab="{}" principal="{}";'
+)
+ZOOKEEPER_MODULE: Final = (
+    f'org.apache.zookeeper.server.auth.DigestLoginModule required user_{USER}="{{}}";'
 )
 
 
@@ -149,7 +152,7 @@ def with_scram(
 ) -> Arrangement:
     """Return settings for SCRAM-SHA-512 over TLS."""
     own = {"sasl_plain_username": USER, "sasl_plain_password": password}
-    login = _SCRAM_MODULE.format(USER, password)
+    login = SCRAM_MODULE.format(USER, password)
     arranged = _sasl_over_tls(certificates, jaas, "SCRAM-SHA-512", settings=own, login=login)
     return replace(arranged, users={f"/config/users/{USER}": scram_user(password, salt)})
 
@@ -161,7 +164,7 @@ def with_tokens(certificates: "Certificates", jaas: Path, *, endpoint_url: str) 
         "sasl_oauthbearer_client_credentials_client_id": USER,
         "sasl_oauthbearer_client_credentials_client_secret": "any",
     }
-    login = _OAUTH_MODULE.format(USER)
+    login = OAUTH_MODULE.format(USER)
     return _sasl_over_tls(certificates, jaas, "OAUTHBEARER", settings=own, login=login)
 
 
@@ -233,34 +236,9 @@ def jaas_flag(path: Path) -> str:
     return f"-Djava.security.auth.login.config={path}"
 
 
-def scram_jaas() -> str:
-    """Return the brokers' JAAS file; it has no credentials of their own."""
-    return _section("KafkaServer", _SCRAM_MODULE.format("broker", "none"))
-
-
-def oauth_jaas() -> str:
-    """Return the brokers' JAAS file."""
-    return _section("KafkaServer", _OAUTH_MODULE.format("broker"))
-
-
-def kerberos_jaas(section: str, keytab: Path, principal: str) -> str:
-    """Return the JAAS file of brokers (``KafkaServer``) or of Kafka's tools (``KafkaClient``)."""
-    return _section(section, _KERBEROS_MODULE.format(keytab, principal))
-
-
-def zookeeper_jaas(password: str) -> str:
-    """Return ZooKeeper's JAAS file with its DIGEST-MD5 user."""
-    module = "org.apache.zookeeper.server.auth.DigestLoginModule required"
-    return _section("Server", f'{module} user_{USER}="{password}";')
-
-
-def zookeeper_settings(password: str) -> dict[str, str]:
-    """Return a client's settings towards such a ZooKeeper, in the names that all doors take."""
-    return {
-        "zookeeper_auth_scheme": "sasl",
-        "zookeeper_auth_username": USER,
-        "zookeeper_auth_password": password,
-    }
+def jaas_section(name: str, module: str) -> str:
+    """Return a JAAS file: one section, with one login module."""
+    return f"{name} {{\n  {module}\n}};\n"
 
 
 def scram_user(password: str, salt: bytes) -> bytes:
@@ -280,10 +258,6 @@ def scram_user(password: str, salt: bytes) -> bytes:
 def dotted(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the settings as a file of properties has them."""
     return {name.replace("_", "."): value for name, value in settings.items()}
-
-
-def _section(name: str, module: str) -> str:
-    return f"{name} {{\n  {module}\n}};\n"
 
 
 def _trust(certificates: "Certificates") -> dict[str, str]:
