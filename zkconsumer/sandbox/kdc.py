@@ -8,8 +8,7 @@ from zkconsumer.errors import SandboxError
 from zkconsumer.net.kerberos import read_keytab, write_keytab
 from zkconsumer.sandbox.jars import class_path
 from zkconsumer.sandbox.ports import LOOPBACK
-from zkconsumer.sandbox.processes import ChildFiles, ChildProcess
-from zkconsumer.sandbox.rendering import render_properties
+from zkconsumer.sandbox.processes import ChildProcess
 from zkconsumer.sandbox.server import Launcher, Server
 
 KDC: Final = "minikdc-3.4.1"
@@ -92,22 +91,19 @@ class KeyDistributionCenter(Server):
         self.client_keytab = folder / "client.keytab"
         own = replace(launcher, class_path=tuple(class_path(KDC)), heap_mb=_HEAP_MB)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        keys, output, work_dir = folder / "keys", folder / "output", folder / "kdc"
+        keys, work_dir = folder / "keys", folder / "kdc"
         work_dir.mkdir(exist_ok=True)
 
         def launch() -> ChildProcess:
-            for left in (keys, output):
-                left.unlink(missing_ok=True)
-            settings = folder / "kdc.properties"
-            settings.write_text(render_properties(_properties(port)), "ascii")
+            keys.unlink(missing_ok=True)
             names = [
                 principal.partition("@")[0] for principal in (BROKER_PRINCIPAL, CLIENT_PRINCIPAL)
             ]
-            return own.launch(
+            return own.launch_server(
                 folder,
                 _MAIN,
-                [str(work_dir), str(settings), str(keys), *names],
-                ChildFiles(stdout=output, stderr=output),
+                _properties(port),
+                arguments=lambda file: [str(work_dir), file, str(keys), *names],
             )
 
         def ready() -> bool:

@@ -52,8 +52,9 @@ class Launcher:
         settings: Mapping[str, str],
         *,
         flags: Sequence[str] = (),
+        arguments: Callable[[str], Sequence[str]] = lambda file: [file],
     ) -> ChildProcess:
-        """Start a main class whose only argument is a property file.
+        """Start a main class with a property file, by default as its only argument.
 
         What it prints in this run is in ``folder/output``.
 
@@ -65,7 +66,7 @@ class Launcher:
         output = folder / "output"
         output.unlink(missing_ok=True)
         files = ChildFiles(stdout=output, stderr=output)
-        return self.launch(folder, main_class, [str(file)], files, flags=flags)
+        return self.launch(folder, main_class, arguments(str(file)), files, flags=flags)
 
 
 class Server:
