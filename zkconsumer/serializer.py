@@ -112,9 +112,6 @@ class DefaultSerializer(Serializer, Deserializer):
         del topic, headers
         return None if data is None else data.decode(self.encoding)
 
-    def close(self) -> None:
-        """Do nothing: it holds no resources."""
-
 
 class JsonSerializer(DefaultSerializer):
     """Values of JSON; null stays None.

@@ -16,7 +16,7 @@ def examine_commits(look: GroupContext) -> list[Diagnosis]:
     still = [
         (then, partition)
         for partition in look.group.partitions
-        if (then := look.partition_before(partition.topic_partition)) is not None
+        if (then := look.partitions_long_before.get(partition.topic_partition)) is not None
         and _stands(look, then, partition)
     ]
     silent: list[Pair] = []

@@ -70,33 +70,31 @@ class GroupContext:
         """The group's partitions."""
         return self.group.by_partition
 
-    def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
-        """Return a partition in a snapshot so old that a working group has committed since.
-
-        None without such a snapshot.
-        """
-        return self._partitions_before.get(tp)
-
     @cached_property
-    def _partitions_before(self) -> dict[TopicPartition, GroupPartition]:
-        since = self.around.silent_since
-        before = None if since is None else since.groups.get(self.group.key)
-        if before is None or self.around.silence_seen_ms(self.snapshot) < self.around.silence_ms:
+    def partitions_long_before(self) -> dict[TopicPartition, GroupPartition]:
+        """The group's partitions in a snapshot so old that a working group has committed since.
+
+        Empty without such a snapshot.
+        """
+        if self.around.silence_seen_ms(self.snapshot) < self.around.silence_ms:
             return {}
-        return before.by_partition
+        return self._partitions_in(self.around.silent_since)
 
     @cached_property
     def partitions_earlier(self) -> dict[TopicPartition, GroupPartition]:
         """The group's partitions in the earlier snapshot; empty without one."""
-        before = self.around.group_before(self.group.key)
-        return {} if before is None else before.by_partition
+        return self._partitions_in(self.around.earlier)
 
     @cached_property
     def partitions_just_before(self) -> dict[TopicPartition, GroupPartition]:
-        """The group's partitions in the snapshot of a moment ago."""
-        look = self.around.just_before
-        before = None if look is None else look.groups.get(self.group.key)
-        return {} if before is None else before.by_partition
+        """The group's partitions in the snapshot of a moment ago; empty without one."""
+        return self._partitions_in(self.around.just_before)
+
+    def _partitions_in(
+        self, snapshot: ClusterSnapshot | None
+    ) -> dict[TopicPartition, GroupPartition]:
+        group = None if snapshot is None else snapshot.groups.get(self.group.key)
+        return {} if group is None else group.by_partition
 
     @cached_property
     def faults(self) -> tuple[MisownedPartition, ...]:

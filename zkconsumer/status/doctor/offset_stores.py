@@ -107,7 +107,7 @@ def _left_behind(
         if abs(ahead_ms) < look.around.silence_ms:
             return None
         return f"{'Kafka' if ahead_ms > 0 else 'ZooKeeper'}'s is {abs(ahead_ms) // 1000} s older"
-    then = look.partition_before(now.topic_partition)
+    then = look.partitions_long_before.get(now.topic_partition)
     if then is None:
         return None
     stood = {
