@@ -88,7 +88,7 @@ class World:
             identity=IDENTITY,
             journal=BatchJournal(self.storage),
             source=PaperSource(self),
-            landing=FilesLanding(self.storage, writer, "parquet", self.clock),
+            landing=FilesLanding(self.storage, writer, self.clock),
             group=PaperGroup(self),
             stop=stop or NeverStops(),
             watch=watch or Watch(),

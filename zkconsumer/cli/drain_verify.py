@@ -6,8 +6,8 @@ from pathlib import Path
 
 from zkconsumer.cli.output import report_error, show
 from zkconsumer.drain import layout
-from zkconsumer.drain.choosing import EngineRequest, local_path
-from zkconsumer.drain.command import add_catalog_property, add_engine, options_of_file, spark_flags
+from zkconsumer.drain.choosing import EngineRequest, SparkOptions, local_path
+from zkconsumer.drain.command import add_catalog_property, add_engine, options_of_file
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 _COULD_NOT_TELL = 2
@@ -100,19 +100,18 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
         memory_mb=args.memory_mb,
         path=args.path,
         format=_format_at(args.path),
-        spark_flags=spark_flags(args),
+        spark=SparkOptions(
+            master=args.master,
+            settings=_options("--conf", args.conf),
+            jars=args.jars.split(",") if args.jars else (),
+            packages=args.package,
+        ),
     )
-    from zkconsumer.drain.opening import SparkOptions, opened_engine  # noqa: PLC0415 - loads much
+    from zkconsumer.drain.opening import opened_engine  # noqa: PLC0415 - loads much
     from zkconsumer.drain.proving.report import as_json, as_text  # noqa: PLC0415
     from zkconsumer.drain.proving.verify import prove  # noqa: PLC0415
 
-    spark = SparkOptions(
-        master=args.master,
-        settings=_options("--conf", args.conf),
-        jars=args.jars.split(",") if args.jars else (),
-        packages=args.package,
-    )
-    with opened_engine("zkconsumer drain verify", request, spark) as engine:
+    with opened_engine("zkconsumer drain verify", request) as engine:
         storage = engine.storage(args.path)
         proof = prove(engine, storage, cluster=cluster, target_options=target)
     return proof.outcome.value, (as_json if args.json else as_text)(proof)

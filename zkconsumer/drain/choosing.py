@@ -5,8 +5,8 @@ for or something needs it.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
@@ -32,6 +32,33 @@ _FORMATS = frozenset({"parquet", "json", "delta", "iceberg"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SparkOptions:
+    """A command's options for its Spark session, if it has one.
+
+    Attributes:
+        master: of the cluster; None for what Spark is configured to, or this machine.
+        settings: Spark's own.
+        jars: files for the class path.
+        packages: Maven coordinates.
+    """
+
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    jars: Sequence[str] = ()
+    packages: Sequence[str] = ()
+
+    def flags(self) -> list[str]:
+        """Return the flags that were given."""
+        given = {
+            "--master": self.master,
+            "--package": self.packages,
+            "--jars": self.jars,
+            "--conf": self.settings,
+        }
+        return [flag for flag, value in given.items() if value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRequest:
     """The engine-related arguments of a command line.
 
@@ -40,14 +67,14 @@ class EngineRequest:
         memory_mb: of ``--memory``; None where it is not given.
         path: where the drain lies.
         format: of the drain; None where only the drain knows.
-        spark_flags: the flags for Spark that were given.
+        spark: options for Spark.
     """
 
     engine: str
     path: str
     memory_mb: int | None = None
     format: str | None = None
-    spark_flags: tuple[str, ...] = ()
+    spark: SparkOptions = field(default_factory=SparkOptions)
 
 
 def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
@@ -56,12 +83,10 @@ def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
     Raises:
         ConfigError: the local engine is requested and can't do it, or flags contradict each other.
     """
-    obstacle = beyond_local(request.path, request.format)
+    obstacle, spark_flags = beyond_local(request.path, request.format), request.spark.flags()
     if request.engine == "local":
-        if request.spark_flags:
-            raise ConfigError(
-                f"{request.spark_flags[0]} is for --engine spark, and --engine is local"
-            )
+        if spark_flags:
+            raise ConfigError(f"{spark_flags[0]} is for --engine spark, and --engine is local")
         if obstacle is not None:
             raise ConfigError(obstacle)
         _check_memory(request.memory_mb)
@@ -70,13 +95,13 @@ def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
         if request.memory_mb is not None:
             raise ConfigError("--memory is for --engine local: Spark has spark.driver.memory")
         return "spark"
-    if request.memory_mb is not None and request.spark_flags:
+    if request.memory_mb is not None and spark_flags:
         raise ConfigError(
-            f"--memory is for --engine local, and {request.spark_flags[0]} for --engine spark: "
+            f"--memory is for --engine local, and {spark_flags[0]} for --engine spark: "
             "leave one of them out"
         )
     is_hadoops = _is_hadoops(request.path, environ)
-    configured = request.spark_flags or is_hadoops or any(map(environ.get, _OF_SPARK))
+    configured = spark_flags or is_hadoops or any(map(environ.get, _OF_SPARK))
     if request.memory_mb is None and (configured or obstacle is not None):
         return "spark"
     if request.memory_mb is not None and obstacle is not None:

@@ -8,7 +8,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest
+from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest, SparkOptions
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
@@ -294,17 +294,16 @@ def run(args: argparse.Namespace) -> int:
         memory_mb=args.memory_mb,
         path=settings.path,
         format=settings.format,
-        spark_flags=spark_flags(args),
+        spark=SparkOptions(
+            master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
+        ),
     )
     from zkconsumer.drain.launch import run_drain  # noqa: PLC0415 - loads much
-    from zkconsumer.drain.opening import SparkOptions, opened_engine  # noqa: PLC0415
+    from zkconsumer.drain.opening import opened_engine  # noqa: PLC0415
     from zkconsumer.drain.progress import json_lines, shown  # noqa: PLC0415
     from zkconsumer.drain.slow_batches import reporting_slow_batches  # noqa: PLC0415
 
-    spark = SparkOptions(
-        master=args.master, settings=dict(args.conf), jars=args.jars, packages=args.package
-    )
-    opened = opened_engine("zkconsumer drain", request, spark)
+    opened = opened_engine("zkconsumer drain", request)
     stop, ignored = DrainStopFlag(), ignored_signals()
     lines = json_lines() if args.json else None
     showing = shown() if lines is None else nullcontext(lines)
@@ -332,17 +331,6 @@ def summary(path: str, report: "DrainReport") -> str:
     if report.expired:
         text += f"\nLost before it could be landed: {listed(report.expired)}"
     return text
-
-
-def spark_flags(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the flags for Spark that were given."""
-    given = {
-        "--master": args.master,
-        "--package": args.package,
-        "--jars": args.jars,
-        "--conf": args.conf,
-    }
-    return tuple(flag for flag, value in given.items() if value)
 
 
 def _add_pairs(parser: "argparse._ActionsContainer", flag: str, text: str) -> None:

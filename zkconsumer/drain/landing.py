@@ -16,11 +16,6 @@ from zkconsumer.drain.plan import BatchPlan
 class Landing(Protocol):
     """Lands batches in a target. Thread: one at a time. All methods raise ``ZkConsumerError``."""
 
-    @property
-    def format(self) -> str:
-        """Its name in the drain's identity, which never changes."""
-        ...
-
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
         """Return notes to keep in the plan: called once, just before the plan is written."""
         ...

@@ -56,7 +56,7 @@ class DeltaLanding(FilesLanding):
     ) -> None:
         if find_spec("deltalake") is None:
             raise ConfigError("--format delta needs deltalake: pip install 'zkconsumer[delta]'")
-        super().__init__(storage, writer, "delta", clock)
+        super().__init__(storage, writer, clock)
         self._columns = columns
         self._options: Mapping[str, str] = settings.target_options
 

@@ -33,24 +33,12 @@ class RowWriter(Protocol):
 
 
 class FilesLanding:
-    """Lands batches as files. See ``Landing``.
+    """Lands batches as files. See ``Landing``."""
 
-    Args:
-        name: of the format, in the drain's identity.
-    """
-
-    def __init__(
-        self, storage: Storage, writer: RowWriter, name: str, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, storage: Storage, writer: RowWriter, clock: Clock | None = None) -> None:
         self._storage = storage
         self._writer = writer
-        self._format = name
         self._clock = clock or SystemClock()
-
-    @property
-    def format(self) -> str:
-        """See ``Landing``."""
-        return self._format
 
     def prepare(self, plan: BatchPlan) -> dict[str, JsonValue]:
         """Return no notes: files need none."""

@@ -1,35 +1,15 @@
 """Open the engine that a command line requests, and close it with the command."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, EngineRequest, choose
 from zkconsumer.drain.engine import DrainEngine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparkOptions:
-    """A command's options for its Spark session, if it has one.
-
-    Attributes:
-        master: of the cluster; None for what Spark is configured to, or this machine.
-        settings: Spark's own.
-        jars: files for the class path.
-        packages: Maven coordinates.
-    """
-
-    master: str | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-    jars: Sequence[str] = ()
-    packages: Sequence[str] = ()
-
-
 @contextmanager
-def opened_engine(
-    app_name: str, request: EngineRequest, spark: SparkOptions
-) -> Iterator[DrainEngine]:
+def opened_engine(app_name: str, request: EngineRequest) -> Iterator[DrainEngine]:
     """Open an engine; the context's end closes it.
 
     Raises:
@@ -44,5 +24,5 @@ def opened_engine(
     from zkconsumer.drain.on_spark.engine import SparkEngine  # noqa: PLC0415 - loads Spark
     from zkconsumer.drain.on_spark.session import command_session  # noqa: PLC0415
 
-    with command_session(app_name, spark) as session:
+    with command_session(app_name, request.spark) as session:
         yield SparkEngine(session)

@@ -42,17 +42,15 @@ class ProducerIdentity:
 
     Args:
         is_wanted: whether the producer is to be idempotent if brokers allow it.
+
+    Attributes:
+        is_wanted: whether sets are to be numbered, as far as known.
     """
 
     def __init__(self, *, is_wanted: bool) -> None:
-        self._is_wanted = is_wanted
+        self.is_wanted = is_wanted
         self._own = NO_SEQUENCE
         self._next: dict[TopicPartition, ProducerSequence] = {}
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether sets are to be numbered, as far as known."""
-        return self._is_wanted
 
     def is_known_to(self, tp: TopicPartition) -> bool:
         """Return whether a partition has numbers, or there is a producer id for it to begin."""
@@ -78,7 +76,7 @@ class ProducerIdentity:
 
     def give_up(self) -> None:
         """Number nothing more."""
-        self._is_wanted = False
+        self.is_wanted = False
 
 
 def is_lost(error: ZkConsumerError) -> bool:

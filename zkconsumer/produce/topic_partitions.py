@@ -4,7 +4,6 @@ Looked up by the thread that sends, when a topic is new to it or was not looked 
 """
 
 import random
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import index
@@ -133,7 +132,7 @@ class PartitionLookup:
 
     def _topic_of(self, topic: str, view: ClusterView) -> _Topic:
         partitions = view.partitions[topic]
-        available = _led(topic, partitions, view.leaders)
+        available = tuple(n for n in partitions if TopicPartition(topic, n) in view.leaders)
         return _Topic(
             partitions,
             available,
@@ -145,9 +144,3 @@ class PartitionLookup:
             ),
             self._clock.now_ms(),
         )
-
-
-def _led(
-    topic: str, partitions: tuple[int, ...], leaders: Mapping[TopicPartition, object]
-) -> tuple[int, ...]:
-    return tuple(number for number in partitions if TopicPartition(topic, number) in leaders)

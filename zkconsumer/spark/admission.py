@@ -40,14 +40,6 @@ class BatchAdmission:
         self._available_now = False
         self._frozen: dict[TopicPartition, int] | None = None
 
-    @property
-    def frozen(self) -> Mapping[TopicPartition, int] | None:
-        """With Trigger.AvailableNow, where the query ends, once that is known; else None.
-
-        While it is there, the cluster need not be asked where its logs end.
-        """
-        return self._frozen
-
     def prepare_available_now(self) -> None:
         """Make the next latest offsets the query's end."""
         self._available_now = True

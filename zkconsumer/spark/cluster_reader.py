@@ -108,11 +108,11 @@ class ClusterReader:
         """Create a reader from the options of a query."""
         return cls(
             options.address,
-            client_id=options.client_id,
-            timeout_ms=options.timeout_ms,
+            client_id=options.ranges.client_id,
+            timeout_ms=options.ranges.timeout_ms,
             retries=options.retries,
             retry_interval_ms=options.retry_interval_ms,
-            isolation=options.range_settings().isolation,
+            isolation=options.ranges.isolation,
             grace_ms=options.poll_timeout_ms,
             connector=connector,
         )

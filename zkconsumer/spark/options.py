@@ -82,8 +82,7 @@ class SourceOptions:
         group_offsets_in: where ``startingOffsets=group`` finds what the group committed.
         allow_live_group: commit though members of the group are at work.
         notes: what should be logged as warnings: options that are ignored, and why.
-        client_id: sent with every request.
-        timeout_ms: how long one broker may take to answer.
+        ranges: how tasks read ranges; its client id and time-out are those of the driver, too.
     """
 
     address: ClusterAddress
@@ -106,22 +105,8 @@ class SourceOptions:
     group_offsets_in: Storage
     allow_live_group: bool
     notes: tuple[str, ...]
-    _ranges: RangeSettings
+    ranges: RangeSettings
     _given: frozenset[str]
-
-    @property
-    def client_id(self) -> str:
-        """Sent with every request (``kafka.client.id``)."""
-        return self._ranges.client_id
-
-    @property
-    def timeout_ms(self) -> int:
-        """How long one broker may take to connect, or to answer (``kafka.request.timeout.ms``)."""
-        return self._ranges.timeout_ms
-
-    def range_settings(self) -> RangeSettings:
-        """Return the settings with which tasks read ranges."""
-        return self._ranges
 
     def for_batch(self) -> "SourceOptions":
         """Return the options of a batch query: by default from the earliest offset to the latest.
@@ -229,7 +214,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         group_offsets_in=_group_offsets_in(given, target, address),
         allow_live_group=read_bool("allowLiveGroup", _text(given, "allowLiveGroup")),
         notes=notes,
-        _ranges=read_range_settings(
+        ranges=read_range_settings(
             given, poll_timeout_ms=poll_timeout_ms, fail_on_data_loss=fail_on_data_loss
         ),
         _given=frozenset(given),

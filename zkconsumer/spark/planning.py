@@ -190,7 +190,7 @@ def input_partitions(
 
     brokers = tuple(cluster.brokers())
     leaders = cluster.leaders([range_.topic_partition for range_ in ranges])
-    settings = options.range_settings()
+    settings = options.ranges
     return [
         ZkInputPartition(
             range_=piece,

@@ -57,6 +57,9 @@ class StreamPlan:
         progress: the group's; None where it is neither read nor written.
         clock: for delays; None for the system's.
         wait: waits for the given milliseconds.
+
+    Attributes:
+        ends: where the logs ended when they were last asked; None before that.
     """
 
     def __init__(
@@ -86,12 +89,7 @@ class StreamPlan:
         self._created_ms: int | None = None
         self._members_ms: int | None = None
         self._idle_ms: int | None = None
-        self._ends: dict[TopicPartition, int] | None = None
-
-    @property
-    def ends(self) -> Offsets | None:
-        """Where the logs ended when they were last asked; None before that."""
-        return self._ends
+        self.ends: Offsets | None = None
 
     def begin(self) -> None:
         """Check that the query may run.
@@ -144,7 +142,8 @@ class StreamPlan:
         created = {**start.created, **self._created(partitions)}
         recreated = created_again(start.created, created)
         done = {tp: it for tp, it in start.offsets.items() if tp.topic not in recreated}
-        self._ends = ends = self._cluster.latest(partitions, known=done)
+        ends = self._cluster.latest(partitions, known=done)
+        self.ends = ends
         first = self._is_first(start)
         if not first:
             # A partition that is gone has no offset to commit: brokers may refuse it. And one of a

@@ -46,6 +46,9 @@ class ZkStreamReader(DataSourceStreamReader):
         options: those of a streaming query.
         schema: the columns that are wanted.
 
+    Attributes:
+        begun: the query's plan, once there is one.
+
     Raises:
         ConfigError: there is no such column, or it has another type.
     """
@@ -53,7 +56,7 @@ class ZkStreamReader(DataSourceStreamReader):
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self.options = options
         self._schema = arrow_schema(schema)
-        self._begun: StreamPlan | None = None
+        self.begun: StreamPlan | None = None
         self._at: JsonOffset | None = None
         self._since: JsonOffset | None = None
 
@@ -103,23 +106,18 @@ class ZkStreamReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """Close all connections."""
-        plan, self._begun = self._begun, None
+        plan, self.begun = self.begun, None
         if plan is not None:
             plan.close()
 
     @property
-    def begun(self) -> StreamPlan | None:
-        """The query's plan, once there is one."""
-        return self._begun
-
-    @property
     def plan(self) -> StreamPlan:
         """The query's plan, made when it is first asked for."""
-        if self._begun is None:
-            self._begun = begun_plan(self.options)
+        if self.begun is None:
+            self.begun = begun_plan(self.options)
             if self.options.max_offsets_per_trigger is not None and not HAS_READ_LIMITS:
                 log.warning(_ONE_BATCH)
-        return self._begun
+        return self.begun
 
 
 def stream_reader(options: SourceOptions, schema: StructType) -> ZkStreamReader:

@@ -2,10 +2,17 @@
 
 import pytest
 
-from zkconsumer.drain.choosing import EngineRequest, beyond_local, choose, local_path, scheme_of
+from zkconsumer.drain.choosing import (
+    EngineRequest,
+    SparkOptions,
+    beyond_local,
+    choose,
+    local_path,
+    scheme_of,
+)
 from zkconsumer.errors import ConfigError
 
-SPARK = ("--master",)
+SPARK = SparkOptions(master="local[2]")
 
 
 @pytest.mark.parametrize(
@@ -17,7 +24,7 @@ SPARK = ("--master",)
             {"SPARK_HOME": "/opt"},
             "local",
         ),
-        (EngineRequest(engine="auto", path="/lake", spark_flags=SPARK), {}, "spark"),
+        (EngineRequest(engine="auto", path="/lake", spark=SPARK), {}, "spark"),
         (EngineRequest(engine="auto", path="/lake"), {"PYSPARK_GATEWAY_PORT": "9"}, "spark"),
         (EngineRequest(engine="auto", path="/lake"), {"SPARK_REMOTE": "sc://h"}, "spark"),
         (
@@ -69,7 +76,7 @@ def test_local_unless_spark_is_configured_or_needed(
             r"--to kafka: use --engine spark",
         ),
         (
-            EngineRequest(engine="local", path="/lake", spark_flags=SPARK),
+            EngineRequest(engine="local", path="/lake", spark=SPARK),
             r"--master is for --engine spark",
         ),
         (
@@ -81,7 +88,7 @@ def test_local_unless_spark_is_configured_or_needed(
             r"--memory is for --engine local",
         ),
         (
-            EngineRequest(engine="auto", path="/lake", memory_mb=512, spark_flags=SPARK),
+            EngineRequest(engine="auto", path="/lake", memory_mb=512, spark=SPARK),
             r"--memory is for --engine local, and --master for --engine spark",
         ),
         (

@@ -109,7 +109,7 @@ def test_a_file_says_how_to_get_in(tmp_path: Path) -> None:
     assert address.broker_security.sasl_username == "u"
     assert address.broker_security.tls.cafile == "/b.pem"
     assert address.security.username == "z"
-    assert (address.bootstrap, settings.checked().client_id) == ((), "zkconsumer-spark")
+    assert (address.bootstrap, settings.checked().ranges.client_id) == ((), "zkconsumer-spark")
     assert "hush" not in repr(settings)
     file.write_text("sasl.mechanisms=PLAIN")
     with pytest.raises(ConfigError, match=r"kafka\.sasl\.mechanisms is not known"):

@@ -12,7 +12,6 @@ def test_without_limits_everything_is_read() -> None:
     """At once."""
     admission = BatchAdmission()
     assert admission.next_end(START, LATEST, {}, now_ms=0) == LATEST
-    assert admission.frozen is None
 
 
 def test_a_batch_is_bounded() -> None:
@@ -88,7 +87,6 @@ def test_available_now_ends_where_it_began_to_look() -> None:
     admission.prepare_available_now()
     first = admission.next_end(START, LATEST, {}, now_ms=0)
     assert first == {T0: 85, T1: 95}
-    assert admission.frozen == LATEST
     grown = {T0: 1000, T1: 1000, TopicPartition("t", 2): 5}
     assert admission.next_end(first, grown, {}, now_ms=1) == LATEST
     assert admission.next_end(LATEST, grown, {}, now_ms=2) == LATEST

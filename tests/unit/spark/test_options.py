@@ -45,8 +45,8 @@ def test_our_own_defaults_touch_no_group() -> None:
     assert options.group_id is None
     assert options.commit_offsets_to == "none"
     assert not options.allow_live_group
-    settings = options.range_settings()
-    assert settings.client_id == options.client_id == "zkconsumer-spark"
+    settings = options.ranges
+    assert settings.client_id == "zkconsumer-spark"
     assert settings.fetch_bytes == 4 << 20
     assert settings.fail_on_data_loss
     assert settings.poll_timeout_ms == 120_000
@@ -102,8 +102,8 @@ def test_every_option_arrives() -> None:
     assert (options.min_partitions, options.max_records_per_partition) == (8, 50)
     assert options.include_headers
     assert (options.retries, options.retry_interval_ms) == (5, 20)
-    assert options.range_settings().poll_timeout_ms == options.poll_timeout_ms == 512
-    assert not options.range_settings().fail_on_data_loss
+    assert options.ranges.poll_timeout_ms == options.poll_timeout_ms == 512
+    assert not options.ranges.fail_on_data_loss
     assert (options.group_id, options.commit_offsets_to) == ("g", "both")
     assert options.group_offsets_in == "both"
     assert options.allow_live_group
@@ -129,15 +129,13 @@ def test_settings_of_the_client_are_handed_through(
 ) -> None:
     """Under the names of 0.8 and of later Kafka alike."""
     options = source_options({**BASE, name: value})
-    assert getattr(options.range_settings(), field) == number
+    assert getattr(options.ranges, field) == number
     assert options.notes == ()
 
 
 def test_a_fetch_larger_than_what_it_may_grow_to_raises_that() -> None:
     """Who asks for 200 MB means it."""
-    settings = source_options(
-        {**BASE, "kafka.max.partition.fetch.bytes": str(200 << 20)}
-    ).range_settings()
+    settings = source_options({**BASE, "kafka.max.partition.fetch.bytes": str(200 << 20)}).ranges
     assert settings.growth_max_bytes == settings.fetch_bytes == 200 << 20
 
 

@@ -80,7 +80,7 @@ class LocalEngine:
         if settings.format == "delta":
             columns = None if decoder is None else decoder.columns
             return DeltaLanding(storage, writer(contents), settings, columns=columns)
-        return FilesLanding(storage, writer(contents), file_format)
+        return FilesLanding(storage, writer(contents))
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
         """See ``Engine``."""

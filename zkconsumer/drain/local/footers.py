@@ -79,24 +79,20 @@ def _begin(chunk: pq.ColumnChunkMetaData) -> int:
 def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> ColumnFooter:
     # Bounds of values in lists and maps say nothing of rows.
     known = [chunk.statistics for chunk in chunks if chunk.is_stats_set and not is_repeated]
-    told = len(known) == len(chunks) and bool(chunks)
+    is_known = len(known) == len(chunks) and bool(chunks)
     # A group of nulls alone has no bounds, and needs none.
     bound = [statistics for statistics in known if statistics.has_min_max]
-    bounded = (
-        told
-        and bool(bound)
-        and all(statistics.has_min_max or not statistics.num_values for statistics in known)
-    )
+    least = most = None
+    if is_known and bound and all(some.has_min_max or not some.num_values for some in known):
+        kind = bound[0].physical_type
+        least = _single(kind, min(statistics.min_raw for statistics in bound))
+        most = _single(kind, max(statistics.max_raw for statistics in bound))
     return ColumnFooter(
         size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
         values=sum(chunk.num_values for chunk in chunks),
-        nulls=sum(statistics.null_count for statistics in known) if told else None,
-        least=_single(bound[0].physical_type, min(statistics.min_raw for statistics in bound))
-        if bounded
-        else None,
-        most=_single(bound[0].physical_type, max(statistics.max_raw for statistics in bound))
-        if bounded
-        else None,
+        nulls=sum(statistics.null_count for statistics in known) if is_known else None,
+        least=least,
+        most=most,
     )
 
 

@@ -33,7 +33,7 @@ class IcebergLanding(FilesLanding):
         table: IcebergTable,
         writer: RowWriter,
     ) -> None:
-        super().__init__(storage, writer, "iceberg")
+        super().__init__(storage, writer)
         self._journal = BatchJournal(storage)
         self._files = files
         self._table = table

@@ -343,6 +343,11 @@ class IcebergTable:
         self, file: LandedFile, footer: FileFooter, ids: Mapping[str, int], spec: PartitionSpec
     ) -> DataFile:
         columns = {ids[name]: column for name, column in footer.columns.items() if name in ids}
+
+        def known(name: str) -> dict[int, Any]:
+            found = {at: getattr(column, name) for at, column in columns.items()}
+            return {at: value for at, value in found.items() if value is not None}
+
         return DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=f"{self._location}/{file.path}",
@@ -352,16 +357,10 @@ class IcebergTable:
             file_size_in_bytes=file.size_bytes,
             column_sizes={at: column.size_bytes for at, column in columns.items()},
             value_counts={at: column.values for at, column in columns.items()},
-            null_value_counts={
-                at: column.nulls for at, column in columns.items() if column.nulls is not None
-            },
+            null_value_counts=known("nulls"),
             nan_value_counts={},
-            lower_bounds={
-                at: column.least for at, column in columns.items() if column.least is not None
-            },
-            upper_bounds={
-                at: column.most for at, column in columns.items() if column.most is not None
-            },
+            lower_bounds=known("least"),
+            upper_bounds=known("most"),
             key_metadata=None,
             split_offsets=list(footer.groups),
             equality_ids=None,

@@ -187,16 +187,19 @@ def _merge(sums: _Sums, more: _Sums) -> None:
 def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch:
     """Return the rows of a topic that are compared."""
     placed = with_coordinates(rows)
-    partitions, offsets = placed.column("partition"), placed.column("offset")
     wanted = pa.repeat(pa.scalar(value=False), len(placed))
-    for partition in pc.unique(partitions).to_pylist():
+    for partition in pc.unique(placed.column("partition")).to_pylist():
         run = ranges.get(TopicPartition(topic, partition))
         if run is not None:
-            inside = pc.and_(
-                pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset)
-            )
-            wanted = pc.or_(wanted, pc.and_(inside, pc.equal(partitions, partition)))
+            wanted = pc.or_(wanted, _inside(placed, partition, run))
     return placed.filter(wanted)
+
+
+def _inside(rows: pa.RecordBatch, partition: int, run: Run) -> pa.Array:
+    """Return which rows are of a partition and have offsets of a run."""
+    offsets = rows.column("offset")
+    inside = pc.and_(pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset))
+    return pc.and_(inside, pc.equal(rows.column("partition"), partition))
 
 
 def _block_sums(topic: str, rows: pa.RecordBatch) -> _Sums:
@@ -236,14 +239,10 @@ def _parted(
     topic: str, rows: pa.RecordBatch, blocks: Sequence[Block]
 ) -> Iterator[tuple[Block, pa.RecordBatch]]:
     """Split rows by these blocks."""
-    partitions, offsets = rows.column("partition"), rows.column("offset")
     for block in blocks:
-        tp, run = block.topic_partition, block.run
+        tp = block.topic_partition
         if tp.topic == topic:
-            inside = pc.and_(
-                pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset)
-            )
-            some = rows.filter(pc.and_(inside, pc.equal(partitions, tp.partition)))
+            some = rows.filter(_inside(rows, tp.partition, block.run))
             if len(some):
                 yield block, some
 

@@ -55,7 +55,7 @@ class LocalRangeRows:
         self._options = options
         self._schema = WITH_HEADERS if with_headers else SCHEMA
         self._shares = shares
-        requested = options.range_settings()
+        requested = options.ranges
         self._settings = replace(
             requested,
             fetch_bytes=min(requested.fetch_bytes, shares.fetch_bytes),

@@ -38,7 +38,6 @@ from zkconsumer.model import TopicPartition
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-FORMAT = "kafka"
 TARGET_ENDS = "target_ends"
 TRANSLATION = "translation"
 COPIES = "copies"
@@ -57,8 +56,6 @@ class KafkaLanding:
         read: the rows of a plan, one task for each partition, in the order of their offsets.
         count: what rows come to, held against the plan: a part for each of its ranges.
     """
-
-    format = FORMAT
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ Which values are dead letters follows from the adopted schemas alone: two passes
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.columns import WITH_HEADERS
 from zkconsumer.drain.local.decoded import DEAD, RowDecoder, SplitRows, row_decoder
+from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaCatalog, SchemaUse
@@ -32,24 +33,17 @@ from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.decoded_types import in_spark, spark_type
 
 
-class Bounds(NamedTuple):
-    """The first and the last offset of some messages."""
-
-    first: int
-    last: int
-
-
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The results of a pass's tasks.
 
     Attributes:
         schemas: that are not adopted, and values were decoded with.
-        rejects: where dead letters are.
+        rejects: ranges that hold all dead letters.
     """
 
     schemas: dict[SchemaUse, AdoptedSchema] = field(default_factory=dict)
-    rejects: dict[TopicPartition, Bounds] = field(default_factory=dict)
+    rejects: dict[TopicPartition, Run] = field(default_factory=dict)
 
     def note(self, topic: str, dead: pa.RecordBatch) -> None:
         """Record the offsets of these dead letters.
@@ -61,8 +55,8 @@ class Findings:
         offsets, partitions = dead.column("offset"), dead.column("partition")
         for partition in pc.unique(partitions).to_pylist():
             some = pc.min_max(offsets.filter(pc.equal(partitions, partition))).as_py()
-            bounds = Bounds(some["min"], some["max"])
-            self.add(Findings(rejects={TopicPartition(topic, partition): bounds}))
+            run = Run(some["min"], some["max"] + 1)
+            self.add(Findings(rejects={TopicPartition(topic, partition): run}))
 
     def add(self, other: "Findings") -> None:
         """Merge the findings of another task."""
@@ -70,13 +64,11 @@ class Findings:
             self.schemas.setdefault(use, schema)
         for tp, more in other.rejects.items():
             known = self.rejects.get(tp, more)
-            self.rejects[tp] = Bounds(min(known.first, more.first), max(known.last, more.last))
+            self.rejects[tp] = Run(min(known[0], more[0]), max(known[1], more[1]))
 
     def ranges(self) -> list[OffsetRange]:
         """Return ranges that hold all dead letters."""
-        return [
-            OffsetRange(tp, first, last + 1) for tp, (first, last) in sorted(self.rejects.items())
-        ]
+        return [OffsetRange(tp, *run) for tp, run in sorted(self.rejects.items())]
 
 
 class BatchDecoding:

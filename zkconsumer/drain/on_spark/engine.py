@@ -76,7 +76,7 @@ class SparkEngine:
                 )
             case file_format:
                 writer = SparkWriter(rows, counter, storage, file_format, decoding)
-                return FilesLanding(storage, writer, file_format)
+                return FilesLanding(storage, writer)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> SparkRows:
         """See ``Engine``."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from zkconsumer.drain.choosing import SparkOptions
 from zkconsumer.drain.on_spark.errors import described_by_spark
-from zkconsumer.drain.opening import SparkOptions
 from zkconsumer.spark.session import build_session, close_session
 
 

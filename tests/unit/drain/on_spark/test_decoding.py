@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from tests.support.schemas import USER, avro, avro_value
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.local_storage import LocalStorage
-from zkconsumer.drain.on_spark.decoding import BatchDecoding, Bounds, Findings, TaskDecoding
+from zkconsumer.drain.on_spark.decoding import BatchDecoding, Findings, TaskDecoding
+from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
@@ -56,8 +57,8 @@ def test_tasks_decode_by_what_is_adopted_and_report_the_rest(tmp_path: Path) -> 
     assert landed == {"t0": [0, 4, 6, None], "t1": [1, 3, 7]}
     assert findings.schemas == {SchemaUse(2): AdoptedSchema(SchemaUse(2), avro(USER))}
     assert findings.rejects == {
-        TopicPartition("t0", 0): Bounds(102, 102),
-        TopicPartition("t1", 0): Bounds(105, 105),
+        TopicPartition("t0", 0): Run(102, 103),
+        TopicPartition("t1", 0): Run(105, 106),
     }
 
 
@@ -65,8 +66,8 @@ def test_findings_of_tasks_add_up_to_ranges() -> None:
     """From the first dead letter of a partition to the last."""
     tp, other = TopicPartition("t", 0), TopicPartition("t", 1)
     found = Findings()
-    found.add(Findings(rejects={tp: Bounds(7, 9)}))
-    found.add(Findings(rejects={tp: Bounds(3, 8), other: Bounds(0, 0)}))
+    found.add(Findings(rejects={tp: Run(7, 10)}))
+    found.add(Findings(rejects={tp: Run(3, 9), other: Run(0, 1)}))
     assert found.ranges() == [
         OffsetRange(topic_partition=tp, from_offset=3, until_offset=10),
         OffsetRange(topic_partition=other, from_offset=0, until_offset=1),
