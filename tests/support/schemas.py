@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from fastavro import parse_schema, schemaless_writer
 
 from zkconsumer.schemas.decoding import AdoptedSchema
-from zkconsumer.schemas.definition import SchemaDefinition
-from zkconsumer.schemas.source import UnusableSchema
+from zkconsumer.schemas.definition import SchemaDefinition, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 USER = {

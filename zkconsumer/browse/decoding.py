@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.definition import SchemaSource
 from zkconsumer.schemas.json_text import json_text
-from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import BadValue, SchemaKey, framed
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
 if TYPE_CHECKING:
-    from zkconsumer.schemas.source import SchemaSource
+    from zkconsumer.schemas.definition import SchemaSource
 
 _REGISTRY_MS: Final = 2_000
 """How long a schema is waited for: somebody waits for the look."""

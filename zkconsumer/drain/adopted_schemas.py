@@ -12,9 +12,8 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, damaged, to_bytes
 from zkconsumer.drain.storage import Storage
 from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse
-from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.definition import SchemaDefinition, SchemaSource
 from zkconsumer.schemas.memory_catalog import MemoryCatalog
-from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple, TextIO
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.pace import duration
 from zkconsumer.drain.plan import BatchPlan, Positions
+from zkconsumer.drain.progress import duration
 from zkconsumer.drain.protocols import Watch
 from zkconsumer.scope import ThreadScope, WakeEvent
 

@@ -15,11 +15,15 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.printable import printable
 from zkconsumer.schemas.column_types import TypeConflict, merged
-from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.definition import (
+    AbsentReference,
+    SchemaDefinition,
+    SchemaSource,
+    UnusableSchema,
+)
 from zkconsumer.schemas.payloads import PayloadDecoder, payload_decoder
 from zkconsumer.schemas.recent import Recent
 from zkconsumer.schemas.remembered import ABSENT_MS
-from zkconsumer.schemas.source import AbsentReference, SchemaSource, UnusableSchema
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 MAX_SCHEMAS: Final = 1_000

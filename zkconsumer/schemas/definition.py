@@ -5,9 +5,10 @@ import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Self, get_args
+from typing import Final, Literal, Protocol, Self, get_args
 
 from zkconsumer.errors import SchemaError
+from zkconsumer.schemas.wire_format import SchemaKey
 
 SchemaKind = Literal["avro", "json", "protobuf"]
 KINDS: tuple[str, ...] = get_args(SchemaKind)
@@ -96,3 +97,24 @@ def from_base64(text: str, what: str) -> bytes:
         raise SchemaError(
             f"{what} is not a serialized descriptor; give a descriptor set with --schemas"
         ) from None
+
+
+class UnusableSchema(SchemaError):
+    """Raised for a schema that exists, but can't be used to decode."""
+
+
+class AbsentReference(UnusableSchema):
+    """Raised for a schema that refers to one that is not there: that one may come."""
+
+
+class SchemaSource(Protocol):
+    """Finds schemas. Thread: one at a time."""
+
+    def find(self, key: SchemaKey) -> SchemaDefinition | None:
+        """Return a schema; None if it is certain that there is none of this key.
+
+        Raises:
+            UnusableSchema: there is one, but it can't be used.
+            SchemaError: it is unknown, or can't be fetched.
+        """
+        ...

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse
-from zkconsumer.schemas.definition import SchemaDefinition
-from zkconsumer.schemas.source import SchemaSource
+from zkconsumer.schemas.definition import SchemaDefinition, SchemaSource
 from zkconsumer.schemas.wire_format import SchemaKey
 
 

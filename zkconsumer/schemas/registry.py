@@ -16,11 +16,12 @@ from zkconsumer.printable import printable
 from zkconsumer.schemas.definition import (
     MAX_REFERENCES,
     MAX_SCHEMA_BYTES,
+    AbsentReference,
     SchemaDefinition,
+    UnusableSchema,
     parsed_json,
 )
 from zkconsumer.schemas.registry_settings import RegistrySettings
-from zkconsumer.schemas.source import AbsentReference, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 _KINDS: Final = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}

@@ -3,9 +3,13 @@
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.definition import (
+    AbsentReference,
+    SchemaDefinition,
+    SchemaSource,
+    UnusableSchema,
+)
 from zkconsumer.schemas.recent import Recent
-from zkconsumer.schemas.source import AbsentReference, SchemaSource, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 ABSENT_MS: Final = 5_000

@@ -15,12 +15,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's program
 
 from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.schemas.decoding import ValueDecoding
-from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.definition import SchemaDefinition, SchemaSource
 from zkconsumer.schemas.memory_catalog import MemoryCatalog, OneSchema
 from zkconsumer.schemas.payloads import need_library
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
-from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.compat import HAS_ARROW_UDFS
 from zkconsumer.spark.decoded_types import in_spark, spark_type
 

@@ -15,14 +15,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.batch_plan import batch_tasks
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.planning import batch_tasks
 from zkconsumer.spark.rows import arrow_schema
-from zkconsumer.spark.sink.job import in_words, write_rows
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.rows import COLUMNS, sink_columns
-from zkconsumer.spark.sink.task import PartitionTally, WrittenCounts
+from zkconsumer.spark.sink.task import PartitionTally, WrittenCounts, in_words, write_rows
 from zkconsumer.spark.task import read_partition
 
 log = logging.getLogger(__name__)

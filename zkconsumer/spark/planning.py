@@ -6,12 +6,16 @@ never see ZooKeeper.
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
+from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, describe, readable
+from zkconsumer.spark.filters import Condition, select
+from zkconsumer.spark.group_progress import progress_of
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
@@ -212,3 +216,28 @@ def _refuse_behind_end(option: str, given: Mapping[TopicPartition, int], log: Lo
                 f"get offset {log.latest[tp]}, and the first that is there has "
                 f"{log.earliest[tp]}"
             )
+
+
+def batch_tasks(
+    options: SourceOptions, conditions: Sequence[Condition] = ()
+) -> "list[ZkInputPartition]":
+    """Plan the tasks of a batch query.
+
+    Args:
+        options: those of a batch query.
+        conditions: what its filters say of what is read.
+
+    Raises:
+        ConfigError: an option asks for what the cluster does not have.
+        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
+        ZkConsumerError: the cluster can't be asked.
+    """
+    for note in options.notes:
+        log.warning("%s", note)
+    with ExitStack() as stack:
+        cluster = stack.enter_context(ClusterReader.of(options))
+        progress = progress_of(options, cluster)
+        if progress is not None:
+            stack.callback(progress.close)
+        ranges = batch_ranges(options, cluster, None if progress is None else progress.committed)
+        return input_partitions(options, cluster, select(ranges, conditions))

@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from zkconsumer.spark.batch_plan import batch_tasks
 from zkconsumer.spark.compat import is_pushing_filters
 from zkconsumer.spark.filters import Condition
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.planning import batch_tasks
 from zkconsumer.spark.rows import arrow_schema
 from zkconsumer.spark.task import read_partition
 

@@ -12,10 +12,10 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from tests.support.registry_server import RegistryServer, registry_server, respond
 from zkconsumer.errors import ConfigError, SchemaError
+from zkconsumer.schemas.definition import UnusableSchema
 from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
-from zkconsumer.schemas.source import UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")

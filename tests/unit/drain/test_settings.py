@@ -8,8 +8,7 @@ import pytest
 
 from zkconsumer.drain.command import add_arguments, settings_of, summary
 from zkconsumer.drain.on_spark.errors import reason
-from zkconsumer.drain.pace import DrainPace, duration
-from zkconsumer.drain.progress import DrainMeter
+from zkconsumer.drain.progress import DrainMeter, DrainPace, duration
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.table_name import TableName

@@ -14,9 +14,8 @@ from tests.support.manual_clock import ManualClock
 from tests.support.schemas import USER, MemoryCatalog, avro, avro_bytes, avro_value, with_id
 from zkconsumer.errors import ConfigError
 from zkconsumer.schemas.decoding import ValueDecoding
-from zkconsumer.schemas.definition import SchemaDefinition
+from zkconsumer.schemas.definition import AbsentReference, SchemaDefinition, UnusableSchema
 from zkconsumer.schemas.remembered import RememberedSchemas
-from zkconsumer.schemas.source import AbsentReference, UnusableSchema
 from zkconsumer.schemas.wire_format import SchemaKey
 
 JSON_INT = SchemaDefinition(kind="json", text='{"type": "integer"}')

@@ -12,12 +12,12 @@ from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.columns import SCHEMA, WITH_HEADERS
 from zkconsumer.drain.local.formats import PREFIX
 from zkconsumer.schemas.decoding import DecodedValues, SchemaCatalog, ValueDecoding
+from zkconsumer.schemas.definition import SchemaSource
 from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.payloads import need_library
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
 from zkconsumer.schemas.remembered import RememberedSchemas
-from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.schemas.wire_format import VALUE_HEADER, BadValue, framed
 
 DECODED: Final = "value_decoded"

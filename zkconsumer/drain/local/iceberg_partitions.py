@@ -16,7 +16,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, StringType
 from pyiceberg.utils.datetime import date_str_to_days
 
-from zkconsumer.drain.local.table_columns import PLACE
+from zkconsumer.drain.local.columns import PLACE
 
 _KINDS = {"topic": StringType(), "date": DateType()}
 

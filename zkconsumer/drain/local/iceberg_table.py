@@ -16,9 +16,8 @@ from typing import Any, TypeVar
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
-from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.columns import PLACE, SCHEMA, with_partition_columns
 from zkconsumer.drain.local.footers import FileFooter
-from zkconsumer.drain.local.table_columns import PLACE, with_partition_columns
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import TableCommit
 from zkconsumer.drain.storage import Storage

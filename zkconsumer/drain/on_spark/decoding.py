@@ -24,12 +24,12 @@ from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaCatalog, SchemaUse
+from zkconsumer.schemas.definition import SchemaSource
 from zkconsumer.schemas.folder import SchemaFolder
 from zkconsumer.schemas.memory_catalog import FixedCatalog
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
 from zkconsumer.schemas.remembered import RememberedSchemas
-from zkconsumer.schemas.source import SchemaSource
 from zkconsumer.spark.decoded_types import in_spark, spark_type
 
 

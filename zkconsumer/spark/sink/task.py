@@ -5,15 +5,17 @@ again and then writes all its rows again, so that rows may be there twice, but n
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import RowRefused
 from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import outgoing_bytes
@@ -185,3 +187,32 @@ class SinkTask:
             f"row {self._row} of this task can't be written: {reason}. {self.tally.count} rows of "
             f"the task were written before, {held} were still held and were not"
         )
+
+
+def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCounts:
+    """Write one task's rows; runs on an executor.
+
+    Raises:
+        RowRefused: a row can't be written as it is.
+        WriteFailed: brokers did not acknowledge some rows.
+    """
+    context = TaskContext.get()
+    settings = plan.batch.producer
+    dialer = dialer_of(replace(settings.client, security=plan.security))
+    producer = BatchProducer(plan.brokers, dialer=dialer, settings=plan.batch)
+    try:
+        task = SinkTask(plan, producer, task=context.partitionId() if context else 0)
+        return task.write(batches)
+    finally:
+        producer.close()
+        dialer.stop()
+
+
+def in_words(tallies: Iterable[WrittenCounts]) -> str:
+    """Describe the rows written, in all and by topic."""
+    by_topic: dict[str, int] = {}
+    for tally in tallies:
+        for tp, part in tally.partitions.items():
+            by_topic[tp.topic] = by_topic.get(tp.topic, 0) + part.count
+    topics = ", ".join(f"{topic} {count}" for topic, count in sorted(by_topic.items()))
+    return f"{sum(by_topic.values())} rows" + (f" ({topics})" if topics else "")

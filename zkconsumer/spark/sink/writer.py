@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from zkconsumer.spark.compat import DataSourceStreamArrowWriter
-from zkconsumer.spark.sink.job import in_words, write_rows
-from zkconsumer.spark.sink.task import SinkPlan, WrittenCounts
+from zkconsumer.spark.sink.task import SinkPlan, WrittenCounts, in_words, write_rows
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.table_columns import with_partition_columns
+from zkconsumer.drain.local.columns import SCHEMA, with_partition_columns
 from zkconsumer.drain.local.table_files import TableFiles
 from zkconsumer.drain.on_spark.table_writing import FileTask
 
