@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Kind, Run, cover, runs_of, sweep
+from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Kind, Run, cover, sweep
 
 _OFFSETS = st.integers(0, 60)
 _RUNS = st.builds(lambda start, count: Run(start, start + count), _OFFSETS, st.integers(0, 12))
@@ -79,11 +78,3 @@ def test_the_counts_of_findings_add_up(wanted: Run, found: list[Run]) -> None:
     for kind in Kind:
         finding = coverage.of(kind)
         assert finding.stretches == len(finding.shown)
-
-
-@given(st.lists(st.integers(0, 40), max_size=60))
-def test_runs_of_offsets_are_the_offsets(offsets: list[int]) -> None:
-    """In their order, cut only where the next offset isn't one more."""
-    runs = list(runs_of(offsets))
-    assert _offsets(runs) == offsets
-    assert all(a.until_offset != b.from_offset for a, b in pairwise(runs))

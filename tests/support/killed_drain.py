@@ -26,10 +26,10 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from zkconsumer.drain import DecodeSettings, DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.cluster import CommittingGroup
+from zkconsumer.drain.local.data_files import LocalFiles, StreamedFiles
 from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.object_storage import ObjectStorage
-from zkconsumer.drain.local.streamed_files import LocalFiles, StreamedFiles
 
 _STEPS: Sequence[tuple[type, str]] = (
     *((LocalStorage, name) for name in ("create", "move", "delete")),

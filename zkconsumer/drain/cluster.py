@@ -1,13 +1,14 @@
 """The drained cluster and the group whose offsets follow, as the driver sees them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from zkconsumer.drain.plan import LogEnds, Positions
 from zkconsumer.drain.protocols import ClusterLogs, DrainGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
-from zkconsumer.spark.group_progress import GroupProgress, progress_of
+from zkconsumer.spark.group_progress import GroupProgress, connected
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.planning import CachedLogEnds, starting_offsets
 
@@ -77,29 +78,15 @@ class CommittingGroup(DrainGroup):
         self._progress.commit(positions, log_ends=log_ends)
 
 
-class DrainConnections:
-    """Connections to a cluster for as long as a drain runs.
+@contextmanager
+def connected_drain(options: SourceOptions) -> Iterator[tuple[DrainClusterSource, DrainGroup]]:
+    """Connect to a cluster, and to its group if it takes part, for as long as a drain runs.
 
     Raises:
         RegistryError: ZooKeeper does not answer.
     """
-
-    def __init__(self, options: SourceOptions) -> None:
-        self._reader = ClusterReader.of(options)
-        try:
-            self._progress = progress_of(options, self._reader)
-        except BaseException:
-            self._reader.close()
-            raise
-        self.source = DrainClusterSource(options, self._reader, self._progress)
-        self.group = DrainGroup()
-        if self._progress is not None and options.commit_offsets_to != "none":
-            self.group = CommittingGroup(self._progress, allow_live=options.allow_live_group)
-
-    def __enter__(self) -> "DrainConnections":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.close()
-        self._reader.close()
+    with connected(options) as (reader, progress):
+        group = DrainGroup()
+        if progress is not None and options.commit_offsets_to != "none":
+            group = CommittingGroup(progress, allow_live=options.allow_live_group)
+        yield DrainClusterSource(options, reader, progress), group

@@ -3,7 +3,7 @@
 import uuid
 
 from zkconsumer.clock import SystemClock
-from zkconsumer.drain.cluster import DrainConnections
+from zkconsumer.drain.cluster import connected_drain
 from zkconsumer.drain.engine import DrainEngine
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.protocols import StopRequest, Watch
@@ -33,13 +33,13 @@ def run_drain(
     options = settings.checked()
     storage = engine.storage(settings.path)
     clock = SystemClock()
-    with DrainConnections(options) as cluster:
+    with connected_drain(options) as (source, group):
         sides = Sides(
             identity=settings.identity(uuid.uuid4().hex, clock.wall_ms()),
             journal=BatchJournal(storage),
-            source=cluster.source,
-            landing=engine.landing(settings, storage, cluster.source.ends),
-            group=cluster.group,
+            source=source,
+            landing=engine.landing(settings, storage, source.ends),
+            group=group,
             stop=stop or DrainStopFlag(),
             new_attempt=lambda: uuid.uuid4().hex,
             watch=watch or Watch(),

@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from zkconsumer.clock import Clock, SystemClock
@@ -399,51 +400,44 @@ class KafkaProducer:
 Producer = KafkaProducer
 
 
+@dataclass(frozen=True, slots=True)
 class _Source:
     """The queue as the source of a writer; see ``RecordSource``."""
 
-    def __init__(
-        self,
-        queue: SendQueue,
-        changed: threading.Condition,
-        clock: Clock,
-        resolve: Callable[[WrittenSet, Sequence[QueuedRecord]], None],
-        fail: Callable[[Iterable[QueuedRecord], Exception], None],
-    ) -> None:
-        self._queue = queue
-        self._changed = changed
-        self._clock = clock
-        self._resolve = resolve
-        self._fail = fail
+    queue: SendQueue
+    changed: threading.Condition
+    clock: Clock
+    resolve: Callable[[WrittenSet, Sequence[QueuedRecord]], None]
+    fail: Callable[[Iterable[QueuedRecord], Exception], None]
 
     def more(self) -> Mapping[TopicPartition, Sequence[Outgoing]]:
         """See ``RecordSource``."""
-        now_ms = self._clock.now_ms()
-        with self._changed:
-            expired = self._queue.expire(now_ms)
-            taken = self._queue.take(now_ms)
+        now_ms = self.clock.now_ms()
+        with self.changed:
+            expired = self.queue.expire(now_ms)
+            taken = self.queue.take(now_ms)
         for tp, records in expired.items():
-            self._fail(records, KafkaTimeoutError(f"{tp}: not written in delivery_timeout_ms"))
+            self.fail(records, KafkaTimeoutError(f"{tp}: not written in delivery_timeout_ms"))
         return taken
 
     def written(self, written_set: WrittenSet) -> None:
         """See ``RecordSource``."""
-        with self._changed:
-            records = self._queue.settle(written_set.topic_partition, written_set.count)
-            self._changed.notify_all()
-        self._resolve(written_set, records)
+        with self.changed:
+            records = self.queue.settle(written_set.topic_partition, written_set.count)
+            self.changed.notify_all()
+        self.resolve(written_set, records)
 
     def failed(self, tp: TopicPartition, count: int, error: ZkConsumerError) -> None:
         """See ``RecordSource``."""
-        with self._changed:
-            records = self._queue.settle(tp, count)
-            self._changed.notify_all()
-        self._fail(records, error)
+        with self.changed:
+            records = self.queue.settle(tp, count)
+            self.changed.notify_all()
+        self.fail(records, error)
 
     def may_retry(self, tp: TopicPartition) -> bool:
         """See ``RecordSource``."""
-        with self._changed:
-            return self._queue.may_retry(tp, self._clock.now_ms())
+        with self.changed:
+            return self.queue.may_retry(tp, self.clock.now_ms())
 
 
 def _metadata(tp: TopicPartition, offset: int, queued: QueuedRecord) -> RecordMetadata:

@@ -101,44 +101,38 @@ def ensure_topics(
     return creation.run(deadline)
 
 
+@dataclass(frozen=True, slots=True)
 class _Creation:
     """One call of ``ensure_topics``. Thread: one."""
 
-    def __init__(
-        self,
-        client: ClusterClient,
-        dialer: BrokerDialer,
-        wanted: Mapping[str, int],
-        options: TopicCreationOptions,
-    ) -> None:
-        self._client = client
-        self._dialer = dialer
-        self._wanted = wanted
-        self._options = options
+    client: ClusterClient
+    dialer: BrokerDialer
+    wanted: Mapping[str, int]
+    options: TopicCreationOptions
 
     def run(self, deadline: CallDeadline) -> dict[str, EnsuredTopic]:
-        view = self._client.view(self._wanted, timeout_ms=deadline.left_ms)
-        missing = set(_missing(view, self._wanted))
+        view = self.client.view(self.wanted, timeout_ms=deadline.left_ms)
+        missing = set(_missing(view, self.wanted))
         requested = False
         while True:
             _check_allowed(view)
             absent = sorted(_missing(view, missing))
             if absent and not requested:
                 requested = self._create(view, absent, deadline)
-            waiting = [topic for topic in self._wanted if not _can_be_written(view, topic)]
+            waiting = [topic for topic in self.wanted if not _can_be_written(view, topic)]
             if not waiting:
                 return {
                     topic: EnsuredTopic(
                         partitions=len(view.partitions[topic]), created=topic in missing
                     )
-                    for topic in self._wanted
+                    for topic in self.wanted
                 }
             if not deadline.pause():
                 raise RequestTimedOut(
                     f"{_all(waiting)}: no leader for every partition in time: see whether enough "
                     "brokers are up"
                 )
-            view = self._client.view(self._wanted, timeout_ms=max(1, deadline.left_ms))
+            view = self.client.view(self.wanted, timeout_ms=max(1, deadline.left_ms))
 
     def _create(self, view: ClusterView, topics: Collection[str], deadline: CallDeadline) -> bool:
         """Request the topics; return False if the request has to be repeated."""
@@ -147,7 +141,7 @@ class _Creation:
             self._create_on_demand(topics, deadline)
             return True
         try:
-            connection = self._dialer.dial(
+            connection = self.dialer.dial(
                 _brokers_to_try(view), timeout_ms=max(1, deadline.left_ms)
             )
         except TransportError:
@@ -174,16 +168,16 @@ class _Creation:
         deadline: CallDeadline,
     ) -> bool:
         takes_defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
-        replicas = self._options.replication_factor
+        replicas = self.options.replication_factor
         if replicas is None:
             replicas = BROKER_DEFAULT if takes_defaults else min(_MOST_REPLICAS, len(view.brokers))
-        settings = tuple(TopicSetting(name=k, value=v) for k, v in self._options.settings.items())
+        settings = tuple(TopicSetting(name=k, value=v) for k, v in self.options.settings.items())
         left_ms = max(1, deadline.left_ms)
         request = CreateTopicsRequest(
             topics=tuple(
                 NewTopic(
                     name=topic,
-                    num_partitions=self._wanted[topic],
+                    num_partitions=self.wanted[topic],
                     replication_factor=replicas,
                     configs=settings,
                 )
@@ -195,9 +189,7 @@ class _Creation:
 
     def _create_on_demand(self, topics: Collection[str], deadline: CallDeadline) -> None:
         """Auto-create topics, on brokers that lack CreateTopics."""
-        view = self._client.view(
-            topics, timeout_ms=max(1, deadline.left_ms), allow_auto_create=True
-        )
+        view = self.client.view(topics, timeout_ms=max(1, deadline.left_ms), allow_auto_create=True)
         refused = sorted(_missing(view, topics))
         if refused:
             raise ConfigError(

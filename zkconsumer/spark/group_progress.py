@@ -10,8 +10,8 @@ Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a
 
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import partial
 from typing import Final, Protocol
 
@@ -32,6 +32,7 @@ from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.topic_checked import TopicChecked, former_topic_warnings
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.offset_limits import AtGroupOffsets
 from zkconsumer.spark.options import SourceOptions, Storage
 from zkconsumer.spark.zookeeper import open_zookeeper
@@ -233,6 +234,19 @@ def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | Non
         return None
     assert options.group_id is not None, "the options were checked"
     return open_progress(options.group_id, options.group_offsets_in, options.address, cluster)
+
+
+@contextmanager
+def connected(options: SourceOptions) -> Iterator[tuple[ClusterReader, GroupProgress | None]]:
+    """Connect to a cluster, and as ``progress_of``, for as long as a query or a drain runs.
+
+    Raises:
+        ZkConsumerError: as ``open_progress``.
+    """
+    with ClusterReader.of(options) as reader:
+        progress = progress_of(options, reader)
+        with nullcontext() if progress is None else closing(progress):
+            yield reader, progress
 
 
 def open_progress(

@@ -6,16 +6,14 @@ never see ZooKeeper.
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
-from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, describe, readable
 from zkconsumer.spark.filters import Condition, select
-from zkconsumer.spark.group_progress import progress_of
+from zkconsumer.spark.group_progress import connected
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
@@ -234,10 +232,6 @@ def batch_tasks(
     """
     for note in options.notes:
         log.warning("%s", note)
-    with ExitStack() as stack:
-        cluster = stack.enter_context(ClusterReader.of(options))
-        progress = progress_of(options, cluster)
-        if progress is not None:
-            stack.callback(progress.close)
+    with connected(options) as (cluster, progress):
         ranges = batch_ranges(options, cluster, None if progress is None else progress.committed)
         return input_partitions(options, cluster, select(ranges, conditions))

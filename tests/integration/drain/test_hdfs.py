@@ -17,10 +17,10 @@ from tests.support.hdfs_server import hdfs_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import StreamedFiles
 from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import StreamedFiles
 from zkconsumer.errors import DrainError
 from zkconsumer.sandbox import Sandbox
 

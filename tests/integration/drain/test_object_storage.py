@@ -12,10 +12,10 @@ from tests.support.s3_server import BUCKET, s3_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import StreamedFiles
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.object_storage import ObjectStorage
-from zkconsumer.drain.local.streamed_files import StreamedFiles
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 

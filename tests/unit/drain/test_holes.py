@@ -11,7 +11,7 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.holes import NOTED, absences, explain, holes_in, refuse_missed
 from zkconsumer.drain.manifest import Absence
 from zkconsumer.drain.plan import LogEnds
-from zkconsumer.drain.proving.coverage import Kind, Run, runs_of
+from zkconsumer.drain.proving.coverage import Kind, Run
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -21,7 +21,7 @@ WANTED = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=10, unt
 @given(st.sets(st.integers(10, 29)), st.integers(0, 35))
 def test_every_offset_is_there_or_in_a_hole_that_is_explained(there: set[int], begin: int) -> None:
     """No offset is in both, and each absence counts what it spans."""
-    holes = holes_in(WANTED, runs_of(sorted(there)))
+    holes = holes_in(WANTED, [Run(offset, offset + 1) for offset in sorted(there)])
     absent = {offset for hole in holes for offset in range(*hole)}
     assert absent == set(range(10, 30)) - there
     reported = explain(WANTED, holes, LogEnds(begin, 40))

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import placed
+from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import DataFiles
 
 _DAY_US = 86_400_000_000
 _LAST_DAY = 2_932_896

@@ -13,6 +13,12 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.local.data_files import (
+    DataFiles,
+    LocalFiles,
+    StreamedFiles,
+    StreamedStorage,
+)
 from zkconsumer.drain.local.dated_files import FileColumns
 from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
@@ -20,12 +26,6 @@ from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
 from zkconsumer.drain.local.reading import LocalRangeRows
-from zkconsumer.drain.local.streamed_files import (
-    DataFiles,
-    LocalFiles,
-    StreamedFiles,
-    StreamedStorage,
-)
 from zkconsumer.drain.local.writer import FileContents, LocalWriter
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
-from zkconsumer.drain.local.streamed_files import DataFiles
+from zkconsumer.drain.local.data_files import DataFiles
 
 _NUMBERS = {"INT32": "<i", "INT64": "<q"}
 _MOST_BYTES = 256

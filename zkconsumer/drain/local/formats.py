@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.streamed_files import DataFiles
+from zkconsumer.drain.local.data_files import DataFiles
 
 _READ_ROWS = 1 << 16
 _READ_BYTES = 4 << 20

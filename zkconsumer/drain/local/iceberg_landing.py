@@ -8,10 +8,10 @@ from functools import cache
 
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
+from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.footers import FileFooter, read_footer
 from zkconsumer.drain.local.iceberg_table import IcebergTable
-from zkconsumer.drain.local.streamed_files import DataFiles
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.storage import Storage

@@ -17,9 +17,9 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import row_hashes
+from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
-from zkconsumer.drain.local.streamed_files import DataFiles
 from zkconsumer.drain.local.sums import RowSums, grouped, with_coordinates
 from zkconsumer.drain.local.workers import Cancellation, in_threads
 from zkconsumer.drain.proving.coverage import Run

@@ -8,8 +8,8 @@ from types import TracebackType
 from pyiceberg.io import InputFile, OutputFile, OutputStream
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.local_storage import LocalStorage
-from zkconsumer.drain.local.streamed_files import LocalFiles
 
 
 class SyncedFiles(PyArrowFileIO):

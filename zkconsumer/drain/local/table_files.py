@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.io import FileIO
 
-from zkconsumer.drain.local.streamed_files import Upload
+from zkconsumer.drain.local.data_files import Upload
 
 
 class TableFiles:

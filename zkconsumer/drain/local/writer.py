@@ -11,12 +11,12 @@ from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local import formats
+from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileColumns, FileNaming
 from zkconsumer.drain.local.decoded import RowDecoder
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
-from zkconsumer.drain.local.streamed_files import DataFiles
 from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.workers import Cancellation
 from zkconsumer.drain.manifest import LandedPart, landed_parts

@@ -106,20 +106,6 @@ class Coverage:
         return self.findings.get(kind, CoverageRanges())
 
 
-def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
-    """Yield ordered offsets as runs of consecutive ones."""
-    start = end = None
-    for offset in offsets:
-        if offset == end and start is not None:
-            end = offset + 1
-            continue
-        if start is not None and end is not None:
-            yield Run(start, end)
-        start, end = offset, offset + 1
-    if start is not None and end is not None:
-        yield Run(start, end)
-
-
 def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
     """Return the number of runs over each range of offsets that has one, in order.
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import LocalFiles
 
 
 @pytest.fixture

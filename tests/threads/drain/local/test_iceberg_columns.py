@@ -14,12 +14,12 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.footers import read_footer
 from zkconsumer.drain.local.iceberg_table import IcebergTable
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import LocalFiles
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import DrainError

@@ -9,12 +9,12 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.iceberg_landing import IcebergLanding
 from zkconsumer.drain.local.iceberg_table import IcebergTable
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import LocalFiles
 from zkconsumer.drain.manifest import LandedPart
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.table_name import TableName

@@ -20,12 +20,12 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.local import iceberg_table
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.footers import FileFooter, read_footer
 from zkconsumer.drain.local.iceberg_table import IcebergTable, location_of
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import LocalFiles
 from zkconsumer.drain.manifest import LandedFile, LandedPart, Manifest
 from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import ConfigError, DrainError

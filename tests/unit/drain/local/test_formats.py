@@ -10,11 +10,11 @@ import pytest
 
 from zkconsumer.drain.local import dated_files, formats
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.landed import _topic
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
-from zkconsumer.drain.local.streamed_files import LocalFiles
 
 DAY_US = 86_400_000_000
 LAST_US = 2_932_897 * DAY_US - 1

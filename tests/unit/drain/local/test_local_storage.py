@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.local import local_storage
+from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.local_storage import LocalStorage
-from zkconsumer.drain.local.streamed_files import LocalFiles
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 

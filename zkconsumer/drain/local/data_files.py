@@ -1,4 +1,7 @@
-"""Let pyarrow write and read files by the clients of stores, whose failures keep their names."""
+"""Where pyarrow writes and reads data files: a local path, or a store by its client.
+
+Failures of a store keep their names on the way through pyarrow.
+"""
 
 import io
 from collections.abc import Callable
