@@ -34,7 +34,6 @@ class BrowseResult:
 
     Attributes:
         messages: ascending by time, then partition and offset.
-        scanned: how many messages were looked at.
         notes: what was not looked at, and why.
     """
 

@@ -134,8 +134,6 @@ class _Piece:
 
     Attributes:
         next_offset: where it would go on.
-        found: the messages that are wanted.
-        scanned: how many were looked at.
         size: about how many bytes they took.
         cut: why it was not read to its end; "" if it was, or enough was found.
     """

@@ -27,7 +27,7 @@ _MOST_READERS: Final = 100_000
 _OF_ZOOKEEPER: Final = ("range", "roundrobin")
 
 DESCRIPTION = """\
-Reckon out which partitions each reader would get, by the rule that the members of the group use.
+Compute which partitions each reader would get, by the assignor of the group.
 Nothing is changed, and nobody in the group notices.
 """
 _PLAN = """\
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's only subcommand, ``plan``, with its arguments."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     parser = commands.add_parser(
-        "plan", help="with so many members and streams", description=_PLAN, epilog=_EPILOG
+        "plan", help="for another number of members or streams", description=_PLAN, epilog=_EPILOG
     )
     add_group_argument(parser, "the consumer group", required=True)
     add_kind_argument(parser)
@@ -66,22 +66,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--members",
         type=_COUNT,
         metavar="N",
-        help="how many members there shall be (default: as many as now)",
+        help="the number of members (default: as now)",
     )
     parser.add_argument(
         "--streams",
         type=_COUNT,
         metavar="N",
-        help="how many streams each shall have for each topic, in a ZooKeeper group (default: as "
-        "many as now, or 1)",
+        help="the number of streams of each member for each topic, in a ZooKeeper group "
+        "(default: as now, or 1)",
     )
     parser.add_argument(
         "--topic",
         action="append",
         type=_topic,
         metavar="TOPIC[:N]",
-        help="what all members shall read (default: what they read now); with N as if it had so "
-        "many partitions; may be repeated",
+        help="what all members are to read (default: what they read now); with N as if it had "
+        "N partitions; may be repeated",
     )
     parser.add_argument(
         "--strategy",
@@ -120,7 +120,7 @@ def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known
     if not (args.zookeeper or args.bootstrap_servers):
         if not topics or len(counted) != len(topics):
             raise ConfigError(
-                "without a cluster (--zookeeper, --bootstrap-server) say what the members shall "
+                "without a cluster (--zookeeper, --bootstrap-server) say what the members "
                 "read, and how many partitions each topic has: --topic TOPIC:N"
             )
         return _Known(_nobody(args), counted)

@@ -33,7 +33,7 @@ def add_registry_argument(
     parser.add_argument(
         "--schema-registry-config",
         metavar="FILE",
-        help="a .properties file with what the registry wants to see: basic.auth.user.info, "
+        help="a .properties file with settings of the registry: basic.auth.user.info, "
         "bearer.auth.token, ssl.ca.location and others of Confluent's clients",
     )
 

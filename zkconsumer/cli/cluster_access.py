@@ -49,7 +49,6 @@ class CommandCluster:
         zookeeper: the connection to ZooKeeper; None if the cluster is read through its brokers
             only.
         zookeeper_connect: the connect string, with its chroot; None likewise.
-        timeout_ms: time limit of one server's response.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name

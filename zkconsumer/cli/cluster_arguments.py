@@ -30,7 +30,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOSTS",
         help="brokers to begin with, at the listener that --command-config fits to "
         "(default: those that ZooKeeper names); without --zookeeper all that there is: for a "
-        "cluster that has no ZooKeeper, or where that is closed to you",
+        "cluster that has no ZooKeeper, or one that you can't reach",
     )
     add_broker_arguments(group)
 
@@ -40,7 +40,7 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
     group.add_argument(
         "--command-config",
         metavar="FILE",
-        help="a .properties file with what servers want to see: security.protocol, sasl.*, ssl.* "
+        help="a .properties file with security settings: security.protocol, sasl.*, ssl.* "
         "for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
     )
     group.add_argument(
@@ -48,7 +48,7 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
         type=milliseconds,
         default=DEFAULT_TIMEOUT_MS,
         metavar="MS",
-        help="how long one server may take to answer (default: %(default)s)",
+        help="how long one server may take to respond (default: %(default)s)",
     )
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--command-config",
         metavar="FILE",
         default=argparse.SUPPRESS,
-        help="a .properties file with what its servers want to see, as 'drain' takes it",
+        help="a .properties file with its security settings, as 'drain' takes it",
     )
     parser.add_argument(
         "--json",
@@ -67,9 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="of Spark (default: this machine)",
     )
-    parser.add_argument("--jars", metavar="FILES", help="for Spark, by commas")
+    parser.add_argument("--jars", metavar="FILES", help="for Spark, separated by commas")
     parser.add_argument(
-        "--package", action="append", default=[], metavar="COORDINATES", help="for Spark, of Maven"
+        "--package",
+        action="append",
+        default=[],
+        metavar="COORDINATES",
+        help="a Maven package for Spark",
     )
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark"

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--partitions",
         type=partition_numbers,
         metavar="N,N",
-        help="only these partitions, by commas (default: all)",
+        help="only these partitions, separated by commas (default: all)",
     )
     parser.add_argument(
         "--offsets",

@@ -28,13 +28,13 @@ def add_watch_arguments(
         default=2000,
         metavar="SECONDS",
         dest="interval_ms",
-        help="how far apart two looks are (default: 2)",
+        help="time between two updates (default: 2)",
     )
     parser.add_argument(
         "--count",
         type=whole_number(),
         metavar="N",
-        help="stop after so many looks (default: go on until Ctrl-C)",
+        help="stop after N updates (default: go on until Ctrl-C)",
     )
 
 

@@ -19,7 +19,7 @@ and tools that are there already."""
 
 _EPILOG = """\
 Every command has a manual of its own: zkconsumer help COMMAND. Where ZooKeeper is can stand in the
-variable ZKCONSUMER_ZOOKEEPER; all settings that you give again and again in a file, and several
+variable ZKCONSUMER_ZOOKEEPER; all settings that you repeat in a file, and several
 clusters under names for --cluster; see zkconsumer man, or docs/shell.md.
 
 To look around without a cluster: zkconsumer serve --play.

@@ -32,7 +32,7 @@ def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advan
         total: the number of items; None: unknown, then only a count is shown.
         unit: of the items, such as ``messages``.
     """
-    if not _is_terminal(sys.stderr):
+    if not is_terminal(sys.stderr):
         yield nothing
     elif importlib.util.find_spec("rich") is None:
         yield from _plain(label, total, unit, sys.stderr, SystemClock())
@@ -40,7 +40,8 @@ def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advan
         yield from _rich(label, total, unit)
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a line can be written over there."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -64,27 +65,41 @@ def _rich(label: str, total: int | None, unit: str) -> Iterator[Advance]:
         yield advance
 
 
+class RewrittenLine:
+    """One line of a terminal that is written over and over."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._width = 0
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        self._stream.write(f"\r{text.ljust(self._width)}")
+        self._stream.flush()
+        self._width = max(self._width, len(text))
+
+    def clear(self) -> None:
+        """Leave no trace of it."""
+        if self._width:
+            self._stream.write(f"\r{' ' * self._width}\r")
+            self._stream.flush()
+
+
 def _plain(
     label: str, total: int | None, unit: str, stream: TextIO, clock: Clock
 ) -> Iterator[Advance]:
-    count, written_ms, width = 0, clock.now_ms(), 0
+    count, written_ms, line = 0, clock.now_ms(), RewrittenLine(stream)
 
     def advance(done: int) -> None:
-        nonlocal count, written_ms, width
+        nonlocal count, written_ms
         count += done
         now_ms = clock.now_ms()
-        if now_ms - written_ms < _EVERY_MS:
-            return
-        written_ms = now_ms
-        text = f"{label}: {count:,}" + ("" if total is None else f" of {total:,}")
-        text = f"{text} {unit}".rstrip()
-        stream.write(f"\r{text.ljust(width)}")
-        stream.flush()
-        width = max(width, len(text))
+        if now_ms - written_ms >= _EVERY_MS:
+            written_ms = now_ms
+            text = f"{label}: {count:,}" + ("" if total is None else f" of {total:,}")
+            line.show(f"{text} {unit}".rstrip())
 
     try:
         yield advance
     finally:
-        if width:
-            stream.write(f"\r{' ' * width}\r")
-            stream.flush()
+        line.clear()

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=message_count,
         default=0,
         metavar="N",
-        help="write so many log lines to each --topic",
+        help="write N log lines to each --topic",
     )
     up.add_argument(
         "--play",

@@ -11,7 +11,12 @@ from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import brokers_status
 from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
-from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
+from zkconsumer.cli.formats.topic_command import (
+    DescriptionFilter,
+    describe_text,
+    is_listed,
+    topic_list_text,
+)
 from zkconsumer.cli.leaders import leaders_json, leaders_table
 from zkconsumer.cli.output import note, show
 from zkconsumer.cli.tables import (
@@ -158,7 +163,7 @@ def _action(args: argparse.Namespace) -> tuple[str, DescriptionFilter]:
     only = args.only or DescriptionFilter.EVERYTHING
     if action == "under-replicated":
         if args.only not in {None, DescriptionFilter.UNDER_REPLICATED}:
-            raise ConfigError(f"{action} and {only.value} are two different wishes: give one")
+            raise ConfigError(f"{action} and {only.value} exclude each other: give one")
         return "describe", DescriptionFilter.UNDER_REPLICATED
     if action != "describe" and args.only:
         raise ConfigError(f"{only.value} goes with describe, not with {action}")
@@ -218,7 +223,7 @@ def _describe(cluster: _Cluster, only: DescriptionFilter, form: str) -> int:
             [
                 partition
                 for partition in topic.partitions
-                if _is_listed(partition, only, cluster.live)
+                if is_listed(partition, only, cluster.live)
             ],
         )
         for topic in cluster.topics
@@ -243,16 +248,6 @@ def _describe(cluster: _Cluster, only: DescriptionFilter, form: str) -> int:
     for topic in unread:
         note(f"topic {topic.name}: {topic.problem}")
     return NOT_WELL if found else COULD_NOT if unread else 0
-
-
-def _is_listed(partition: PartitionStatus, only: DescriptionFilter, live: Collection[int]) -> bool:
-    match only:
-        case DescriptionFilter.UNDER_REPLICATED:
-            return partition.under_replicated
-        case DescriptionFilter.UNAVAILABLE:
-            return partition.leader not in live
-        case _:
-            return True
 
 
 def _rows(

@@ -39,8 +39,8 @@ HTTP, e-mail, a command. What counts as trouble is what doctor and the page say.
   zkconsumer watch --zookeeper zk1:2181 --test          (send each target a message, and end)
 
 A trouble is told once when it has lasted, and once when it is over; a group that goes up and down
-is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads; nobody
-but the named targets hears of anything.
+is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads, and
+notifies only the named targets.
 """
 EPILOG = """\
 exit status: 0 it was asked to end (SIGTERM), or each target took the test; 1 it could not work, or

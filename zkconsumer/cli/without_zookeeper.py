@@ -13,7 +13,7 @@ NEEDS_ZOOKEEPER = (
 )
 NO_CLUSTER = (
     "no cluster given: say where it is with --zookeeper HOSTS, or with --bootstrap-server HOSTS "
-    "where it has no ZooKeeper or that is closed to you"
+    "where it has no ZooKeeper, or one that you can't reach"
 )
 
 

@@ -5,9 +5,10 @@ meters are shared by client id.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from operator import add
+from typing import Any, Final
 
 from zkconsumer.connector.measuring.numbers import REBALANCE_BOUNDS_MS, ConnectorNumbers
 from zkconsumer.model import TopicPartition
@@ -36,12 +37,10 @@ class ConsumerNumbers:
         group_id: its group; "" for none.
         messages: messages handed to the caller, by topic; under "" if not known by topic.
         lags: by partition; unknown ones are missing.
-        owned: the number of its partitions, by topic.
         queued_bytes: fetched, and not handed to the caller yet.
         rebalance_times: their durations; None if unknown.
         commits: the number of offsets written, by storage.
         failed_commits: the number of offsets that failed, by storage.
-        orphans: the number of unowned partitions of its topics.
         paused: how many of its partitions wait for ZooKeeper.
         least_fetch_rate: the smallest rate of fetch responses of a broker; None if unknown.
     """
@@ -143,51 +142,45 @@ def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
 
 
 def _both(numbers: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
-    rates = (numbers.least_fetch_rate, other.least_fetch_rate)
-    calls = (numbers.commit_calls, other.commit_calls)
-    return ConsumerNumbers(
-        group_id=numbers.group_id,
-        client_id=numbers.client_id,
-        messages=_sums(numbers.messages, other.messages),
-        received_bytes=numbers.received_bytes + other.received_bytes,
-        fetches=numbers.fetches + other.fetches,
-        # While a partition changes owners, both may still report it.
-        lags={
-            tp: max(_of(numbers, tp), _of(other, tp))
-            for tp in numbers.lags.keys() | other.lags.keys()
-        },
-        owned=_sums(numbers.owned, other.owned),
-        queued_bytes=numbers.queued_bytes + other.queued_bytes,
-        rebalances=numbers.rebalances + other.rebalances,
-        rebalance_times=_times(numbers.rebalance_times, other.rebalance_times),
-        failed_tries=numbers.failed_tries + other.failed_tries,
-        commits=_sums(numbers.commits, other.commits),
-        commit_calls=sum(call or 0 for call in calls)
-        if any(call is not None for call in calls)
-        else None,
-        failed_commits=_sums(numbers.failed_commits, other.failed_commits),
-        lost=numbers.lost + other.lost,
-        poisoned=numbers.poisoned + other.poisoned,
-        orphans=max(numbers.orphans, other.orphans),
-        paused=numbers.paused + other.paused,
-        least_fetch_rate=min((rate for rate in rates if rate is not None), default=None),
-    )
+    """Return the sum of each field, unless ``_COMBINED`` has another way."""
+    pairs = {
+        field.name: (getattr(numbers, field.name), getattr(other, field.name))
+        for field in fields(ConsumerNumbers)
+    }
+    return ConsumerNumbers(**{name: _combined(name, *pair) for name, pair in pairs.items()})
 
 
-def _of(numbers: ConsumerNumbers, tp: TopicPartition) -> int:
-    return numbers.lags.get(tp, 0)
+def _combined(name: str, value: Any, other: Any) -> Any:
+    if value is None or other is None:
+        return other if value is None else value
+    combine = _COMBINED.get(name, _sums if isinstance(value, Mapping) else add)
+    return combine(value, other)
 
 
 def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {name: one.get(name, 0) + other.get(name, 0) for name in one.keys() | other.keys()}
 
 
-def _times(times: RebalanceTimes | None, other: RebalanceTimes | None) -> RebalanceTimes | None:
-    if times is None or other is None:
-        return times or other
+def _largest(
+    lags: Mapping[TopicPartition, int], other: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    return {tp: max(lags.get(tp, 0), other.get(tp, 0)) for tp in lags.keys() | other.keys()}
+
+
+def _times(times: RebalanceTimes, other: RebalanceTimes) -> RebalanceTimes:
     assert len(times.within) == len(other.within) == len(REBALANCE_BOUNDS_MS)
     return RebalanceTimes(
         count=times.count + other.count,
         total_ms=times.total_ms + other.total_ms,
         within=tuple(map(add, times.within, other.within)),
     )
+
+
+_COMBINED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "group_id": max,  # they are the same
+    "client_id": max,
+    "lags": _largest,  # while a partition changes owners, both may still report it
+    "orphans": max,
+    "least_fetch_rate": min,
+    "rebalance_times": _times,
+}

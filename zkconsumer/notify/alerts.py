@@ -39,7 +39,6 @@ class Alert:
     """A trouble that lasts.
 
     Attributes:
-        subject: the group, or the cluster.
         severity: the worst that lasted.
         trouble: as it was seen last, at that severity.
         began_ms: when it was first seen, since the epoch.
@@ -63,7 +62,6 @@ class _Watched:
         blind: what was not read while it was in trouble.
         last: the trouble when it was read last; None: it was well.
         is_read: whether it could be read last.
-        at_ms: when that was.
         severity: of the alert; None: there is none.
         alerts_ms: when its alerts of late began.
     """

@@ -49,7 +49,6 @@ class Policy:
 
     Attributes:
         silenced: no alerts of groups whose whole id matches one of these.
-        quiet: no notifications within these hours.
         repeat_ms: the interval of reminders; None: no reminders.
         batch: the maximum number of messages in one delivery.
     """

@@ -40,7 +40,6 @@ class NotifySettings:
 
     Attributes:
         routes: the targets; none: no notifications.
-        timing: how long a trouble has to last.
         page: the address of the page, for links.
     """
 

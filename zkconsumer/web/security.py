@@ -128,7 +128,6 @@ class Hosts:
     127.0.0.1 (DNS rebinding); so only known names are allowed there.
 
     Attributes:
-        any_name: whether all names are allowed.
         names: besides addresses of the machine itself; in lower case, without ports.
     """
 

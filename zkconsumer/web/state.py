@@ -125,8 +125,6 @@ class PastRebalance:
     Attributes:
         began_ms: when it was first seen.
         ended_ms: when the group was at rest again; None if that was not seen.
-        reasons: in plain words, in order.
-        moved: the number of partitions that changed owners.
         reclaimed: the number of owner nodes created again by their former owners.
     """
 

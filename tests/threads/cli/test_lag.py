@@ -230,7 +230,7 @@ def test_offsets_beyond_the_end_are_no_all_clear(
     assert "beyond the end of its log" in printed.err
     assert printed.out.splitlines()[-1] == (
         "t-0 of zookeeper group g: offset 1000 lies beyond the end of its log: "
-        "was the topic made anew?"
+        "was the topic created again?"
     )
 
 

@@ -124,7 +124,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--max-messages", type=count_of_messages, metavar="N", help="end after N messages"
     )
     parser.add_argument(
-        "--timeout-ms", type=int, metavar="MS", help="end when no message comes for so long"
+        "--timeout-ms", type=int, metavar="MS", help="end when no message has come for this time"
     )
     parser.add_argument(
         "--output",

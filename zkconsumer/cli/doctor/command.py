@@ -146,7 +146,7 @@ def _ready(args: argparse.Namespace) -> int:
 
 def _undo(args: argparse.Namespace) -> int:
     if args.fix:
-        raise ConfigError("--fix and --undo are two different wishes: give one of them")
+        raise ConfigError("--fix and --undo exclude each other: give one of them")
     _require_zookeeper(args, "--undo")
     record = read_undo_file(args.undo)
     with open_cluster(args) as access:
@@ -188,13 +188,7 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     # offsets committed between the reads of a log and of the group are within the log now.
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
         snapshot = reader.look(unsure)
-    around = Circumstances(
-        earlier=earlier,
-        just_before=read,
-        settle_ms=settings.settle_ms,
-        silence_ms=settings.silence_ms,
-        strategies=settings.strategies,
-    )
+    around = replace(settings, earlier=earlier, just_before=read)
     seen = about(snapshot, keys) if args.group else snapshot
     return DoctorReport(
         snapshot=seen,

@@ -30,11 +30,7 @@ _FATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetStoreReport:
-    """One place of one group.
-
-    Attributes:
-        outcome: the result; None if nothing was written.
-    """
+    """One place of one group."""
 
     group_id: str
     storage: OffsetStorage

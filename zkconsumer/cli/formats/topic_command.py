@@ -47,14 +47,15 @@ def describe_text(
             lines += [
                 _partition_line(partition)
                 for partition in topic.partitions
-                if _is_listed(partition, only, live_brokers)
+                if is_listed(partition, only, live_brokers)
             ]
     return "".join(line + "\n" for line in lines)
 
 
-def _is_listed(
+def is_listed(
     partition: PartitionStatus, only: DescriptionFilter, live_brokers: Collection[int]
 ) -> bool:
+    """Return whether a filter lets a partition pass."""
     if only is DescriptionFilter.UNDER_REPLICATED:
         return partition.under_replicated
     return only is not DescriptionFilter.UNAVAILABLE or partition.leader not in live_brokers

@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topic",
         metavar="TOPIC,TOPIC",
-        help="only these topics, by commas, and all of their partitions (default: all topics that "
-        "the group owns or has offsets of)",
+        help="only these topics, separated by commas, and all of their partitions (default: all "
+        "that the group owns or has offsets of)",
     )
     parser.add_argument(
         "--broker-info", action="store_true", help="say, too, which brokers were asked"
@@ -98,10 +98,10 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
     )
     limits = parser.add_argument_group("limits (for checks: exit status 3 where one is exceeded)")
     limits.add_argument(
-        "--max-lag", type=_WHOLE, metavar="N", help="so many records behind in any partition"
+        "--max-lag", type=_WHOLE, metavar="N", help="the largest lag of a partition in records"
     )
     limits.add_argument(
-        "--max-seconds", type=_WHOLE, metavar="N", help="so many seconds behind in any partition"
+        "--max-seconds", type=_WHOLE, metavar="N", help="the largest lag of a partition in seconds"
     )
     watch = parser.add_argument_group("watching")
     watch.add_argument("--watch", action="store_true", help="show it again and again")

@@ -1,6 +1,6 @@
 """The rows of a lag report, by partition. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
@@ -19,7 +19,7 @@ from zkconsumer.status.model import (
 _COLUMNS = ("GROUP", "TOPIC", ">PARTITION", ">OFFSET", ">LOG END", ">LAG", ">SECONDS", "OWNER")
 _ASTRAY = {
     Standing.BEFORE_START: "before the start of its log: what was there is deleted",
-    Standing.BEYOND_END: "beyond the end of its log: was the topic made anew?",
+    Standing.BEYOND_END: "beyond the end of its log: was the topic created again?",
 }
 _NEVER_COMMITTED = "the group has no offset there"
 
@@ -99,13 +99,6 @@ def _partitions(
                 )
                 found.setdefault(tp, empty)
     return [found[tp] for tp in sorted(found)]
-
-
-def with_times(
-    rows: Iterable[LagRow], times: Mapping[tuple[GroupKey, TopicPartition], TimeLag]
-) -> list[LagRow]:
-    """Return the rows with these lags in time; others keep theirs."""
-    return [row._replace(time=times.get(row.key, row.time)) for row in rows]
 
 
 def lag_table(rows: Sequence[LagRow]) -> str:

@@ -3,14 +3,11 @@
 from collections.abc import Collection, Sequence
 
 from zkconsumer.cli.cluster_access import CommandCluster
-from zkconsumer.cli.lag.rows import LagRow, with_times
+from zkconsumer.cli.lag.rows import LagRow
 from zkconsumer.cli.live import pause
-from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import TimeLag, time_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.status.series import History
-
-_Key = tuple[GroupKey, TopicPartition]
 
 TIMES_MOST = 1_000_000
 """How many record timestamps to read: all, within the time-out."""
@@ -34,19 +31,16 @@ class LagSeconds:
 
     def timed(self, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> list[LagRow]:
         """Return the rows with lags in time, as far as known."""
-        times: dict[_Key, TimeLag] = {}
-        for row in rows:
-            tp = row.partition.topic_partition
-            found = time_behind(
-                row.committed.offset if row.committed else 0,
-                row.records,
-                self._history.log_ends(tp),
-                snapshot.taken_ms,
-                written_ms=row.partition.next_written_ms,
-            )
-            if found is not None:
-                times[row.key] = found
-        return with_times(rows, times)
+        return [row._replace(time=self._time_of(row, snapshot) or row.time) for row in rows]
+
+    def _time_of(self, row: LagRow, snapshot: ClusterSnapshot) -> TimeLag | None:
+        return time_behind(
+            row.committed.offset if row.committed else 0,
+            row.records,
+            self._history.log_ends(row.partition.topic_partition),
+            snapshot.taken_ms,
+            written_ms=row.partition.next_written_ms,
+        )
 
     def sample(self, rows: Sequence[LagRow], sample_ms: int) -> None:
         """Read the logs with unknown times once more, ``sample_ms`` later."""

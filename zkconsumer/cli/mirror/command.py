@@ -132,7 +132,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--target-config",
         metavar="FILE",
-        help="a .properties file with what the target wants to see: security.protocol, sasl.*, "
+        help="a .properties file with security settings of the target: security.protocol, sasl.*, "
         "ssl.*; it wins over --producer.config",
     )
     group.add_argument(

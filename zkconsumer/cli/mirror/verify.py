@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-config",
         metavar="FILE",
-        help="a .properties file with what the target wants to see: security.protocol, sasl.*, "
+        help="a .properties file with security settings of the target: security.protocol, sasl.*, "
         "ssl.*",
     )
     add_format_arguments(parser)
@@ -120,8 +120,8 @@ def text_of(proof: MirrorProof) -> str:
         )
     for tp, count in proof.claimed_twice.items():
         lines.append(
-            f"{tp}: several lines name the same {count} offsets of the target: it was cut or made "
-            "anew, and lost what was there first\n"
+            f"{tp}: several lines name the same {count} offsets of the target: it was truncated or "
+            "created again, and lost what was there first\n"
         )
     if proof.is_proven:
         lines.append("every committed message is in the target\n")

@@ -62,7 +62,6 @@ class Job:
     """The planned change of one group.
 
     Attributes:
-        reports: for each storage to be written.
         members: the live members when it was planned.
         force: whether it is done despite live members.
     """

@@ -35,7 +35,7 @@ prints nothing, as that does; what it would write is held against the cluster al
 """
 EPILOG = """\
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
-all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
+every offset is as planned: the table says which; 2 wrong usage, or refused: nothing was written"""
 
 SUMMARY = "set groups to what a file says (ImportZkOffsets)"
 

@@ -28,39 +28,6 @@ from zkconsumer.offsets.store import FetchedOffset
 _TOLD = 5
 
 
-def carry(
-    cluster: OffsetsCluster, jobs: Sequence[Job], file_name: str | None
-) -> tuple[Sequence[OffsetStoreReport], str | None]:
-    """Carry out all jobs, one storage after the other, up to the first that can't be verified.
-
-    Args:
-        cluster: the groups' cluster.
-        jobs: none of them refused.
-        file_name: of the roll-back file; None: a generated name.
-
-    Returns:
-        The result of each, and the file's name, if there was anything to write.
-
-    Raises:
-        MigrationRefused: a member joined; nothing was written.
-        OSError: the file can't be written; nothing else was.
-    """
-    made_ms = cluster.now_ms()
-    backs = [
-        RollBack(
-            group_id=report.group_id,
-            target=report.storage,
-            zookeeper=cluster.zookeeper,
-            made_ms=made_ms,
-            written=report.plan.plan.changes,
-        )
-        for job in jobs
-        for report in job.reports
-    ]
-    with roll_back_file(file_name, backs) as name:
-        return write_all(jobs), name
-
-
 def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
     """Carry out all jobs, one storage after the other, up to the first that can't be verified.
 
@@ -135,7 +102,8 @@ def finish(
         if asking is not None and not confirm(plans_text(reports, None), asking, yes=False):
             return REFUSED
         try:
-            reports, name = carry(cluster, jobs, args.roll_back_file)
+            with roll_back_file(args.roll_back_file, _roll_backs(cluster, reports)) as name:
+                reports = write_all(jobs)
         except MigrationRefused as error:
             note(error)
             return REFUSED
@@ -150,6 +118,22 @@ def finish(
     else:
         show(scala(reports))
     return status
+
+
+def _roll_backs(
+    cluster: OffsetsCluster, reports: Sequence[OffsetStoreReport]
+) -> Sequence[RollBack]:
+    made_ms = cluster.now_ms()
+    return [
+        RollBack(
+            group_id=report.group_id,
+            target=report.storage,
+            zookeeper=cluster.zookeeper,
+            made_ms=made_ms,
+            written=report.plan.plan.changes,
+        )
+        for report in reports
+    ]
 
 
 def print_unseen(cluster: OffsetsCluster) -> None:
@@ -184,7 +168,7 @@ def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
         "--outside",
         choices=[outside.value for outside in Outside],
         help="what to do with an offset that is not in the log: refuse it, clamp it to the nearest "
-        "end, keep it as it is (default: clamp what is reckoned, refuse what is named)",
+        "end, keep it as it is (default: clamp computed offsets, refuse given ones)",
     )
     parser.add_argument(
         "--force",

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     storages = [storage.value for storage in OffsetStorage]
     add_group_argument(parser, "the consumer group")
     parser.add_argument("--from", dest="source", choices=storages, help="where its offsets are")
-    parser.add_argument("--to", dest="target", choices=storages, help="where they shall be")
+    parser.add_argument("--to", dest="target", choices=storages, help="where to write them")
     _add_request_options(parser)
     add_cluster_arguments(parser)
 

@@ -24,7 +24,6 @@ class MigrationReport:
     Attributes:
         source: where the wanted offsets came from: a place, or a file.
         target: where they were to go.
-        outcome: the result; None if nothing was to be written.
         notes: what the user should know of the offsets.
         roll_back_file: the name of the file that undoes it; None where none was written.
     """

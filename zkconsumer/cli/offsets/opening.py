@@ -40,7 +40,6 @@ class GroupOffsetStores:
         storages: ZooKeeper first, unless the id is invalid there; without Kafka if the offsets
             topic does not exist: a lookup would make the cluster create it.
         group: checks for live members.
-        with_zookeeper: whether ZooKeeper could be read.
         hang_up: closes the connection to its coordinator; the cluster does it at the end, callers
             with many groups after each.
     """

@@ -48,7 +48,7 @@ EPILOG = """\
 On a terminal it shows what it would write and asks for the group's name, unless --yes is given.
 
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
-all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
+every offset is as planned: the table says which; 2 wrong usage, or refused: nothing was written"""
 
 SUMMARY = "to the earliest, the latest, a time, a file, or back again"
 
@@ -92,10 +92,10 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
         "milliseconds since 1970; brokers before 0.10.1 know only segments, so more is read again",
     )
     goals.add_argument(
-        "--by-duration", metavar="PERIOD", help="as --to-time, so long ago: PT90M, P1D, P1DT2H"
+        "--by-duration", metavar="PERIOD", help="as --to-time, this long ago: PT90M, P1D, P1DT2H"
     )
     goals.add_argument(
-        "--shift-by", type=int, metavar="N", help="so many records on, or back where less than 0"
+        "--shift-by", type=int, metavar="N", help="N records forward, or back if negative"
     )
     goals.add_argument("--to-offset", type=offset_number, metavar="N", help="this offset")
     goals.add_argument(
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.group:
         raise ConfigError("missing: --group")
     if args.topic and args.all_topics:
-        raise ConfigError("--topic and --all-topics are two different wishes: give one of them")
+        raise ConfigError("--topic and --all-topics exclude each other: give one of them")
     goal = _goal(args)
     with open_offsets(args) as cluster:
         request = GroupOffsetTarget(

@@ -24,7 +24,7 @@ members, of the roll-back file and of what is read back, goes for this, too.
 """
 EPILOG = """\
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
-all of it is as it shall be (and wrong usage with --format scala, as the original); 2 wrong usage,
+every offset is as planned (and wrong usage with --format scala, as the original); 2 wrong usage,
 or refused: nothing was written"""
 
 SUMMARY = "one topic to earliest or latest (UpdateOffsetsInZK)"

@@ -86,7 +86,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     reading = parser.add_argument_group("how to read")
     add_group_argument(
         reading,
-        "the group to be, which must not exist (default: a made-up name); with --zookeeper",
+        "the group to be, which must not exist (default: a generated name); with --zookeeper",
     )
     reading.add_argument(
         "--delete-consumer-offsets",
@@ -109,7 +109,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         type=_COUNT,
         default=5_000,
         metavar="MS",
-        help="end each thread when no message came for so long (default: %(default)s)",
+        help="end each thread when no message has come for this time (default: %(default)s)",
     )
     reading.add_argument(
         "--one-by-one",

@@ -1,6 +1,5 @@
 """Reads all streams at once, each in a thread of its own, and counts."""
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -16,6 +15,7 @@ from zkconsumer.cli.perf.measure import (
     StreamTally,
 )
 from zkconsumer.cli.perf.sources import Lists, PerfSource
+from zkconsumer.cli.progress import RewrittenLine, is_terminal
 from zkconsumer.cli.signals import StopSignals
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
@@ -95,30 +95,23 @@ def _checked(found: Measurement, source: PerfSource) -> Measurement:
 
 
 class RateDisplay:
-    """One line that is written over and over, on a terminal alone."""
+    """The rates of the last second, in one line of a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._shown = stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._width = 0
+        self._line = RewrittenLine(stream) if is_terminal(stream) else None
 
     def show(self, elapsed_ms: int, messages: int, rate: int, byte_rate: int) -> None:
-        """Show how it goes: the rates of the last second."""
-        if not self._shown:
-            return
-        text = (
-            f"{elapsed_ms // 1000} s: {messages:,} messages, now {rate:,} messages/s, "
-            f"{byte_rate / MEGABYTE:,.1f} MB/s"
-        )
-        self._stream.write(f"\r{text.ljust(self._width)}")
-        self._stream.flush()
-        self._width = max(self._width, len(text))
+        """Show how it goes."""
+        if self._line is not None:
+            self._line.show(
+                f"{elapsed_ms // 1000} s: {messages:,} messages, now {rate:,} messages/s, "
+                f"{byte_rate / MEGABYTE:,.1f} MB/s"
+            )
 
     def clear(self) -> None:
         """Leave no trace of it."""
-        if self._width:
-            self._stream.write(f"\r{' ' * self._width}\r")
-            self._stream.flush()
+        if self._line is not None:
+            self._line.clear()
 
 
 class _Measuring:

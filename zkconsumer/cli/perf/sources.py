@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import client_of, open_store, require_brokers, require_zookeeper
 from zkconsumer.cli.groups.removal import GroupRemoval
+from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
+from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
@@ -162,14 +163,10 @@ class _Connected(PerfSource):
             tps = [
                 TopicPartition(self._topic, number) for number in partitions.get(self._topic, ())
             ]
-            count = 0
-            for end, sign in ((EARLIEST, -1), (LATEST, 1)):
-                asked = client.list_offsets(dict.fromkeys(tps, end), timeout_ms=_CHECK_MS)
-                for found in asked.values():
-                    if isinstance(found, int):  # an error: what can be read is read
-                        return None
-                    count += sign * found.offset
-        return count if tps else None
+            logs = CommandLogLookup(client, timeout_ms=_CHECK_MS).logs(tps)
+        if not tps or len(logs) < len(tps):
+            return None  # what can be read is read
+        return sum(log.end - log.start for log in logs.values())
 
     def check(self) -> None:
         with self._client() as client:

@@ -110,7 +110,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         "--max-messages",
         type=whole_number("is no number of messages", digits=18),
         metavar="N",
-        help="end after so many messages",
+        help="end after N messages",
     )
 
 

@@ -43,7 +43,6 @@ class RecorderSettings:
     """The settings of the recorder.
 
     Attributes:
-        keep: how much to keep, and for how long.
         sample_ms: the minimum interval between two samples of a group.
         stale_ms: a log end this much older than its group counts as unknown.
     """

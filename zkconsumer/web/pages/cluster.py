@@ -40,7 +40,6 @@ class ClusterHealth:
 
     Attributes:
         sentence: the worst that is known, with group, cause and member.
-        tone: of the sentence.
         all: the numbers of everything that is wrong; "" if that is all.
         group: the group that the sentence is about, if any.
     """

@@ -81,11 +81,8 @@ class GroupGrid(Paged):
     """The visible part of the grid.
 
     Attributes:
-        columns: the visible ones.
         hidden_columns: the number of hidden ones.
         named: whether there is space for names in the column heads.
-        topics: the rows by topic.
-        all_topics: of the whole grid.
     """
 
     columns: tuple[GridColumn, ...]

@@ -38,7 +38,6 @@ class GroupRow:
         time: the largest lag in time of a partition.
         trouble: the number of partitions that Burrow calls neither OK nor WARN.
         last_commit_ms: when it last committed, as far as known.
-        seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
     """
 

@@ -43,7 +43,6 @@ class Event:
         ended_ms: when the group was seen at rest again; None if unknown.
         lasted: its duration in words; "" if unknown.
         reasons: in plain words, with short names.
-        moves: the partitions that changed owners, up to a limit.
         more_moves: the number of further ones.
     """
 

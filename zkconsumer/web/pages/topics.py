@@ -17,7 +17,6 @@ class TopicRow:
         replicas: of the partition with the most.
         elsewhere: the number of partitions not led by their preferred leader.
         records: the number of records in its logs; None if unknown for all.
-        readers: the number of groups that read it or have offsets of it.
     """
 
     topic: TopicStatus
