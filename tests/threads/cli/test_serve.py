@@ -18,7 +18,6 @@ from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.serve import TOKEN_VARIABLE
 from zkconsumer.errors import ConfigError, ZkConsumerError
-from zkconsumer.web import serving
 from zkconsumer.web.serving import Address, PageServer
 from zkconsumer.web.watching import ClusterWatch
 
@@ -154,7 +153,7 @@ def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
         requested.append(address)
         yield None, Address(address.host, 1234)
 
-    monkeypatch.setattr(serving, "listening", listening)
+    monkeypatch.setattr(command, "listening", listening)
     return requested
 
 
@@ -162,7 +161,7 @@ def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
     """A cluster in memory; nobody listens."""
     made = StatusWorld()
-    monkeypatch.setattr(serving, "open_cluster", opening(made))
+    monkeypatch.setattr(command, "open_cluster", opening(made))
     unheard(monkeypatch)
     yield made
     made.close()
@@ -239,7 +238,7 @@ def test_settings_that_can_never_work_end_it(
     def open_it(args: argparse.Namespace, **_options: object) -> CommandCluster:
         raise ConfigError(f"no chroot in {args.zookeeper}")
 
-    monkeypatch.setattr(serving, "open_cluster", open_it)
+    monkeypatch.setattr(command, "open_cluster", open_it)
     assert serve_until(monkeypatch, ("--no-history",))[0] == 2
     assert "no chroot in zk:2181/chroot" in capsys.readouterr().err
 
@@ -252,7 +251,7 @@ def test_a_port_in_use_ends_with_1(
     def listening(address: Address) -> None:
         raise ZkConsumerError(f"can't listen at {address}: Address already in use")
 
-    monkeypatch.setattr(serving, "listening", listening)
+    monkeypatch.setattr(command, "listening", listening)
     assert call("--no-history") == 1
     assert "can't listen at 127.0.0.1:8380" in capsys.readouterr().err
 
@@ -289,7 +288,7 @@ def test_of_a_play_nobody_is_told(
         notified.append(given)
         yield None
 
-    monkeypatch.setattr(serving, "notifying", notifying)
+    monkeypatch.setattr(command, "notifying", notifying)
     assert serve_until(monkeypatch, ("--play",)) == (0, [])
     assert notified == []
     del world
