@@ -9,6 +9,7 @@ from zkconsumer.browse.message import BrowseResult
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
 from zkconsumer.browse.reading import MessageBrowser
 from zkconsumer.cli.cluster_access import open_cluster
+from zkconsumer.cli.cluster_arguments import Container
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
@@ -21,9 +22,7 @@ _REGISTRY_BUDGET_MS: Final = 5_000
 """How long for all schemas of a look: half of its time."""
 
 
-def add_registry_argument(
-    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
-) -> None:
+def add_registry_argument(parser: Container) -> None:
     """Add the schema registry whose Avro values are decoded; ``decoder_of`` reads it."""
     parser.add_argument(
         "--schema-registry",

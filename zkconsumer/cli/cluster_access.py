@@ -111,23 +111,18 @@ class CommandCluster:
             self.store, self.zookeeper_connect or "", self.dialer.protocol
         )
 
-    def reader(
-        self, limits: ReadingLimits | None = None, *, with_sessions: bool = False
-    ) -> SnapshotReader:
-        """Return a new reader, closed with this object.
-
-        Args:
-            limits: time limits of reading.
-            with_sessions: whether to read the live sessions of ZooKeeper, too.
-        """
+    def reader(self, *, with_sessions: bool = False) -> SnapshotReader:
+        """Return a new reader, closed with this object; of live sessions, too, if wanted."""
         # Brokers report their addresses at the listener of the bootstrap brokers.
-        requests = self.zookeeper is not None and self._bootstrap
+        requests, ms = self.zookeeper is not None and self._bootstrap, self.timeout_ms
         reader = SnapshotReader(
             self.zookeeper,
             self.dialer,
             zookeeper_connect=self.zookeeper_connect,
             bootstrap=self._bootstrap,
-            limits=limits or self._limits(),
+            limits=ReadingLimits(
+                cluster_ms=ms, groups_ms=ms, brokers_ms=ms, times_ms=ms, times_most=self._times_most
+            ),
             addresses=self._addresses if requests else registered_addresses,
             sessions=self._sessions if with_sessions else None,
             abandoned_after_ms=self._abandoned_after_ms,
@@ -180,16 +175,6 @@ class CommandCluster:
     def close(self) -> None:
         """Interrupt running reads; the store and the dialer stay open. Idempotent."""
         self._closing.close()
-
-    def _limits(self) -> ReadingLimits:
-        ms = self.timeout_ms
-        return ReadingLimits(
-            cluster_ms=ms,
-            groups_ms=ms,
-            brokers_ms=ms,
-            times_ms=ms,
-            times_most=self._times_most,
-        )
 
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
         """Return the brokers' addresses at the listener of the bootstrap brokers.
@@ -319,12 +304,8 @@ def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
     )
 
 
-def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) -> ClientSettings:
+def broker_settings(args: argparse.Namespace) -> ClientSettings:
     """Return the brokers' settings of the file, and the brokers of the command line.
-
-    Args:
-        args: with the arguments of ``add_broker_arguments``.
-        timeout_ms: time limit of a broker's response; None: of the command line.
 
     Raises:
         ConfigError: a setting is invalid.
@@ -333,7 +314,7 @@ def broker_settings(args: argparse.Namespace, *, timeout_ms: int | None = None) 
     return read_client_settings(
         _file(args),
         client_id="zkconsumer-tools",
-        timeout_ms=timeout_ms or args.timeout_ms,
+        timeout_ms=args.timeout_ms,
         servers=args.bootstrap_servers,
     )
 

@@ -1,11 +1,14 @@
 """The arguments for the cluster: its addresses, security and time-outs."""
 
 import argparse
-from typing import Final
+from typing import Final, TypeAlias
 
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.status.model import GroupKind
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
+
+# A class in argparse without a public name: a parser, or a group of its options.
+Container: TypeAlias = "argparse._ActionsContainer"  # noqa: SLF001
 
 DEFAULT_TIMEOUT_MS = 10_000
 milliseconds: Final = whole_number("is not a number of milliseconds")
@@ -35,7 +38,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
     add_broker_arguments(group)
 
 
-def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
+def add_broker_arguments(group: Container) -> None:
     """Add the arguments for the brokers."""
     group.add_argument(
         "--command-config",
@@ -52,6 +55,23 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
     )
 
 
+def add_zookeeper_argument(container: Container) -> None:
+    """Add ``--zookeeper`` of commands that consume; brokers are named by other options there."""
+    container.add_argument(
+        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
+    )
+
+
+def add_consumer_config_argument(container: Container) -> None:
+    """Add ``--consumer.config``, the file of a single consumer."""
+    container.add_argument(
+        "--consumer.config",
+        dest="consumer_config",
+        metavar="FILE",
+        help="a .properties file with settings of the consumer, such as security.protocol",
+    )
+
+
 def add_kind_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--kind``, for ids that are in use in both places; ``args.kind`` may be None."""
     parser.add_argument(
@@ -63,9 +83,7 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_abandoned_argument(
-    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
-) -> None:
+def add_abandoned_argument(parser: Container) -> None:
     """Add the silence after which a group is abandoned; ``open_cluster`` reads it."""
     parser.add_argument(
         "--abandoned-after-ms",

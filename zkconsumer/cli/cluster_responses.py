@@ -1,6 +1,6 @@
 """Reports about a snapshot: what is missing, which group is meant, the exit status."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.exit_status import COULD_NOT
@@ -84,6 +84,20 @@ def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None)
     if alone is not None and not alone.no_zookeeper:
         where, hint = " at a coordinator", f"{hint}; {alone.unknown}"
     raise ConfigError(f"there is no group {group_id}{where}{hint}")
+
+
+def chosen_groups(
+    snapshot: ClusterSnapshot, group_ids: Sequence[str], kind: GroupKind | None
+) -> Sequence[GroupStatus]:
+    """Return the groups with these ids; without ids all of a kind, by id.
+
+    Raises:
+        ConfigError: as ``find_group``.
+    """
+    if group_ids:
+        return [find_group(snapshot, group_id, kind) for group_id in group_ids]
+    groups = (group for group in snapshot.groups.values() if kind in {None, group.kind})
+    return sorted(groups, key=lambda group: (group.group_id, group.kind))
 
 
 def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from zkconsumer.browse.instants import parse_instant
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, milliseconds
 from zkconsumer.cli.exit_status import COULD_NOT
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
-from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
 from zkconsumer.cli.numbers import partition_numbers, whole_number
 from zkconsumer.cli.output import note

@@ -8,6 +8,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from zkconsumer.cli.cluster_arguments import Container
+
 
 class _Each(argparse.Action):
     """Collects all values; the default (e.g. of the configuration file) is used if there is none.
@@ -63,7 +65,7 @@ def add_groups_argument(parser: argparse.ArgumentParser, about: str) -> None:
 
 
 def add_group_argument(
-    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
+    parser: Container,
     about: str,
     *,
     required: bool = False,

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 
+from zkconsumer.cli.cluster_arguments import Container
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.tables import instant
 from zkconsumer.clock import Clock, SystemClock
@@ -18,9 +19,7 @@ _CLEAR = "\x1b[2J"
 _LEAST_S, _MOST_S = 0.1, 86_400.0
 
 
-def add_watch_arguments(
-    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
-) -> None:
+def add_watch_arguments(parser: Container) -> None:
     """Add the options for interval and count."""
     parser.add_argument(
         "--interval",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from zkconsumer.cli.cluster_arguments import Container
 from zkconsumer.observe import Observer
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from zkconsumer.metrics.families import Family
 
 
-def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
+def add_metrics_arguments(parser: Container) -> None:
     """Add the options of ``serving_metrics`` to a parser or an argument group."""
     parser.add_argument(
         "--metrics-port",

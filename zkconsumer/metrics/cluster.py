@@ -118,97 +118,92 @@ def _estimated_lags(group: GroupMeasures) -> int:
 
 
 ALWAYS_MEASURES: tuple[Measure[ClusterMeasures], ...] = (
+    Measure("zkconsumer_up", "1 if the cluster could be read the last time, 0 if not.", (), _up),
     Measure(
-        name="zkconsumer_up",
-        text="1 if the cluster could be read the last time, 0 if not.",
-        labels=(),
-        find=_up,
-    ),
-    Measure(
-        name="zkconsumer_snapshot_read_seconds",
-        text="How long the last reading of the cluster took.",
-        labels=(),
-        find=_read_seconds,
+        "zkconsumer_snapshot_read_seconds",
+        "How long the last reading of the cluster took.",
+        (),
+        _read_seconds,
     ),
 )
 
 _OWN_MEASURES: tuple[Measure[Measured], ...] = (
     Measure(
-        name="zkconsumer_snapshot_age_seconds",
-        text="How old the oldest value of a part of what is shown is: "
+        "zkconsumer_snapshot_age_seconds",
+        "How old the oldest value of a part of what is shown is: "
         "snapshot, brokers, topics, log_ends, groups, offsets.",
-        labels=("part",),
-        find=_ages,
+        ("part",),
+        _ages,
     ),
     Measure(
-        name="zkconsumer_part_failure_seconds",
-        text="For how long a part of the cluster could not be read; none where all could.",
-        labels=("part",),
-        find=_failures,
+        "zkconsumer_part_failure_seconds",
+        "For how long a part of the cluster could not be read; none where all could.",
+        ("part",),
+        _failures,
     ),
     Measure(
-        name="zkconsumer_cluster_info",
-        text="1, with what the cluster is read through (zookeeper, or brokers alone), and whether "
+        "zkconsumer_cluster_info",
+        "1, with what the cluster is read through (zookeeper, or brokers alone), and whether "
         "its ZooKeeper is read, is unknown, or none. Unless it is read, groups that meet there are "
         "in no metric.",
-        labels=("read_through", "zookeeper"),
-        find=_info,
+        ("read_through", "zookeeper"),
+        _info,
     ),
     Measure(
-        name="zkconsumer_clock_skew_seconds",
-        text="How far ZooKeeper's clock is ahead of this machine's; negative: behind.",
-        labels=(),
-        find=of_cluster(_skew),
+        "zkconsumer_clock_skew_seconds",
+        "How far ZooKeeper's clock is ahead of this machine's; negative: behind.",
+        (),
+        of_cluster(_skew),
     ),
     Measure(
-        name="zkconsumer_leaderless_partitions",
-        text="Number of partitions of the cluster that nobody leads.",
-        labels=(),
-        find=of_cluster(lambda seen: sum(part.leaderless for part in _partitions(seen))),
+        "zkconsumer_leaderless_partitions",
+        "Number of partitions of the cluster that nobody leads.",
+        (),
+        of_cluster(lambda seen: sum(part.leaderless for part in _partitions(seen))),
     ),
     Measure(
-        name="zkconsumer_unknown_log_ends",
-        text="Number of partitions of the cluster whose length was never told.",
-        labels=(),
-        find=of_cluster(lambda seen: sum(part.log_end is None for part in _partitions(seen))),
+        "zkconsumer_unknown_log_ends",
+        "Number of partitions of the cluster whose length was never told.",
+        (),
+        of_cluster(lambda seen: sum(part.log_end is None for part in _partitions(seen))),
     ),
     Measure(
-        name="zkconsumer_group_state",
-        text="1, with how this group stands: stable, rebalancing, empty, dead, abandoned, unknown.",
-        labels=(*GROUP_LABELS, "state"),
-        find=_states,
+        "zkconsumer_group_state",
+        "1, with how this group stands: stable, rebalancing, empty, dead, abandoned, unknown.",
+        (*GROUP_LABELS, "state"),
+        _states,
     ),
     Measure(
-        name="zkconsumer_group_orphan_partitions",
-        text="Number of partitions that members of this group read and nobody owns.",
-        labels=GROUP_LABELS,
-        find=of_groups(_orphans),
+        "zkconsumer_group_orphan_partitions",
+        "Number of partitions that members of this group read and nobody owns.",
+        GROUP_LABELS,
+        of_groups(_orphans),
     ),
     Measure(
-        name="zkconsumer_group_unknown_lags",
-        text="Number of partitions of this group whose lag is not known; no sum has them.",
-        labels=GROUP_LABELS,
-        find=of_groups(lambda group: group.lag.unknown),
+        "zkconsumer_group_unknown_lags",
+        "Number of partitions of this group whose lag is not known; no sum has them.",
+        GROUP_LABELS,
+        of_groups(lambda group: group.lag.unknown),
     ),
     Measure(
-        name="zkconsumer_group_silence_seconds",
-        text="For how long this group has not committed; of offsets in Kafka, whose time nobody "
+        "zkconsumer_group_silence_seconds",
+        "For how long this group has not committed; of offsets in Kafka, whose time nobody "
         "tells, since they are watched, and only of groups without members.",
-        labels=GROUP_LABELS,
-        find=_silences,
+        GROUP_LABELS,
+        _silences,
     ),
     Measure(
-        name="zkconsumer_group_estimated_lags",
-        text="Number of partitions of this group whose lag in time is an estimate, from how the "
+        "zkconsumer_group_estimated_lags",
+        "Number of partitions of this group whose lag in time is an estimate, from how the "
         "log grew: its records have no timestamps, or were not asked yet.",
-        labels=GROUP_LABELS,
-        find=of_groups(_estimated_lags),
+        GROUP_LABELS,
+        of_groups(_estimated_lags),
     ),
     Measure(
-        name="zkconsumer_group_problems",
-        text="Number of things of this group that could not be read or understood.",
-        labels=GROUP_LABELS,
-        find=of_groups(lambda group: len(group.group.problems)),
+        "zkconsumer_group_problems",
+        "Number of things of this group that could not be read or understood.",
+        GROUP_LABELS,
+        of_groups(lambda group: len(group.group.problems)),
     ),
 )
 

@@ -1,7 +1,7 @@
 """Metric families in the sense of Prometheus, without its library. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 Kind: TypeAlias = Literal["gauge", "counter", "summary", "histogram"]
@@ -40,7 +40,7 @@ class Family:
     kind: Kind = "gauge"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Measure(Generic[V]):
     """Computes a family from a source; see ``Family`` for the rest.
 
@@ -54,6 +54,7 @@ class Measure(Generic[V]):
     text: str
     labels: tuple[str, ...]
     find: Callable[[V], Iterator[Sample]]
+    _: KW_ONLY
     kind: Kind = "gauge"
     per_partition: bool = False
 

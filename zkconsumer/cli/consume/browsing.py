@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.browse.filters import parse_filters
+from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage, ndjson_line
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
 from zkconsumer.cli.browsing import browse
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
-from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
 from zkconsumer.cli.tables import instant, table
 from zkconsumer.errors import ConfigError
@@ -85,14 +85,12 @@ def look_query(args: argparse.Namespace) -> MessageQuery:
 
 
 def _cluster_arguments(args: argparse.Namespace) -> argparse.Namespace:
-    return argparse.Namespace(
-        zookeeper=args.zookeeper,
-        bootstrap_servers=args.bootstrap_server,
-        command_config=args.consumer_config,
-        timeout_ms=args.timeout_ms or DEFAULT_TIMEOUT_MS,
-        schema_registry=args.schema_registry,
-        schema_registry_config=args.schema_registry_config,
-    )
+    renamed = {
+        "bootstrap_servers": args.bootstrap_server,
+        "command_config": args.consumer_config,
+        "timeout_ms": args.timeout_ms or DEFAULT_TIMEOUT_MS,
+    }
+    return argparse.Namespace(**{**vars(args), **renamed})
 
 
 def _printed(args: argparse.Namespace, result: BrowseResult) -> bytes:

@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from zkconsumer.cli.browsing import add_registry_argument
 from zkconsumer.cli.cluster_access import open_store
+from zkconsumer.cli.cluster_arguments import add_consumer_config_argument, add_zookeeper_argument
 from zkconsumer.cli.consume.browsing import is_look, look
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.settings import (
     ConsoleSettings,
+    add_property_argument,
     console_settings,
     count_of_messages,
-    key_and_value,
 )
 from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.group_arguments import add_group_argument
@@ -49,9 +50,7 @@ CONFIG_ERROR_STATUS = COULD_NOT
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
-    )
+    add_zookeeper_argument(parser)
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOSTS",
@@ -67,12 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     topics.add_argument("--blacklist", metavar="REGEX", help="read all other topics")
     add_group_argument(parser, "the consumer group (default: a new one, deleted at the end)")
-    parser.add_argument(
-        "--consumer.config",
-        dest="consumer_config",
-        metavar="FILE",
-        help="a .properties file with settings of the consumer",
-    )
+    add_consumer_config_argument(parser)
     parser.add_argument(
         "--from-beginning",
         action="store_true",
@@ -131,14 +125,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         choices=("text", "json", "table"),
         help="how to print (default: text; table where a look goes to a terminal)",
     )
-    parser.add_argument(
-        "--property",
-        type=key_and_value,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="for the text output: print.key=true, key.separator=TEXT, line.separator=TEXT",
-    )
+    add_property_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli.cluster_arguments import Container
 from zkconsumer.cli.consume.format import Formatter, TextFormat, json_line
 from zkconsumer.errors import ConfigError
 
@@ -94,6 +95,18 @@ def _formatter(args: argparse.Namespace) -> Formatter:
             raise ConfigError("--property shapes the text output: it does not go with JSON")
         return json_line
     return TextFormat.from_properties(dict(args.property))
+
+
+def add_property_argument(container: Container) -> None:
+    """Add ``--property`` of ``TextFormat``."""
+    container.add_argument(
+        "--property",
+        type=key_and_value,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="for the text output: print.key=true, key.separator=TEXT, line.separator=TEXT",
+    )
 
 
 def key_and_value(text: str) -> tuple[str, str]:

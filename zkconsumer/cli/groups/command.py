@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.cli.actions import add_action, add_action_flags, chosen_action
@@ -12,10 +11,10 @@ from zkconsumer.cli.cluster_arguments import (
     add_cluster_arguments,
     add_kind_argument,
 )
-from zkconsumer.cli.cluster_responses import find_group, print_failures, settled
+from zkconsumer.cli.cluster_responses import chosen_groups, find_group, print_failures, settled
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
 from zkconsumer.cli.groups.delete import delete_groups
-from zkconsumer.cli.groups.show import by_name, description, group_json, list_json, list_table
+from zkconsumer.cli.groups.show import description, group_json, list_json, list_table
 from zkconsumer.cli.groups.watch import (
     GroupChanges,
     appended_lines,
@@ -118,15 +117,11 @@ def _action(args: argparse.Namespace) -> str:
     return action
 
 
-def _chosen(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
-    return by_name(group for group in snapshot.groups.values() if args.kind in {None, group.kind})
-
-
 def _list(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot()
     print_failures(snapshot)
     print_unknown(snapshot, args.kind)
-    groups = _chosen(args, snapshot)
+    groups = chosen_groups(snapshot, (), args.kind)
     if args.format == "json":
         print(json_text(list_json(groups, snapshot)), end="")
     else:
@@ -137,7 +132,7 @@ def _list(args: argparse.Namespace, access: CommandCluster) -> int:
 def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
     snapshot = access.snapshot(args.group)
     print_failures(snapshot)
-    groups = [find_group(snapshot, group_id, args.kind) for group_id in args.group]
+    groups = chosen_groups(snapshot, args.group, args.kind)
     if args.format == "json":
         print(json_text({"groups": [group_json(group) for group in groups]}), end="")
         return settled(0, snapshot)
@@ -153,7 +148,7 @@ def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) 
     snapshot = access.snapshot(args.group or [])
     if action == "list":
         print_unknown(snapshot, args.kind)
-        return group_list_text(group.group_id for group in _chosen(args, snapshot))
+        return group_list_text(group.group_id for group in chosen_groups(snapshot, (), args.kind))
     text = ""
     for group_id in args.group:
         topics = None

@@ -1,6 +1,6 @@
 """Formats lists and descriptions of groups. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
@@ -69,15 +69,19 @@ def list_table(groups: Iterable[GroupStatus]) -> str:
             len(group.members),
             len(group.partitions),
             lag_text(group),
-            _topics(group),
+            _topics_text(group),
         ]
         for group in groups
     ]
     return table(_LIST, rows)
 
 
-def _topics(group: GroupStatus) -> str:
-    names = sorted({partition.topic_partition.topic for partition in group.partitions})
+def _topics(group: GroupStatus) -> list[str]:
+    return sorted({partition.topic_partition.topic for partition in group.partitions})
+
+
+def _topics_text(group: GroupStatus) -> str:
+    names = _topics(group)
     more = len(names) - _TOPICS_NAMED
     return ",".join(names[:_TOPICS_NAMED]) + (f",... ({more} more)" if more > 0 else "")
 
@@ -171,9 +175,7 @@ def list_json(groups: Iterable[GroupStatus], snapshot: ClusterSnapshot) -> dict[
                 "members": len(group.members),
                 "partitions": len(group.partitions),
                 "total_lag": total_lag(group),
-                "topics": sorted(
-                    {partition.topic_partition.topic for partition in group.partitions}
-                ),
+                "topics": _topics(group),
             }
             for group in groups
         ],
@@ -227,8 +229,3 @@ def _partition_json(group: GroupStatus, partition: GroupPartition) -> dict[str, 
         "lag": records_behind(group.kind, partition),
         "problem": partition.problem,
     }
-
-
-def by_name(groups: Iterable[GroupStatus]) -> Sequence[GroupStatus]:
-    """Return the groups in display order."""
-    return sorted(groups, key=lambda group: (group.group_id, group.kind))

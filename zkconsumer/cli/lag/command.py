@@ -10,7 +10,7 @@ from zkconsumer.cli.cluster_arguments import (
     add_kind_argument,
     milliseconds,
 )
-from zkconsumer.cli.cluster_responses import find_group, print_failures, print_unseen, settled
+from zkconsumer.cli.cluster_responses import chosen_groups, print_failures, print_unseen, settled
 from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.group_arguments import add_groups_argument
@@ -147,16 +147,6 @@ def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapsh
     return snapshot
 
 
-def _groups(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
-    if args.group:
-        return [find_group(snapshot, group_id, args.kind) for group_id in args.group]
-    return [
-        group
-        for key, group in sorted(snapshot.groups.items(), key=lambda item: item[0][::-1])
-        if args.kind in {None, key.kind}
-    ]
-
-
 def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[str] | None:
     if args.topic is None:
         return None
@@ -170,7 +160,9 @@ def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[st
 
 
 def _rows(args: argparse.Namespace, snapshot: ClusterSnapshot) -> list[LagRow]:
-    return lag_rows(snapshot, _groups(args, snapshot), _topics(args, snapshot))
+    return lag_rows(
+        snapshot, chosen_groups(snapshot, args.group, args.kind), _topics(args, snapshot)
+    )
 
 
 def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> str:

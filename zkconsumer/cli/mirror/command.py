@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli.cluster_arguments import add_zookeeper_argument
 from zkconsumer.cli.commands import add_command
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.exit_status import NOT_WELL
@@ -80,9 +81,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a .properties file with settings of the consumer; once for each source cluster",
     )
-    group.add_argument(
-        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
-    )
+    add_zookeeper_argument(group)
     group.add_argument(
         "--source-bootstrap-servers",
         metavar="HOSTS",

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from zkconsumer.cli.cluster_arguments import add_consumer_config_argument
 from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.progress import progress
@@ -59,12 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOSTS",
         help="of the source, where brokers keep the group",
     )
-    parser.add_argument(
-        "--consumer.config",
-        dest="consumer_config",
-        metavar="FILE",
-        help="a .properties file with settings of the consumer, for the source",
-    )
+    add_consumer_config_argument(parser)
     parser.add_argument(
         "--target-bootstrap-servers", required=True, metavar="HOSTS", help="brokers of the target"
     )

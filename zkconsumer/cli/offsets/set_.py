@@ -4,11 +4,11 @@ import argparse
 import sys
 from typing import Final
 
+from zkconsumer.browse.instants import parse_duration, parse_instant
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.group_arguments import add_group_argument
-from zkconsumer.cli.instants import parse_duration, parse_instant
 from zkconsumer.cli.numbers import offset_number
 from zkconsumer.cli.offsets import undo
 from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, ResetToTime, ToOffset, draw

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
 
+from zkconsumer.cli.cluster_arguments import add_consumer_config_argument, add_zookeeper_argument
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.exit_status import COULD_NOT, INTERRUPTED
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
@@ -66,9 +67,7 @@ printing what was read"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     where = parser.add_argument_group("the cluster").add_mutually_exclusive_group(required=True)
-    where.add_argument(
-        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
-    )
+    add_zookeeper_argument(where)
     where.add_argument(
         "--bootstrap-server",
         "--broker-list",
@@ -117,12 +116,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="take messages one at a time, as a plain loop does (default: in lists, which is "
         "quicker)",
     )
-    reading.add_argument(
-        "--consumer.config",
-        dest="consumer_config",
-        metavar="FILE",
-        help="a .properties file with settings of the consumer: security.protocol, say",
-    )
+    add_consumer_config_argument(reading)
     _add_sizes(reading)
 
 

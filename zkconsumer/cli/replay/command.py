@@ -3,14 +3,14 @@
 import argparse
 import sys
 
+from zkconsumer.browse.instants import parse_instant
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
-from zkconsumer.cli.consume.settings import key_and_value
+from zkconsumer.cli.consume.settings import add_property_argument
 from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
 from zkconsumer.cli.files import whole_file
 from zkconsumer.cli.group_arguments import add_group_argument
-from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.numbers import offset_number, partition_numbers, whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
@@ -129,14 +129,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         help="text, as 'consume' does; json: one object a line, with keys and values as text where "
         "they are some; base64: the same with all of them in base64 (default: %(default)s)",
     )
-    group.add_argument(
-        "--property",
-        type=key_and_value,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="for the text output: print.key=true, key.separator=TEXT, line.separator=TEXT",
-    )
+    add_property_argument(group)
 
 
 def run(args: argparse.Namespace) -> int:

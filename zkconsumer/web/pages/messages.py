@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from zkconsumer.browse.decoding import DecodedBytes
 from zkconsumer.browse.filters import parse_filters
+from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.browse.query import MessageQuery
 from zkconsumer.errors import ConfigError
@@ -83,7 +83,7 @@ def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1
             raise ConfigError(f"{at!r} is no offset")
         return MessageQuery(**common, start="offset", at=int(at))  # type: ignore[arg-type]
     if start == "time":
-        return MessageQuery(**common, start="time", at=_time(at))  # type: ignore[arg-type]
+        return MessageQuery(**common, start="time", at=parse_instant(at))  # type: ignore[arg-type]
     return MessageQuery(**common)  # type: ignore[arg-type]
 
 
@@ -148,17 +148,3 @@ def _text(decoded: DecodedBytes, most: int) -> ShownText:
         more=max(0, len(decoded.text) - most),
         note=decoded.note,
     )
-
-
-def _time(text: str) -> int:
-    """Return ms since the epoch; a time without a zone is UTC, as all times of the page."""
-    if text.isascii() and text.isdigit() and len(text) < 16:
-        return int(text)
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(f"{text!r} is no time: write 2026-11-21T20:30 (UTC)") from None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    if at.timestamp() < 0:
-        raise ConfigError(f"{text!r} lies before 1970")  # to brokers -1 and -2 are no times
-    return int(at.timestamp() * 1_000)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.cli.instants import parse_duration, parse_instant
+from zkconsumer.browse.instants import parse_duration, parse_instant
 from zkconsumer.errors import ConfigError
 
 
