@@ -153,8 +153,8 @@ def _both(numbers: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
 def _combined(name: str, value: Any, other: Any) -> Any:
     if value is None or other is None:
         return other if value is None else value
-    combine = _COMBINED.get(name, _sums if isinstance(value, Mapping) else add)
-    return combine(value, other)
+    sums: Callable[[Any, Any], Any] = _sums if isinstance(value, Mapping) else add
+    return _COMBINED.get(name, sums)(value, other)
 
 
 def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

@@ -3,6 +3,7 @@ import argparse
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli.consume.command import free_group
 from zkconsumer.cli.consume.format import TextFormat, json_line
 from zkconsumer.cli.consume.settings import ConsoleSettings, console_settings
 from zkconsumer.cli.parsing import build_parser
@@ -134,3 +135,12 @@ def test_one_keeper_of_the_group_is_enough() -> None:
     """Whoever gives two must choose."""
     with pytest.raises(ConfigError, match="by ZooKeeper or by the brokers"):
         settings("--bootstrap-server", "h:1", "--topic", "t", zookeeper_connect="z:1")
+
+
+def test_a_made_up_group_is_one_that_nobody_uses() -> None:
+    """It is deleted at the end, so it must be ours alone."""
+    numbers = iter((5, 5, 17))
+    taken = {"console-consumer-5"}
+    assert free_group(taken.__contains__, lambda _: next(numbers)) == "console-consumer-17"
+    with pytest.raises(ConfigError, match="--group"):
+        free_group(lambda _: True, lambda _: 0)

@@ -80,6 +80,20 @@ def test_offsets_of_other_topics_stay(store: MemoryZkStore) -> None:
     assert store.children_many(["/consumers"]) == [["g2"]]
 
 
+def test_a_live_group_is_an_error_where_it_has_to_go(store: MemoryZkStore) -> None:
+    """It names who has to be stopped; a group that nobody used is no error."""
+    store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
+    removal = GroupRemoval(store, "g")
+    with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_host-1 first"):
+        removal.everything_unless_live()
+    assert removal.exists()
+    assert removal.has_offsets()
+    unused = GroupRemoval(store, "unused")
+    unused.everything_unless_live()
+    assert not unused.exists()
+    assert not unused.has_offsets()
+
+
 def test_a_live_group_is_left_alone(server: MemoryZkServer, store: MemoryZkStore) -> None:
     """In all of its topics."""
     server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)
