@@ -35,15 +35,13 @@ class ApiResponses:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def state(self, request: Request) -> Response:
+    def state(self, _request: Request) -> Response:
         """Respond to ``/api/state``."""
-        del request
         now_ms = self._site.clock.wall_ms()
         return AsciiJson(api.state_json(self._site.source.current, now_ms))
 
-    def groups(self, request: Request) -> Response:
+    def groups(self, _request: Request) -> Response:
         """Respond to ``/api/groups``."""
-        del request
         return AsciiJson(api.groups_json(self._site.source.current))
 
     def lag(self, request: Request) -> Response:
@@ -63,9 +61,8 @@ class ApiResponses:
         since_ms = _number(request, "since", now_ms - PAST_REBALANCES_MS)
         return AsciiJson(api.rebalances_json(key, self._site.past.rebalances(key, since_ms)))
 
-    def metrics(self, request: Request) -> Response:
+    def metrics(self, _request: Request) -> Response:
         """Respond to ``/metrics``, for Prometheus."""
-        del request
         state = self._site.source.current
         measures = ClusterMeasures(
             snapshot=state.snapshot if state.ready else None,

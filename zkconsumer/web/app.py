@@ -166,8 +166,7 @@ def _message_routes(site: Site, pages: "_Pages") -> list[Route]:
     ]
 
 
-def _manual(page_request: PageRequest, state: ClusterState, request: Request) -> View:
-    del page_request, state, request
+def _manual(_page_request: PageRequest, _state: ClusterState, _request: Request) -> View:
     page = files("zkconsumer.web") / "manual" / "doctor.md"
     return manual_page(page.read_text(encoding="utf-8"))
 
@@ -198,9 +197,8 @@ class _Pages:
 
         return response
 
-    def all_groups(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
+    def all_groups(self, page_request: PageRequest, state: ClusterState, _: Request) -> View:
         """Return the list of groups, with each group's lag in the last hour."""
-        del request
 
         def trends(keys: Sequence[GroupKey]) -> Mapping[GroupKey, tuple[int | None, ...]]:
             since_ms = page_request.now_ms - HOUR_MS
@@ -275,9 +273,8 @@ class _Pages:
         )
         return response
 
-    async def logout(self, request: Request) -> Response:
+    async def logout(self, _request: Request) -> Response:
         """Log out."""
-        del request
         response = RedirectResponse("/login", 303)
         response.delete_cookie(self._site.tokens.cookie_name, httponly=True, samesite="strict")
         return response

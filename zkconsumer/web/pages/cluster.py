@@ -1,7 +1,6 @@
 """The overview of the cluster: whether all is well, and if not, where to look first. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -228,14 +227,15 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
 
 
 def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
-    leads: Counter[int] = Counter()
-    holds: Counter[int] = Counter()
-    behind: Counter[int] = Counter()
-    for leader, replicas, in_sync in _replicas(snapshot):
-        if leader is not None:
-            leads[leader] += 1
-        holds.update(replicas)
-        behind.update(replica for replica in replicas if replica not in in_sync)
+    partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
+    leads = Counter(partition.leader for partition in partitions)
+    holds = Counter(replica for partition in partitions for replica in partition.replicas)
+    behind = Counter(
+        replica
+        for partition in partitions
+        for replica in partition.replicas
+        if replica not in partition.in_sync
+    )
     return tuple(
         BrokerRow(
             status=broker,
@@ -245,11 +245,3 @@ def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
         )
         for broker in snapshot.brokers
     )
-
-
-def _replicas(
-    snapshot: ClusterSnapshot,
-) -> Iterator[tuple[int | None, tuple[int, ...], tuple[int, ...]]]:
-    for topic in snapshot.topics:
-        for partition in topic.partitions:
-            yield partition.leader, partition.replicas, partition.in_sync
