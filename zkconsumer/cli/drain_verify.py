@@ -27,24 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
     # Options of 'drain' may precede 'verify': a default here would overwrite them, and the cluster
     # would not be read.
-    parser.add_argument(
-        "--zookeeper",
-        metavar="HOSTS",
-        default=argparse.SUPPRESS,
-        help="compare with this cluster",
-    )
-    parser.add_argument(
-        "--bootstrap-servers",
-        metavar="HOSTS",
-        default=argparse.SUPPRESS,
-        help="the same, by the addresses of brokers",
-    )
-    parser.add_argument(
-        "--command-config",
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="a .properties file with its security settings, as 'drain' takes it",
-    )
+    for flag, metavar, text in (
+        ("--zookeeper", "HOSTS", "compare with this cluster"),
+        ("--bootstrap-servers", "HOSTS", "the same, by the addresses of brokers"),
+        ("--command-config", "FILE", "a .properties file with its security settings"),
+    ):
+        parser.add_argument(flag, metavar=metavar, default=argparse.SUPPRESS, help=text)
     parser.add_argument(
         "--json",
         action="store_true",
