@@ -251,21 +251,6 @@ def test_produce_refuses_bad_messages(client: Client, tp: TopicPartition) -> Non
     assert send.only(client.request(send.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (0,)
 
 
-def test_produce_without_acks(client: Client, tp: TopicPartition) -> None:
-    """With acks 0 nothing is answered; the next answer is that to the next request."""
-    request = send.produce(tp, build_message_set(RECORDS), acks=0)
-    client.connection.send_only(request, version=0, timeout_ms=TIMEOUT_MS)
-    assert send.only(client.request(send.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (5,)
-
-
-def test_failed_produce_without_acks(client: Client) -> None:
-    """With acks 0 a failure closes the connection."""
-    request = send.produce(NOWHERE, build_message_set(RECORDS), acks=0)
-    client.connection.send_only(request, version=0, timeout_ms=TIMEOUT_MS)
-    with pytest.raises(ConnectionLost):
-        client.request(MetadataRequest(topics=("t",)))
-
-
 @pytest.mark.parametrize(
     "request_",
     ["0063 0000 00000001 0000", "0008 0002 00000001 0000", "0001 0000 00000001 7fff"],

@@ -385,8 +385,6 @@ class PollWorld:
         """Poll once, and judge what comes."""
         self.rung = False
         self.engine._shared.look(self._judge_what_waits)
-        if self.chance.random() < 0.3:
-            self.engine.ready()
         try:
             taken = self.engine.collect(self.chance.choice((1, 3, 50)))
         except (OffsetOutOfRange, LogTruncated, PartitionFailed) as error:

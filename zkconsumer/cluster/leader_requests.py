@@ -219,7 +219,7 @@ class LeaderRequests:
         in_flight, leader, quiet_ms = sent.in_flight, sent.connection.broker, self._quiet_ms
         is_alone, was_idle = True, sent.was_idle
 
-        def hedge(failure: ZkConsumerError | None) -> Sent[NegotiatedConnection, Any] | None:
+        def hedge(failure: ZkConsumerError | None) -> Sent[Any] | None:
             nonlocal is_alone, was_idle
             # A connection closed while idle does not count as a failure.
             if not (isinstance(failure, ConnectionLost) and was_idle):
@@ -234,7 +234,7 @@ class LeaderRequests:
             return Sent(second, again)
 
         try:
-            responder: Sent[NegotiatedConnection, Any] = first_response(
+            responder: Sent[Any] = first_response(
                 Sent(sent.connection, in_flight),
                 hedge,
                 quiet_ms=quiet_ms,

@@ -228,9 +228,7 @@ class RequestRound(Generic[T]):
 class _PendingRequest(Generic[T]):
     """A request in flight of a round, which records its failure."""
 
-    def __init__(
-        self, sent: Sent[NegotiatedConnection, Any], of: RequestRound[T], *, was_idle: bool
-    ) -> None:
+    def __init__(self, sent: Sent[Any], of: RequestRound[T], *, was_idle: bool) -> None:
         self.connection = sent.connection
         self._sent = sent
         self._of = of

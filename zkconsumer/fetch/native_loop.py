@@ -81,7 +81,7 @@ class _DelegatedRequest:
         self._connection.close()
 
 
-_Second = Sent[NegotiatedConnection, FetchResponse]
+_Second = Sent[FetchResponse]
 
 
 class _NativeSink(ChunkSink, Protocol):

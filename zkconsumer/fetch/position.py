@@ -140,12 +140,7 @@ def unpack(position: FetchPosition, free_bytes: int, settings: FetchSettings) ->
     assert packed is not None
     assert fetch_offset is not None
     decoded = _decode_piece(packed, fetch_offset, free_bytes, settings)
-    reading = after_piece(
-        packed,
-        decoded,
-        last_offset=decoded.last_offset,
-        growth_max_bytes=settings.growth_max_bytes,
-    )
+    reading = after_piece(packed, decoded, growth_max_bytes=settings.growth_max_bytes)
     position.packed = reading.rest
     if reading.damage is not None:
         if _needs_a_look_behind(position, packed, decoded, settings):

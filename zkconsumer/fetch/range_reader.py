@@ -84,7 +84,6 @@ class RangeReader:
             time for a second round leaves all tries to the settings.
         settings: sizes, times, and what to do about losses.
         clock: for time limits of retries and lookups.
-        pause: waits for a number of milliseconds.
     """
 
     def __init__(
@@ -166,13 +165,6 @@ class _PooledConnections:
             self._pool.give_back(self._taken.pop())
 
 
-class _NoFinder:
-    """Ignore requests for metadata: the reader finds the leader itself, before its next step."""
-
-    def update(self) -> None:
-        pass
-
-
 class _RangeReading:
     """Read one range."""
 
@@ -187,8 +179,9 @@ class _RangeReading:
         # Brokers' waits take real time, whatever clock counts the tries.
         self._clock = SystemClock()
         self._shared = SharedFetchState(self._fetching, self._clock, self._follow)
+        # The reader finds the leader itself, before its next step.
         self._resolver = PositionResolver(
-            self._shared, context.client, _NoFinder(), self._fetching, self._clock
+            self._shared, context.client, lambda: None, self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
         # Brokers' throttle times hold for the next connection to them as well.

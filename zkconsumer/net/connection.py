@@ -79,7 +79,6 @@ class BrokerConnection:
         max_response_bytes: a larger response is refused before any of it is kept; each request has
             a bound of its own besides (``wire.response_bounds``).
         max_entry_bytes: the largest possible entry of a log.
-        clock: for deadlines.
         traffic: notified of each request and response.
     """
 
@@ -194,10 +193,6 @@ class BrokerConnection:
             self.close()
             raise
         return Received.ALL if self._frame is not None and self._frame.is_whole else Received.PART
-
-    def send_only(self, request: Request[R], *, version: int, timeout_ms: int) -> None:
-        """Send a request that has no response (Produce with acks 0)."""
-        self._send(request, version, timeout_ms)
 
     def exchange(
         self, data: bytes, *, timeout_ms: int, max_bytes: int = MAX_EXCHANGED_BYTES

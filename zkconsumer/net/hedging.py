@@ -11,11 +11,12 @@ docs/decisions/0043.
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
 from zkconsumer.net.in_flight import InFlight, Received
+from zkconsumer.net.negotiated_connection import NegotiatedConnection
 
 R = TypeVar("R")
 
@@ -69,26 +70,7 @@ class PendingRequest(Protocol):
         ...
 
 
-class HedgedConnection(Protocol):
-    """A connection with separate send and receive: either connection class of this package."""
-
-    def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """See ``BrokerConnection.receive``."""
-        ...
-
-    def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
-        """See ``BrokerConnection.finish``."""
-        ...
-
-    def close(self) -> None:
-        """See ``BrokerConnection.close``."""
-        ...
-
-
-C = TypeVar("C", bound=HedgedConnection)
-
-
-class Sent(Generic[C, R]):
+class Sent(Generic[R]):
     """A request that was sent on a connection: a ``PendingRequest``.
 
     Args:
@@ -96,7 +78,7 @@ class Sent(Generic[C, R]):
         in_flight: the return value of its ``begin``.
     """
 
-    def __init__(self, connection: C, in_flight: InFlight[R]) -> None:
+    def __init__(self, connection: NegotiatedConnection, in_flight: InFlight[R]) -> None:
         self.connection = connection
         self.in_flight = in_flight
 

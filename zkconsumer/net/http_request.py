@@ -43,7 +43,7 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
         url: of the scheme ``http`` or ``https``.
         headers: of the request.
         body: what to POST; None: a GET.
-        timeout_ms: for the host's name, connecting and TLS, and again for everything after it.
+        timeout_ms: for all of it: the host's name, connecting, TLS, a proxy, and the response.
         max_bytes: the most that a response's body may have.
         ssl_context: for ``https``; None: by the machine's authorities.
         proxy: which connects for us; None: none does.
@@ -60,9 +60,10 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
     """
     clock = clock or SystemClock()
     try:
-        raw = _connected(url, proxy, timeout_ms, ssl_context, clock)
+        deadline_ms = clock.now_ms() + timeout_ms
+        raw = _connected(url, proxy, deadline_ms, ssl_context, clock)
         with raw:
-            connection = _http_over(raw, url, clock, timeout_ms)
+            connection = _http_over(raw, url, clock, deadline_ms)
             target = f"{url.path or '/'}{'?' + url.query if url.query else ''}"
             if proxy is not None and url.scheme == "http":
                 target, headers = f"http://{url.netloc}{target}", {**_login(proxy), **headers}
@@ -116,24 +117,26 @@ def quoted(data: bytes, secrets: str) -> str:
 def _connected(
     url: SplitResult,
     proxy: SplitResult | None,
-    timeout_ms: int,
+    deadline_ms: int,
     ssl_context: ssl.SSLContext | None,
     clock: Clock,
 ) -> socket.socket:
     is_secure = url.scheme == "https"
     context = (ssl_context or ssl.create_default_context()) if is_secure else None
     host, port = url.hostname or "", url.port or (443 if is_secure else 80)
+    timeout_ms = deadline_ms - clock.now_ms()
     if proxy is None:
         return open_socket(host, port, timeout_ms=timeout_ms, clock=clock, tls=context)
     raw = open_socket(proxy.hostname or "", proxy.port or 80, timeout_ms=timeout_ms, clock=clock)
     if context is None:
         return raw
     try:
-        connection = _http_over(raw, url, clock, timeout_ms)
+        connection = _http_over(raw, url, clock, deadline_ms)
         target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         connection.request("CONNECT", target, headers=_login(proxy))
         status = connection.getresponse().status
         if status == 200:
+            raw.settimeout(max(1, deadline_ms - clock.now_ms()) / 1000)
             return context.wrap_socket(raw, server_hostname=host)
     except BaseException:
         raw.close()
@@ -143,11 +146,10 @@ def _connected(
 
 
 def _http_over(
-    raw: socket.socket, url: SplitResult, clock: Clock, timeout_ms: int
+    raw: socket.socket, url: SplitResult, clock: Clock, deadline_ms: int
 ) -> http.client.HTTPConnection:
     connection = http.client.HTTPConnection(url.hostname or "", url.port)
-    bounded = DeadlineSocket(raw, clock, clock.now_ms() + timeout_ms)
-    connection.sock = cast("socket.socket", bounded)
+    connection.sock = cast("socket.socket", DeadlineSocket(raw, clock, deadline_ms))
     return connection
 
 

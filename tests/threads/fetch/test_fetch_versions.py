@@ -179,17 +179,12 @@ def test_a_quota_is_kept_to(engine: Engine) -> None:
 
 
 def test_a_pause_without_measure_is_said(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    """And cut: see the unit tests of each engine."""
+    """At its beginning, and cut: see the unit tests of each engine."""
     with LogBroker() as broker:
         broker.throttle_ms = [2**31 - 1]
         with LogReader(broker, engine, version=12) as one:
             one.add(0)
-
-            def is_said() -> bool:
-                one.loop.wake()  # the pump tells when it is called, or when the pause is over
-                return "asks for a pause" in caplog.text
-
-            wait_until_soon(is_said, what="the quota")
+            wait_until_soon(lambda: "asks for a pause" in caplog.text, what="the quota")
         assert one.loop._line.pause_left_ms() <= 300_000
     assert caplog.text.count("asks for a pause of 2147483647 ms") == 1
 

@@ -15,7 +15,6 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_response
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchTopic
@@ -121,15 +120,6 @@ def test_answers_above_the_bound() -> None:
     net.cluster.append(TP, [Record(0, None, bytes(2000))])
     with pytest.raises(DecodeError, match="only 4 to 1000 make sense for what was asked"):
         net.connect().request(request.fetch(TP, 0), version=0, timeout_ms=LONG_MS)
-
-
-def test_send_only_does_not_wait(net: FakeNet) -> None:
-    """A request without answer returns at once, and the next answer is the next request's."""
-    connection = net.connect()
-    unanswered = request.produce(TP, build_message_set([Record(0, None, b"x")]), acks=0)
-    connection.send_only(unanswered, version=0, timeout_ms=LONG_MS)
-    assert ask_about_topic(connection).topics[0].topic == "t"
-    assert net.cluster.log(TP).end_offset == 1
 
 
 def test_nobody_there(net: FakeNet) -> None:

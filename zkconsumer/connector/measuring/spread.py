@@ -44,11 +44,7 @@ NO_SPREAD = SpreadView()
 
 
 class Spread:
-    """Collects values.
-
-    Args:
-        random: returns numbers in [0, 1).
-    """
+    """Collects values."""
 
     __slots__ = ("_count", "_least", "_mean", "_most", "_random", "_sample", "_squares")
 

@@ -195,7 +195,7 @@ def unpack_piece(
         aborted=packed.response.aborted_transactions,
         kept_codec=settings.kept_codec,
     )
-    reading = after_piece(one, fetched, last_offset=fetched.last_offset, growth_max_bytes=limit)
+    reading = after_piece(one, fetched, growth_max_bytes=limit)
     too_large = reading.too_large and MessageTooLarge(
         requested.topic_partition, requested.start.offset, reading.too_large.size_bytes, limit
     )

@@ -47,7 +47,7 @@ from zkconsumer.wire.messages.fetch import (
 
 log = logging.getLogger(__name__)
 
-_Fetching = Sent[NegotiatedConnection, FetchResponse]
+_Fetching = Sent[FetchResponse]
 
 _SESSION_ERRORS = frozenset(
     {
@@ -97,11 +97,6 @@ class FetchConnection:
     """Fetch from one broker. Thread: its fetcher's, but for ``stop``; it needs none of its own.
 
     Args:
-        broker: the broker to fetch from.
-        shared: state of all partitions.
-        dial: opens connections.
-        settings: fetch settings.
-        clock: for pauses.
         paused_until_ms: send nothing before: the broker throttled a former connection.
 
     Attributes:

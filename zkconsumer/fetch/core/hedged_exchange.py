@@ -34,10 +34,7 @@ class HedgedExchange:
     """Exchange requests with one broker. Thread: its fetcher's, but for ``stop``.
 
     Args:
-        broker: the broker.
-        dial: opens connections.
         request_timeout_ms: time limit of a request, besides the broker's wait for data.
-        clock: for deadlines.
         repeats: warns of quotas that nobody means.
         newest: see ``Newest``; the broker's own limit is applied as well.
 
@@ -110,7 +107,7 @@ class HedgedExchange:
         request: Request[R],
         timeout_ms: int,
         at_most: int | None = None,
-    ) -> Sent[NegotiatedConnection, R]:
+    ) -> Sent[R]:
         """Send a request, in a version of at most ``at_most``; None: the newest of Fetch."""
         last = self._newest(connection) if at_most is None else at_most
         return Sent(connection, connection.begin(request, timeout_ms=timeout_ms, at_most=last))
@@ -123,7 +120,7 @@ class HedgedExchange:
         waits_ms: int = 0,
         at_most: int | None = None,
         is_silent: bool = False,
-    ) -> Sent[NegotiatedConnection, R] | None:
+    ) -> Sent[R] | None:
         """Wait for a response, and send the request again if the broker is silent.
 
         Args:
@@ -139,7 +136,7 @@ class HedgedExchange:
         Raises:
             ZkConsumerError: as ``first_response``.
         """
-        hedge: Sent[NegotiatedConnection, R] | None = None
+        hedge: Sent[R] | None = None
 
         def start(failure: ZkConsumerError | None) -> PendingRequest | None:
             nonlocal hedge

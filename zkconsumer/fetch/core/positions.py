@@ -3,8 +3,8 @@
 It also requests new metadata for partitions without a leader.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -33,36 +33,26 @@ A leader that does not respond delays the results of the others by this.
 Found = TimedOffset | int
 
 
-class MetadataUpdates(Protocol):
-    """Requests new metadata if a partition has no leader: a ``MetadataManager``."""
-
-    def update(self) -> object:
-        """Request an update soon, without waiting for it."""
-        ...
-
-
 class PositionResolver:
     """Look up positions. Thread: its own, but for ``wake`` and ``stop``.
 
     Args:
-        shared: state of all partitions.
         client: sends the lookups; its owner stops it, which ends a lookup under way.
-        metadata: updated if leaders are missing.
+        update_metadata: requests new metadata soon, without waiting; called if leaders are missing.
         settings: times and isolation level.
-        clock: for pauses.
     """
 
     def __init__(
         self,
         shared: SharedFetchState,
         client: ClusterClient,
-        metadata: MetadataUpdates,
+        update_metadata: Callable[[], object],
         settings: PollFetchSettings,
         clock: Clock,
     ) -> None:
         self._shared = shared
         self._client = client
-        self._metadata = metadata
+        self._update_metadata = update_metadata
         self._settings = settings
         self._clock = clock
         self._wakeup = WakeEvent()
@@ -95,38 +85,36 @@ class PositionResolver:
         if rest_ms is not None:
             rest_ms = max(1, rest_ms - self._clock.now_ms())
         if self._shared.look(PartitionStates.lacks_leaders):
-            self._metadata.update()
+            self._update_metadata()
             most_ms = self._settings.retry_backoff_max_ms
             rest_ms = most_ms if rest_ms is None else min(rest_ms, most_ms)
         return rest_ms
 
     def _request(self, lookups: PositionLookups) -> None:
-        by_time = [reset for reset in lookups.resets if isinstance(reset[1], ByTime)]
-        by_edge = [reset for reset in lookups.resets if not isinstance(reset[1], ByTime)]
-        if by_edge:
-            self._try([one for one, _ in by_edge], lambda: self._look_up_resets(by_edge))
-        if by_time:
-            self._try([one for one, _ in by_time], lambda: self._look_up_resets(by_time))
-        if lookups.edges:
-            self._try(lookups.edges, lambda: self._look_up_edges(lookups.edges))
-        if lookups.epochs:
-            self._try(lookups.epochs, lambda: self._look_up_epochs(lookups.epochs))
+        for are_by_time in (False, True):
+            resets = [
+                reset for reset in lookups.resets if isinstance(reset[1], ByTime) is are_by_time
+            ]
+            self._try([lookup for lookup, _ in resets], partial(self._look_up_resets, resets))
+        self._try(lookups.edges, partial(self._look_up_edges, lookups.edges))
+        self._try(lookups.epochs, partial(self._look_up_epochs, lookups.epochs))
 
-    def _try(
-        self,
-        lookups: "list[PositionLookup] | tuple[PositionLookup, ...]",
-        request: Callable[[], bool],
-    ) -> None:
+    def _try(self, lookups: Sequence[PositionLookup], request: Callable[[], bool]) -> None:
         """Send lookups; if all fail, schedule a retry, or report the error to the caller."""
+        if not lookups:
+            return
         try:
             all_answered = request()
         except (TransportError, ProtocolError) as error:
             if not self._stopping:
                 self._shared.repeats.happened(_ABOUT, f"no answer about positions: {error}")
             all_answered = False
-            self._fail(lookups)
+            code = ErrorCode.NETWORK_EXCEPTION
+            self._conclude(
+                lookups, lambda states, lookup, now_ms: states.on_error_code(lookup, code, now_ms)
+            )
         except ZkConsumerError as error:
-            self._give_up(lookups, error)
+            self._conclude(lookups, partial(_give_up, error))
             return
         else:
             self._shared.repeats.works(_ABOUT)
@@ -137,40 +125,33 @@ class PositionResolver:
             else min(self._limit_ms * 2, longest_ms)
         )
 
-    def _fail(self, lookups: "list[PositionLookup] | tuple[PositionLookup, ...]") -> None:
-        code = ErrorCode.NETWORK_EXCEPTION
-
-        def take(states: PartitionStates, now_ms: int) -> None:
-            for lookup in lookups:
-                states.on_error_code(lookup, code, now_ms)
-
-        self._shared.change(take)
-
-    def _give_up(
-        self, lookups: "list[PositionLookup] | tuple[PositionLookup, ...]", error: ZkConsumerError
+    def _conclude(
+        self,
+        lookups: Iterable[PositionLookup],
+        apply: Callable[[PartitionStates, PositionLookup, int], None],
     ) -> None:
         def take(states: PartitionStates, now_ms: int) -> None:
             for lookup in lookups:
-                states.give_up_lookup(lookup, error, now_ms)
+                apply(states, lookup, now_ms)
 
         self._shared.change(take)
 
     def _look_up_resets(self, resets: list[tuple[PositionLookup, ResetPolicy]]) -> bool:
-        times = {one.topic_partition: timestamp_of(policy) for one, policy in resets}
+        times = {lookup.topic_partition: timestamp_of(policy) for lookup, policy in resets}
         found = dict(self._list(times, self._settings.isolation))
         behind_all = {
             tp: int(LATEST)
-            for tp, one in found.items()
-            if isinstance(one, TimedOffset) and one.offset < 0 and times[tp] >= 0
+            for tp, offset in found.items()
+            if isinstance(offset, TimedOffset) and offset.offset < 0 and times[tp] >= 0
         }
         if behind_all:
             found.update(self._list(behind_all, self._settings.isolation))
-
-        def take(states: PartitionStates, now_ms: int) -> None:
-            for lookup, _ in resets:
-                states.on_reset(lookup, found[lookup.topic_partition], now_ms)
-
-        self._shared.change(take)
+        self._conclude(
+            (lookup for lookup, _ in resets),
+            lambda states, lookup, now_ms: states.on_reset(
+                lookup, found[lookup.topic_partition], now_ms
+            ),
+        )
         return not any(isinstance(offset, int) for offset in found.values())
 
     def _look_up_edges(self, lookups: tuple[PositionLookup, ...]) -> bool:
@@ -178,24 +159,20 @@ class PositionResolver:
         partitions = [lookup.topic_partition for lookup in lookups]
         starts = self._list(dict.fromkeys(partitions, int(EARLIEST)))
         ends = self._list(dict.fromkeys(partitions, int(LATEST)))
-        is_whole = True
 
-        def take(states: PartitionStates, now_ms: int) -> None:
-            nonlocal is_whole
-            for lookup in lookups:
-                start, end = starts[lookup.topic_partition], ends[lookup.topic_partition]
-                if isinstance(start, int) or isinstance(end, int):
-                    is_whole = False
-                    code = start if isinstance(start, int) else end
-                    assert isinstance(code, int)
-                    states.on_error_code(lookup, code, now_ms)
-                elif not (is_offset(start.offset) and start.offset <= end.offset):
-                    states.on_error_code(lookup, ErrorCode.UNKNOWN, now_ms)
-                else:
-                    states.on_edges(lookup, start.offset, end.offset, now_ms)
+        def apply(states: PartitionStates, lookup: PositionLookup, now_ms: int) -> None:
+            start, end = starts[lookup.topic_partition], ends[lookup.topic_partition]
+            if isinstance(start, int):
+                states.on_error_code(lookup, start, now_ms)
+            elif isinstance(end, int):
+                states.on_error_code(lookup, end, now_ms)
+            elif not (is_offset(start.offset) and start.offset <= end.offset):
+                states.on_error_code(lookup, ErrorCode.UNKNOWN, now_ms)
+            else:
+                states.on_edges(lookup, start.offset, end.offset, now_ms)
 
-        self._shared.change(take)
-        return is_whole
+        self._conclude(lookups, apply)
+        return not any(isinstance(edge, int) for edge in (*starts.values(), *ends.values()))
 
     def _look_up_epochs(self, lookups: tuple[PositionLookup, ...]) -> bool:
         requested = {
@@ -206,12 +183,12 @@ class PositionResolver:
         ends: Mapping[TopicPartition, EpochEnd | int | None] = self._client.epoch_ends(
             requested, timeout_ms=self._limit_ms
         )
-
-        def take(states: PartitionStates, now_ms: int) -> None:
-            for lookup in lookups:
-                states.on_epoch_end(lookup, ends[lookup.topic_partition], now_ms)
-
-        self._shared.change(take)
+        self._conclude(
+            lookups,
+            lambda states, lookup, now_ms: states.on_epoch_end(
+                lookup, ends[lookup.topic_partition], now_ms
+            ),
+        )
         return not any(isinstance(end, int) for end in ends.values())
 
     def _list(
@@ -220,3 +197,9 @@ class PositionResolver:
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> Mapping[TopicPartition, Found]:
         return self._client.list_offsets(times, timeout_ms=self._limit_ms, isolation=isolation)
+
+
+def _give_up(
+    error: ZkConsumerError, states: PartitionStates, lookup: PositionLookup, now_ms: int
+) -> None:
+    states.give_up_lookup(lookup, error, now_ms)

@@ -8,11 +8,11 @@ Source: Kafka 0.8.2.2 ``PartitionTopicInfo.enqueue``, 3.9 ``CompletedFetch``.
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.engine import believed
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
+from zkconsumer.records.fetched import FetchedRecords
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,22 +52,6 @@ class RecordSet:
         front_bytes = self.passed_bytes + self.at_byte
         rest = memoryview(bytes(self.rest))
         return replace(self, data=rest, at_byte=0, passed_bytes=front_bytes, is_kept=True)
-
-
-class DecodedPiece(Protocol):
-    """Result of any decoder; see ``records.decode.DecodedSet``."""
-
-    @property
-    def next_offset(self) -> int:
-        """The offset after the last whole entry read; never below the offset to begin at."""
-
-    @property
-    def valid_bytes(self) -> int:
-        """The size of the whole entries read."""
-
-    @property
-    def error(self) -> CorruptRecord | None:
-        """The error of the entry at which reading stopped; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,21 +109,19 @@ def judged(
     )
 
 
-def after_piece(
-    one: RecordSet, piece: DecodedPiece, *, last_offset: int | None, growth_max_bytes: int
-) -> Reading:
+def after_piece(one: RecordSet, piece: FetchedRecords, *, growth_max_bytes: int) -> Reading:
     """Conclude from decoding a piece of a set.
 
     Args:
         one: the set, before the piece.
         piece: the decoded piece.
-        last_offset: offset of its last record; None: it had none. (A damaged compressed set may
-            have records in front of the damage.)
         growth_max_bytes: the largest size that a request may have.
     """
     at_byte = one.at_byte + piece.valid_bytes
     if piece.error is not None:
-        sound_until = max(piece.next_offset, -1 if last_offset is None else last_offset + 1)
+        # A damaged compressed set may have records in front of the damage.
+        last_offset = -1 if piece.last_offset is None else piece.last_offset
+        sound_until = max(piece.next_offset, last_offset + 1)
         behind = one.data[at_byte + len(piece.error.raw) :]
         return Reading(next_offset=sound_until, damage=_placed(piece.error, behind))
     if one.misplaced is not None and at_byte == len(one.data):

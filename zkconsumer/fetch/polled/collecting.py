@@ -94,21 +94,6 @@ def _collect(
         raise _reported(states, received, now_ms)
 
 
-def is_ready(
-    states: PartitionStates, now_ms: int, among: Collection[TopicPartition] | None
-) -> bool:
-    """See ``PollEngine.ready``; skips batches without records on the way."""
-    if states.failures:
-        return True
-    for tp, state in list(states.line.items()):
-        if among is not None and tp not in among:
-            continue
-        pass_over(states, state, now_ms)
-        if state.has_changes:
-            return True
-    return False
-
-
 def pass_over(states: PartitionStates, state: PartitionState, now_ms: int) -> None:
     """Move the position over batches without records for the caller: markers, aborted ones."""
     if state.waiting and not len(state.waiting[0].records):

@@ -59,11 +59,8 @@ class PollEngine:
         dialer: connects to brokers; its owner stops it before joining the scope.
         client: asks for ends of logs and of epochs; stopped by its owner likewise.
         metadata: who leads what. Which topics it watches is its owner's choice.
-        settings: fetch settings.
-        scope: of its threads.
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
-        clock: for pauses and time-outs.
         fetched: see ``SharedFetchState``.
     """
 
@@ -89,7 +86,7 @@ class PollEngine:
         self._shared = SharedFetchState(settings, clock, self._follow)
         if fetched is not None:
             self._shared.fetched = fetched
-        self._resolver = PositionResolver(self._shared, client, metadata, settings, clock)
+        self._resolver = PositionResolver(self._shared, client, metadata.update, settings, clock)
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()
         self._fetchers: dict[Broker, BrokerFetcher] = {}
@@ -191,15 +188,6 @@ class PollEngine:
             self._shared.change(lambda states, now_ms: collecting.put_back(states, before, now_ms))
             raise
 
-    def ready(self, among: Collection[TopicPartition] | None = None) -> bool:
-        """Return whether ``collect`` would return or raise something."""
-        self._look_around()
-        if self._death is not None:
-            return True
-        return self._shared.change(
-            lambda states, now_ms: collecting.is_ready(states, now_ms, among)
-        )
-
     def gather_ms(self, enough: int) -> int:
         """Return how long a poll is to wait for first responses, in ms; see ``gathering``.
 
@@ -217,10 +205,6 @@ class PollEngine:
     def high_watermark(self, tp: TopicPartition) -> int | None:
         """Return the high watermark of the last response; None if not known."""
         return self._offset(tp, lambda one: one.high_watermark)
-
-    def last_stable(self, tp: TopicPartition) -> int | None:
-        """Return the offset in front of which no transaction is open; None if not known."""
-        return self._offset(tp, lambda one: one.last_stable)
 
     def log_start(self, tp: TopicPartition) -> int | None:
         """Return the log start offset; None if not known (brokers before 1.0)."""

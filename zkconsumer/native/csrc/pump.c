@@ -7,7 +7,7 @@
 
 /* The longest wait for capacity, as in `fetch.fetcher`. */
 enum { LOOK_AROUND_MS = 1000 };
-enum { MOST_THROTTLE_MS = 300 * 1000 }; /* see fetch/core/quota.py */
+enum { MOST_THROTTLE_MS = 300 * 1000 }; /* see fetch/core/hedged_exchange.py */
 
 /* Overhead of a response around its record sets, and per partition. */
 enum { FRAME_BYTES = 1 << 20, PARTITION_BYTES = 1024 };
@@ -88,7 +88,8 @@ bool zk_pump_is_called(const zk_pump *pump) {
 }
 
 static bool must_return(const zk_pump *pump) {
-    if (zk_pump_is_called(pump))
+    /* A pause beyond the bound is said at its beginning, not when it is over. */
+    if (zk_pump_is_called(pump) || pump->counts.throttle_ms > MOST_THROTTLE_MS)
         return true;
     return pump->report_ms && pump->counts.fetches &&
            zk_now_ms() - pump->reported_ms >= pump->report_ms;

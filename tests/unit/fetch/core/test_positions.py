@@ -9,7 +9,6 @@ from tests.support.manual_clock import ManualClock
 from tests.support.polled import BROKER, OTHER, TP, TP1, batch, fetched, view
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConnectionLost
@@ -86,7 +85,7 @@ class Bench:
         self.asker = PositionResolver(
             self.shared,
             cast("ClusterClient", self.client),
-            cast("MetadataManager", self.metadata),
+            self.metadata.update,
             fetching,
             self.clock,
         )

@@ -23,7 +23,7 @@ from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthor
 from zkconsumer.fetch.core import completed
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
-from zkconsumer.fetch.polled.collecting import Before, Taken, collect, is_ready, put_back
+from zkconsumer.fetch.polled.collecting import Before, Taken, collect, put_back
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.transactions import Marker
@@ -83,10 +83,8 @@ def test_paused_and_other_partitions_keep_what_waits() -> None:
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     states.pause([TP])
     assert take(states, among=[TP]) == {}
-    assert not is_ready(states, 0, [TP])
     assert take(states) == {TP1: [0, 1]}
     states.resume([TP])
-    assert is_ready(states, 0, None)
     assert take(states) == {TP: [0, 1]}
 
 
@@ -114,12 +112,12 @@ def test_a_seek_drops_what_waits_and_what_is_on_its_way() -> None:
 
 
 def test_markers_move_the_position_without_records() -> None:
-    """``ready`` is enough for it."""
+    """A poll that finds nothing else is enough for it."""
     states = board_of(TP)
     traits = BatchTraits(leader_epoch=2, producer_id=1, producer_epoch=0)
     fetched(states, {TP: build_marker(Marker.COMMIT, 0, timestamp=1, traits=traits)})
     assert states.take_effects().notify_caller
-    assert not is_ready(states, 0, None)
+    assert take(states) == {}
     assert at(states) == PositionView(1, 2)
 
 
@@ -132,7 +130,6 @@ def test_an_error_comes_behind_the_records_in_front_of_it() -> None:
         {TP: part(TP, batch(0, 2)), TP1: part(TP1, error_code=ErrorCode.INVALID_FETCH_SIZE)},
     )
     assert take(states) == {TP: [0, 1]}
-    assert is_ready(states, 0, None)
     with pytest.raises(PartitionFailed, match="t-1"):
         take(states)
     fetched(states, {TP: batch(2, 1)})
@@ -166,7 +163,6 @@ def test_what_a_broker_tells_all_of_us_is_raised_once() -> None:
     assert broker is not None
     states.broker_refuses(broker, AuthenticationFailed("no"))
     assert take(states) == {TP: [0]}
-    assert is_ready(states, 0, None)
     with pytest.raises(AuthenticationFailed):
         take(states)
     assert take(states) == {}

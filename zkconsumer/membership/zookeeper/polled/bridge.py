@@ -75,7 +75,6 @@ class Bridge:
     Args:
         signal: called whenever there is a notice; must only notify.
         grace_ms: how long to wait for the caller.
-        clock: for that wait.
 
     Attributes:
         attend: ``ControlThread.attend``; set once, before the thread runs.

@@ -70,7 +70,6 @@ class ZookeeperMember:
     """``Membership`` in a ZooKeeper group; or only its offsets, without a subscription.
 
     Args:
-        parts: see ``MemberComponents``.
         handler: called in the caller's thread when partitions come and go.
 
     Attributes:

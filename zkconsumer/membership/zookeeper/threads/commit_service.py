@@ -26,10 +26,6 @@ class CommitService:
     """Executes commit requests and automatic commits. Thread: control.
 
     Args:
-        settings: the member's.
-        world: its collaborators.
-        claims: the partitions that it owns.
-        committer: writes the offsets.
         rules: what the commits cover.
     """
 

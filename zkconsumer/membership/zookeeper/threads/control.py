@@ -44,14 +44,6 @@ _UNFINISHED = (
 class ControlThread:
     """Runs the rebalance core of one connector.
 
-    Args:
-        settings: the member's.
-        world: its collaborators.
-        core: decides.
-        claims: what the member owns.
-        steps: run the actions of the core.
-        commits: executes commits.
-
     Attributes:
         life: set before the thread runs, where the caller must poll now and then.
     """

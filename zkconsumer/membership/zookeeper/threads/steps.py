@@ -35,9 +35,6 @@ class RebalanceSteps:
     """Executes actions against ZooKeeper, the offset store and the fetchers. Thread: control.
 
     Args:
-        settings: the member's.
-        world: its collaborators.
-        claims: what it owns.
         committer: commits before a hand-over.
         automatic: selects the offsets of those commits; None without automatic commits.
         listener: is called before a hand-over, and after an assignment.
