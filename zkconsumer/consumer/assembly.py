@@ -3,7 +3,6 @@
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -43,30 +42,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Network:
-    """The components that communicate with brokers."""
-
-    dialer: BrokerDialer
-    client: ClusterClient
-    metadata: MetadataManager
-    engine: PollEngine
-    measures: Measures
-
-
-class _ViewListeners:
-    """Passes new views of the cluster on; its listeners are made after the metadata manager."""
-
-    def __init__(self) -> None:
-        self.listeners: tuple[Callable[[ClusterView], None], ...] = ()
-
-    def notify(self, view: ClusterView) -> None:
-        """Pass a new view on. Thread: the metadata manager's."""
-        for listener in self.listeners:
-            listener(view)
-
-
 def assemble(
     config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
 ) -> ConsumerComponents:
@@ -102,7 +77,7 @@ def assemble(
             clock=clock,
             traffic=measures,
         )
-        return _wire(config, clock, dialer, measures, brokers, zookeeper)
+        return _Wiring(config, clock, dialer, measures, brokers).components(zookeeper)
     except BaseException:
         if zookeeper is not None:
             zookeeper.close()
@@ -124,179 +99,168 @@ def _open_zookeeper(
     )
 
 
-def _wire(
-    config: PollConfig,
-    clock: Clock,
-    dialer: BrokerDialer,
-    measures: Measures,
-    brokers: Sequence[Broker],
-    zookeeper: "ZookeeperGroup | None",
-) -> ConsumerComponents:
-    name = f"consumer {config.client_id}"
-    owner = name if config.group_id is None else f"{name} of group {config.group_id}"
-    wakeup, scope, events = Wakeup(), ThreadScope(name, clock=clock), _ViewListeners()
-    network = _network(config, clock, dialer, measures, brokers, scope, events, wakeup)
-    session = _session(config, clock, network)
-    guard = ForkGuard(owner)
-    guard.on_fork(session.changed)
-    try:
-        membership = _membership(config, clock, network, session, scope, wakeup, zookeeper)
-    except BaseException:
-        scope.close(1_000)
-        raise
-    session.join(membership, _starts(config, network, membership, scope, wakeup))
-    events.listeners = (
-        network.engine.cluster_changed,
-        lambda _: session.saw_view(),
-        lambda _: membership.topics_changed(),
-        lambda _: wakeup.signal(),
-    )
-    one_caller = SingleCaller(guard)
-    return ConsumerComponents(
-        config=config,
-        clock=clock,
-        wakeup=wakeup,
-        one_caller=one_caller,
-        scope=scope,
-        client=network.client,
-        metadata=network.metadata,
-        engine=network.engine,
-        session=session,
-        loop=PollLoop(
-            session,
-            wakeup,
-            clock,
-            # A waiting poll counts as a poll: the group must not take it for silence.
-            most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
-            death=scope.first_error,
-            is_ending=lambda: one_caller.is_ending,
-            gather_ms=partial(network.engine.gather_ms, config.max_poll_records),
-        ),
-        measures=network.measures,
-        stops=(network.engine.stop, network.metadata.stop, network.client.stop, dialer.stop),
-    )
+class _Wiring:
+    """The components of one consumer, each made of those before it."""
 
-
-def _session(config: PollConfig, clock: Clock, network: "_Network") -> PollSession:
-    commits = AutomaticCommits(
-        AutoCommitSettings(
-            in_group=config.group_id is not None,
-            revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
-            callback=config.objects.default_offset_commit_callback,
-        ),
-        AutoCommit(
-            enabled=config.enable_auto_commit,
-            interval_ms=config.auto_commit_interval_ms,
-            retry_ms=config.retry_backoff_ms,
-        ),
-        clock,
-    )
-    return PollSession(
-        commits,
-        network.engine,
-        network.metadata,
-        clock,
-        exclude_internal_topics=config.exclude_internal_topics,
-    )
-
-
-def _network(  # noqa: PLR0913, PLR0917 - one part each
-    config: PollConfig,
-    clock: Clock,
-    dialer: BrokerDialer,
-    measures: Measures,
-    brokers: Sequence[Broker],
-    scope: ThreadScope,
-    events: _ViewListeners,
-    wakeup: Wakeup,
-) -> _Network:
-    client = ClusterClient(
-        dialer,
-        brokers,
-        request_timeout_ms=config.request_timeout_ms,
-        retry_backoff_ms=config.retry_backoff_ms,
-        clock=clock,
-        shuffle=random.shuffle,
-    )
-    metadata = MetadataManager(
-        client,
-        scope,
-        refresh_ms=config.metadata_max_age_ms,
-        backoff_ms=config.retry_backoff_ms,
-        on_change=events.notify,
-        on_failure=lambda _: wakeup.signal(),
-        metadata_timeout_ms=config.request_timeout_ms,
-        allow_auto_create=config.allow_auto_create_topics,
-        clock=clock,
-    )
-    engine = PollEngine(
-        dialer=dialer,
-        client=client,
-        metadata=metadata,
-        settings=fetch_settings_of(config),
-        scope=scope,
-        wake=wakeup.signal,
-        clock=clock,
-        fetched=measures.fetched,
-    )
-    return _Network(
-        dialer=dialer, client=client, metadata=metadata, engine=engine, measures=measures
-    )
-
-
-def _membership(  # noqa: PLR0913, PLR0917 - one part each
-    config: PollConfig,
-    clock: Clock,
-    network: _Network,
-    session: PollSession,
-    scope: ThreadScope,
-    wakeup: Wakeup,
-    zookeeper: "ZookeeperGroup | None",
-) -> Membership:
-    def view() -> ClusterView:
-        return network.metadata.view
-
-    if zookeeper is not None:
-        return zookeeper.member(session, wakeup.signal)
-    if config.group_id is None:
-        return NoGroup(session, view)
-    threads = build_member(
-        GroupTerms(
-            group_id=config.group_id,
-            settings=group_settings_of(config),
-            rack_id=config.client_rack or None,
-        ),
-        MemberEnvironment(
-            dialer=network.dialer,
-            cluster=network.client,
-            wake=wakeup.signal,
+    def __init__(
+        self,
+        config: PollConfig,
+        clock: Clock,
+        dialer: BrokerDialer,
+        measures: Measures,
+        brokers: Sequence[Broker],
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._dialer = dialer
+        self._measures = measures
+        self._name = f"consumer {config.client_id}"
+        self._wakeup = Wakeup()
+        self._scope = ThreadScope(self._name, clock=clock)
+        # The metadata manager comes before those who get its views.
+        self._view_listeners: tuple[Callable[[ClusterView], None], ...] = ()
+        self._client = ClusterClient(
+            dialer,
+            brokers,
             request_timeout_ms=config.request_timeout_ms,
-            on_group_topics=session.watch_for_group,
+            retry_backoff_ms=config.retry_backoff_ms,
             clock=clock,
-            random=random.random,
-        ),
-    )
-    return GroupMember(
-        threads,
-        handler=session,
-        view=view,
-        scope=scope,
-        request_timeout_ms=config.request_timeout_ms,
-    )
-
-
-def _starts(
-    config: PollConfig,
-    network: _Network,
-    membership: Membership,
-    scope: ThreadScope,
-    wakeup: Wakeup,
-) -> StartPositions:
-    lookup = None
-    if config.group_id is not None:
-        lookup = CommittedLookup(
-            membership.committed, scope, wakeup.signal, timeout_ms=config.default_api_timeout_ms
+            shuffle=random.shuffle,
         )
-    reads_new_whole = config.auto_offset_reset_new_partitions == "earliest"
-    topics = network.metadata if reads_new_whole else None
-    return StartPositions(network.engine, lookup, policy_of(config), topics)
+        self._metadata = MetadataManager(
+            self._client,
+            self._scope,
+            refresh_ms=config.metadata_max_age_ms,
+            backoff_ms=config.retry_backoff_ms,
+            on_change=self._changed,
+            on_failure=lambda _: self._wakeup.signal(),
+            metadata_timeout_ms=config.request_timeout_ms,
+            allow_auto_create=config.allow_auto_create_topics,
+            clock=clock,
+        )
+        self._engine = PollEngine(
+            dialer=dialer,
+            client=self._client,
+            metadata=self._metadata,
+            settings=fetch_settings_of(config),
+            scope=self._scope,
+            wake=self._wakeup.signal,
+            clock=clock,
+            fetched=measures.fetched,
+        )
+        self._session = PollSession(
+            self._commits(),
+            self._engine,
+            self._metadata,
+            clock,
+            exclude_internal_topics=config.exclude_internal_topics,
+        )
+
+    def components(self, zookeeper: "ZookeeperGroup | None") -> ConsumerComponents:
+        config, engine, session, wakeup = self._config, self._engine, self._session, self._wakeup
+        group = "" if config.group_id is None else f" of group {config.group_id}"
+        guard = ForkGuard(f"{self._name}{group}")
+        guard.on_fork(session.changed)
+        try:
+            membership = self._membership(zookeeper)
+        except BaseException:
+            self._scope.close(1_000)
+            raise
+        session.join(membership, self._starts(membership))
+        self._view_listeners = (
+            engine.cluster_changed,
+            lambda _: session.saw_view(),
+            lambda _: membership.topics_changed(),
+            lambda _: wakeup.signal(),
+        )
+        one_caller = SingleCaller(guard)
+        return ConsumerComponents(
+            config=config,
+            clock=self._clock,
+            wakeup=wakeup,
+            one_caller=one_caller,
+            scope=self._scope,
+            client=self._client,
+            metadata=self._metadata,
+            engine=engine,
+            session=session,
+            loop=PollLoop(
+                session,
+                wakeup,
+                self._clock,
+                # A waiting poll counts as a poll: the group must not take it for silence.
+                most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
+                death=self._scope.first_error,
+                is_ending=lambda: one_caller.is_ending,
+                gather_ms=partial(engine.gather_ms, config.max_poll_records),
+            ),
+            measures=self._measures,
+            stops=(engine.stop, self._metadata.stop, self._client.stop, self._dialer.stop),
+        )
+
+    def _changed(self, view: ClusterView) -> None:
+        """Pass a new view on. Thread: the metadata manager's."""
+        for listener in self._view_listeners:
+            listener(view)
+
+    def _view(self) -> ClusterView:
+        return self._metadata.view
+
+    def _commits(self) -> AutomaticCommits:
+        config = self._config
+        return AutomaticCommits(
+            AutoCommitSettings(
+                in_group=config.group_id is not None,
+                revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
+                callback=config.objects.default_offset_commit_callback,
+            ),
+            AutoCommit(
+                enabled=config.enable_auto_commit,
+                interval_ms=config.auto_commit_interval_ms,
+                retry_ms=config.retry_backoff_ms,
+            ),
+            self._clock,
+        )
+
+    def _membership(self, zookeeper: "ZookeeperGroup | None") -> Membership:
+        config, session = self._config, self._session
+        if zookeeper is not None:
+            return zookeeper.member(session, self._wakeup.signal)
+        if config.group_id is None:
+            return NoGroup(session, self._view)
+        threads = build_member(
+            GroupTerms(
+                group_id=config.group_id,
+                settings=group_settings_of(config),
+                rack_id=config.client_rack or None,
+            ),
+            MemberEnvironment(
+                dialer=self._dialer,
+                cluster=self._client,
+                wake=self._wakeup.signal,
+                request_timeout_ms=config.request_timeout_ms,
+                on_group_topics=session.watch_for_group,
+                clock=self._clock,
+                random=random.random,
+            ),
+        )
+        return GroupMember(
+            threads,
+            handler=session,
+            view=self._view,
+            scope=self._scope,
+            request_timeout_ms=config.request_timeout_ms,
+        )
+
+    def _starts(self, membership: Membership) -> StartPositions:
+        config, lookup = self._config, None
+        if config.group_id is not None:
+            lookup = CommittedLookup(
+                membership.committed,
+                self._scope,
+                self._wakeup.signal,
+                timeout_ms=config.default_api_timeout_ms,
+            )
+        reads_new_whole = config.auto_offset_reset_new_partitions == "earliest"
+        topics = self._metadata if reads_new_whole else None
+        return StartPositions(self._engine, lookup, policy_of(config), topics)

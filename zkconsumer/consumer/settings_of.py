@@ -33,7 +33,6 @@ def fetch_settings_of(config: PollConfig) -> PollFetchSettings:
         reset=policy_of(config),
         client_rack=config.client_rack,
         sessions=config.enable_incremental_fetch_sessions,
-        check_crcs=config.check_crcs,
         owner=f"consumer {config.client_id}"
         if config.group_id is None
         else f"group {config.group_id}",

@@ -61,7 +61,6 @@ class _ReaderContext:
         client: finds leaders, and keeps the connections.
         settings: sizes, times and retries.
         clock: for time limits of retries and lookups.
-        pause: waits for a number of milliseconds.
     """
 
     client: ClusterClient

@@ -31,14 +31,13 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
             auto_offset_reset="earliest",
             client_rack="r",
             enable_incremental_fetch_sessions=False,
-            check_crcs=False,
         )
     )
     values = [getattr(found, field.name) for field in fields(PollFetchSettings)]
     assert sorted(one for one in values if isinstance(one, int) and one > 1) == list(range(2, 11))
     assert found.isolation is IsolationLevel.READ_COMMITTED
     assert (found.reset, found.client_rack) == (EARLIEST, "r")
-    assert (found.sessions, found.check_crcs) == (False, False)
+    assert not found.sessions
 
 
 def test_policies() -> None:

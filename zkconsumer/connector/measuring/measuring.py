@@ -48,7 +48,6 @@ class MeasuredStream:
         topic: the topic it serves; None: those of a filter.
         thread: its number, as in its thread id.
         queue: where its chunks wait.
-        stream: the stream.
     """
 
     topic: str | None

@@ -22,11 +22,6 @@ class SpreadView(NamedTuple):
     """The readings of a histogram; all zero without values.
 
     Attributes:
-        values: the number of values.
-        total: their sum.
-        least: the smallest.
-        most: the largest.
-        mean: of all.
         deviation: the standard deviation of all.
         quantiles: those of ``QUANTILES``, from the sample.
     """

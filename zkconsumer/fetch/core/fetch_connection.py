@@ -79,9 +79,6 @@ class _Asking:
     """Hold a request in flight.
 
     Attributes:
-        plan: the planned request.
-        step: its part of the session.
-        version: version of Fetch.
         sent_ms: time of sending.
         sent: the pending response.
     """
@@ -100,7 +97,6 @@ class FetchConnection:
         paused_until_ms: send nothing before: the broker throttled a former connection.
 
     Attributes:
-        broker: the broker.
         failure: the failure since the last valid response; None: none.
     """
 

@@ -33,7 +33,6 @@ class PartitionStates:
     """Hold all partitions of one consumer. Thread: one at a time.
 
     Attributes:
-        states: all partitions.
         line: partitions with news for the caller, in the order of their turns.
         failures: brokers' errors about the client (``AuthenticationFailed``), each raised once.
         fresh: partitions without any fetch response so far; see ``gathering``.

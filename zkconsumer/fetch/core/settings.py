@@ -46,7 +46,6 @@ class PollFetchSettings(FetchLimits):
         reset: where to go on when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
         sessions: whether to use incremental fetch sessions (KIP-227).
-        check_crcs: accepted as other clients have it; checksums are always verified.
         owner: the group or client that has the positions, for messages.
         kept_codec: batches of this codec stay as they came, too, for a caller that writes them on.
     """
@@ -57,6 +56,5 @@ class PollFetchSettings(FetchLimits):
     retry_backoff_max_ms: int = 1_000
     reset: ResetPolicy | None = LATEST
     sessions: bool = True
-    check_crcs: bool = True
     owner: str = "consumer"
     kept_codec: Codec = Codec.NONE

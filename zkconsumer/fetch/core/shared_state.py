@@ -55,7 +55,6 @@ class SharedFetchState:
 
     Attributes:
         counters: the engine's counters.
-        repeats: logs repeated failures.
         fetched: observes each response: its bytes, records and duration in ms.
             Thread: a fetcher's; it must not wait.
     """

@@ -19,9 +19,6 @@ class BrokerFetcher:
     Args:
         line: sends requests and receives responses.
         retire: called after a long wait; returns whether to end, with no wakeup to come.
-
-    Attributes:
-        line: the same.
     """
 
     def __init__(self, line: FetchConnection, clock: Clock, retire: Callable[[], bool]) -> None:

@@ -26,7 +26,6 @@ class PartitionsRequested:
     Either the caller begins in time, or the notice expires; never both.
 
     Attributes:
-        partitions: the partitions.
         done: whether the caller is done. Written by its thread.
     """
 

@@ -47,7 +47,6 @@ class MemberComponents:
 
     Attributes:
         signal: wakes the caller's thread, and ``wakeup``.
-        wakeup: wakes a call of the member that waits.
     """
 
     group_id: str
@@ -71,9 +70,6 @@ class ZookeeperMember:
 
     Args:
         handler: called in the caller's thread when partitions come and go.
-
-    Attributes:
-        counts: what happened, for metrics.
     """
 
     def __init__(self, parts: MemberComponents, handler: OwnershipHandler) -> None:

@@ -38,7 +38,6 @@ class CommitRequest:
 
     Attributes:
         offsets: the offsets by partition; None: everything handed over.
-        retry: retry errors that may pass.
         reply: the number of partitions written.
         claims: the claims under which these were read: a partition with another claim was lost
             meanwhile, and is refused. None: any claim.
