@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+
 def assemble(
     config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
 ) -> ConsumerComponents:
