@@ -7,10 +7,12 @@ see the final owners.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from zkconsumer.model import ConsumerThreadId, TopicPartition, numbers_by_topic
 
 Ownership = Mapping[TopicPartition, ConsumerThreadId]
+_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +95,10 @@ def own_share(owned: Ownership) -> str:
     """Format an ownership as one line for logs: ``topic [0 1 2], other [4]``."""
     by_topic = numbers_by_topic(sorted(owned))
     return ", ".join(f"{topic} {numbers}" for topic, numbers in by_topic.items()) or "nothing"
+
+
+def owned_by_others(held_by: Mapping[TopicPartition, str]) -> str:
+    """Format the owners in the way of a claim for logs, the first few by name."""
+    owners = ", ".join(f"{tp} by {owner}" for tp, owner in sorted(held_by.items())[:_SHOWN])
+    more = ", ..." if len(held_by) > _SHOWN else ""
+    return f"{len(held_by)} partitions have another owner: {owners}{more}"

@@ -27,7 +27,12 @@ from collections.abc import Callable, Mapping
 from zkconsumer.assignment.strategy import CannotAssign, assign
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.blockage import Blockage
-from zkconsumer.membership.zookeeper.core.plan import Ownership, RebalancePlan, plan_round
+from zkconsumer.membership.zookeeper.core.plan import (
+    Ownership,
+    RebalancePlan,
+    owned_by_others,
+    plan_round,
+)
 from zkconsumer.membership.zookeeper.core.retries import Retries
 from zkconsumer.membership.zookeeper.core.states import RESTING, RebalanceSettings, RebalanceState
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -350,10 +355,7 @@ class RebalanceCore:
             return (*waiting, *self._read())
         if not event.held_by:
             return self._back_off("owners of its partitions come and go")
-        owners = ", ".join(f"{tp} by {owner}" for tp, owner in sorted(event.held_by.items())[:5])
-        more = ", ..." if len(event.held_by) > 5 else ""
-        reason = f"{len(event.held_by)} partitions have another owner: {owners}{more}"
-        return (*waiting, *self._back_off(reason))
+        return (*waiting, *self._back_off(owned_by_others(event.held_by)))
 
     def _offsets_loaded(self, event: ev.OffsetsLoaded) -> tuple[ev.Action, ...]:
         return self._start(event.offsets)
