@@ -92,6 +92,8 @@ class Mailbox(Generic[T]):
 
     def get(self, timeout_ms: int | None = None) -> T | None:
         """Return the next item, or None after ``timeout_ms`` (None: wait for ever, 0: do not)."""
+        if timeout_ms == 0:
+            return self._items.popleft() if self._items else None
         end_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
         while True:
             try:

@@ -108,6 +108,8 @@ class PythonStore:
 
     def head(self, timeout_ms: int | None) -> Item | None:
         """See there."""
+        if self._items:
+            return self._items[0]
         for nap_ms in naps(timeout_ms):
             # An event only wakes: what counts is the queue.
             while not self._items and not self._woken and self._wakeup.wait(nap_ms):

@@ -166,6 +166,8 @@ class DeliveryGate:
             self._report_end(pause)
 
     def _report_end(self, pause: _Pause) -> None:
+        if not pause.message:
+            return
         try:
             pause.message.pop()
         except IndexError:

@@ -44,10 +44,11 @@ class GroupReader:
             watches=self._group_watches(subscription), expand=self._topics_of
         )
         # A filter of our own that takes too much would leave us out as malformed: raise its reason.
-        self._expand(subscription.registration(0), snapshot.all_topics)
+        ours = subscription.registration(0)
+        self._expand(ours, snapshot.all_topics)
         view = self._view(snapshot)
         self._has_read = True
-        registered = self._is_ours(snapshot, subscription)
+        registered = self._is_ours(snapshot, ours)
         if registered:
             # Without our registration our topics may be missing for that reason alone.
             self._problems.report(snapshot, subscription, view)
@@ -63,14 +64,13 @@ class GroupReader:
             recreated=self._claims.of_former_topics(snapshot.topic_czxids),
         )
 
-    def _is_ours(self, snapshot: GroupSnapshot, subscription: StreamSubscription) -> bool:
+    def _is_ours(self, snapshot: GroupSnapshot, ours: Registration) -> bool:
         """Return whether our registration is there and holds what we wrote.
 
         A registration that an operator edited names threads without a queue here: it counts as gone
         and is written again.
         """
         registration = snapshot.members.get(self._settings.consumer_id)
-        ours = subscription.registration(0)
         return (
             registration is not None
             and registration.pattern is ours.pattern

@@ -49,14 +49,14 @@ class Reply(Generic[T]):
         Raises:
             BaseException: the error that was given.
         """
-        waits = (self._box.get(nap_ms) for nap_ms in naps(timeout_ms))
-        response = next((outcome for outcome in waits if outcome is not None), None)
-        if response is None:
-            return None, False
-        value, error = response
-        if error is not None:
-            raise error
-        return value, True
+        for nap_ms in naps(timeout_ms):
+            response = self._box.get(nap_ms)
+            if response is not None:
+                value, error = response
+                if error is not None:
+                    raise error
+                return value, True
+        return None, False
 
 
 class ObservedReply(Reply[T], Generic[T]):
