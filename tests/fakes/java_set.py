@@ -7,6 +7,7 @@ Source: OpenJDK ``java.util.HashMap``, ZooKeeper 3.4.6 ``DataNode`` (a ``HashSet
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from zkconsumer.assignment.java_order import string_hash
@@ -32,11 +33,16 @@ class JavaHashSet:
         """Put a text in, behind those of its bucket."""
         if text in self._hashes:
             return
-        code = string_hash(text) & 0xFFFFFFFF
-        self._hashes[text] = code ^ code >> 16
+        self._hashes[text] = _spread(text)
         if len(self._hashes) * 4 > self._size * 3:
             self._size *= 2
 
     def discard(self, text: str) -> None:
         """Take a text out, if it is in."""
         self._hashes.pop(text, None)
+
+
+@lru_cache(maxsize=1_000)
+def _spread(text: str) -> int:
+    code = string_hash(text) & 0xFFFFFFFF
+    return code ^ code >> 16

@@ -5,6 +5,7 @@ It answers each change with the events that watches could see; who watches is th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tests.fakes.java_set import JavaHashSet
 from zkconsumer.zk.paths import parent_of
@@ -37,8 +38,7 @@ class _Node:
     seen: ZNode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEvent:
+class TreeEvent(NamedTuple):
     """Something that a watch on ``path`` could see."""
 
     path: str
@@ -61,7 +61,16 @@ class MemoryTree:
         node = self.get(path)
         if node is None:
             return None
-        return ZNodeStat(**{name: getattr(node, name) for name in ZNodeStat.__slots__})
+        return ZNodeStat(
+            version=node.version,
+            ephemeral_owner=node.ephemeral_owner,
+            czxid=node.czxid,
+            mzxid=node.mzxid,
+            pzxid=node.pzxid,
+            child_changes=node.child_changes,
+            ctime_ms=node.ctime_ms,
+            mtime_ms=node.mtime_ms,
+        )
 
     def get(self, path: str) -> ZNode | None:
         """A node with its data, null data as no bytes."""

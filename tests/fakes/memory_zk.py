@@ -12,8 +12,7 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_tree import MemoryTree, TreeEvent
@@ -23,8 +22,7 @@ from zkconsumer.zk.store import DeleteOp, Watch, ZkStore
 FIRST_SESSION_ID = 0x1_0000_0000_0001
 
 
-@dataclass(frozen=True, slots=True)
-class PendingDelivery:
+class PendingDelivery(NamedTuple):
     """News that waits for a client: what it is, and the call that delivers it."""
 
     session_id: int
@@ -120,6 +118,7 @@ class MemoryZkServer:
                 return
             client.closed, client.connected = True, False
             client.forget_watches()
+            self._clients.remove(client)
         self._end_session(client.session_id)
 
     def changed(self, events: Sequence[TreeEvent]) -> None:
@@ -138,7 +137,7 @@ class MemoryZkServer:
     def _client_of(self, session_id: int) -> MemoryClient:
         with self.lock:
             for client in self._clients:
-                if client.session_id == session_id and not client.closed:
+                if client.session_id == session_id:
                     return client
         raise KeyError(f"no client is in session {session_id:#x}")
 

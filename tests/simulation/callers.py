@@ -141,4 +141,4 @@ class Caller:
         reading = self._member.readings[tp]
         self.cursor.append((reading, message.offset))
         self._ledger.handed(reading, message.offset)
-        return f"{tp}@{message.offset}"
+        return f"{tp.topic}-{tp.partition}@{message.offset}"

@@ -43,6 +43,8 @@ class Task:
 
     def __init__(self, clock: SimClock, body: Callable[[], None]) -> None:
         self._clock = clock
+        # Who makes a task is who resumes it.
+        self._scheduler = greenlet.getcurrent()
         self._greenlet = greenlet.greenlet(body)
         self._killed = False
         self.deadline_ms: int | None = None
@@ -64,14 +66,12 @@ class Task:
 
     def resume(self) -> None:
         """Let it run to its next stop; what it dies of is raised here."""
-        self._greenlet.parent = greenlet.getcurrent()
         self._greenlet.switch()
 
     def kill(self) -> None:
         """End it where it stands, as a process ends: nothing that it still calls has an effect."""
         self._killed = True
         if not self._greenlet.dead:
-            self._greenlet.parent = greenlet.getcurrent()
             self._greenlet.throw()
 
     def stop_here(
@@ -82,7 +82,7 @@ class Task:
             raise greenlet.GreenletExit
         self.wakes = wakes
         self.deadline_ms = None if timeout_ms is None else self._clock.time_ms + timeout_ms
-        self._greenlet.parent.switch()
+        self._scheduler.switch()
         self.wakes = self.deadline_ms = None
 
 
@@ -107,9 +107,12 @@ class SimMailbox(Mailbox[T], Generic[T]):
     def get(self, timeout_ms: int | None = None) -> T | None:
         """See ``Mailbox``: it always stops, so that others can run between two turns."""
         assert self.task is not None
-        self.task.stop_here(lambda: bool(self._items), timeout_ms)
+        self.task.stop_here(self._has_items, timeout_ms)
         self.on_turn()
         return self._items.popleft() if self._items else None
+
+    def _has_items(self) -> bool:
+        return bool(self._items)
 
     def drain(self) -> list[T]:
         """See ``Mailbox``."""

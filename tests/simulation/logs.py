@@ -105,8 +105,6 @@ class SimFetching:
         self, logs: Mapping[TopicPartition, PartitionLog], brokers: Container[int]
     ) -> list[Position]:
         """What a fetch would bring something of."""
-        if not self.positions:
-            return []
         self.forget_inactive()
         return [
             one

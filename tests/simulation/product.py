@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from zkconsumer.membership.zookeeper.threads import session_events
@@ -12,7 +13,7 @@ from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.streams.stream import KafkaStream
-from zkconsumer.zk import claim
+from zkconsumer.zk import claim, group_reader
 from zkconsumer.zk.registry import GroupRegistry
 
 
@@ -30,6 +31,12 @@ _SMALL_TRANSACTIONS = (
     Swap(fenced, "PARTITIONS_PER_MULTI", 2),
 )
 """A few partitions take several transactions, as thousands do in real groups."""
+
+_PARSED_ONCE = tuple(
+    Swap(group_reader, name, lru_cache(maxsize=1_000)(getattr(group_reader, name)))
+    for name in ("parse_broker", "parse_registration", "parse_topic", "registration_version")
+)
+"""Members read the same few nodes again and again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +76,7 @@ class Product:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While this is open, the swaps are made."""
-        swaps = (*_SMALL_TRANSACTIONS, *self.swaps)
+        swaps = (*_SMALL_TRANSACTIONS, *_PARSED_ONCE, *self.swaps)
         before = [(swap, getattr(swap.place, swap.name)) for swap in swaps]
         try:
             for swap in swaps:

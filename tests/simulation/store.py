@@ -166,21 +166,25 @@ class SimStore(ZkStore):
 
 
 class WatchedTree(MemoryTree):
-    """Tells of every write that happened below the group, with what was there before."""
+    """Tells of every write that happened below some paths, with what was there before."""
 
     def __init__(
-        self, wall_ms: Callable[[], int], reported: Callable[[Op, ZNode | None, int], None]
+        self,
+        wall_ms: Callable[[], int],
+        below: tuple[str, ...],
+        reported: Callable[[Op, ZNode | None, int], None],
     ) -> None:
         super().__init__(wall_ms)
+        self._below = below
         self._reported = reported
 
     def apply(
         self, ops: Sequence[Op], session_id: int
     ) -> tuple[MultiResult, tuple[TreeEvent, ...]]:
         """See ``MemoryTree``."""
-        before = [self.get(op.path) for op in ops]
+        before = [(op, self.get(op.path)) for op in ops if op.path.startswith(self._below)]
         outcome = super().apply(ops, session_id)
-        if outcome[0].ok:
-            for op, node in zip(ops, before, strict=True):
+        if before and outcome[0].ok:
+            for op, node in before:
                 self._reported(op, node, session_id)
         return outcome

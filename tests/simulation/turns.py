@@ -42,20 +42,42 @@ class Turns:
 
     def pass_time(self, until_ms: int) -> None:
         """It becomes later. Who has run all the time has heard from ZooKeeper all the time."""
-        running = [one for one in self.world.members if self._is_heard(one)]
+        uninformed = self._uninformed()
+        running = [
+            one
+            for one in self.world.members
+            if one not in uninformed and self._is_connected(one) and self._runs(one)
+        ]
         self.clock.time_ms = until_ms
         for member in running:
             member.on_response()
         self.due()
 
-    def _is_heard(self, member: SimMember) -> bool:
-        """Whether pings are answered in the session that the client believes to be in."""
+    @staticmethod
+    def _is_connected(member: SimMember) -> bool:
         raw = member.store.sim.raw
-        return raw.connected and not raw.closed and self._runs(member) and not self._words(member)
+        return raw.connected and not raw.closed
+
+    def _uninformed(self) -> set[SimMember | None]:
+        """Whose clients have not been told yet of the session that they are in.
+
+        Pings are answered in the session that a client believes to be in.
+        """
+        return {
+            self.world.member_of(events.session_id)
+            for events in self.world.server.pending
+            if events.what in _SESSION_NEWS
+        }
 
     def responses(self) -> bool:
         """A ping is answered, of a member that stood still, say."""
-        member = self._pick(lambda one: one.wants_an_answer and self._is_heard(one))
+        waiting = [
+            one for one in self.world.members if one.wants_an_answer and self._is_connected(one)
+        ]
+        if not waiting:
+            return False
+        uninformed = self._uninformed()
+        member = self._one_of([one for one in waiting if one not in uninformed])
         if member is None:
             return False
         member.on_response()
@@ -144,7 +166,7 @@ class Turns:
         ready = [
             (member, position)
             for member in world.members
-            if self._runs(member)
+            if member.fetching.positions and self._runs(member)
             for position in member.fetching.ready(world.logs, world.brokers)
         ]
         if not ready:
@@ -157,7 +179,7 @@ class Turns:
 
     def poll(self) -> bool:
         """A caller asks a stream for the next message."""
-        member = self._pick(lambda one: bool(one.callers))
+        member = self._one_of([one for one in self.world.members if one.callers])
         if member is None or self.rng.random() > member.plan.poll_rate:
             return False
         caller = self.rng.choice(member.callers)
@@ -166,8 +188,9 @@ class Turns:
         caller.poll()
         return True
 
-    def _pick(self, fits: Callable[[SimMember], bool]) -> SimMember | None:
-        found = [one for one in self.world.members if fits(one) and self._runs(one)]
+    def _one_of(self, members: list[SimMember]) -> SimMember | None:
+        """One of these that runs."""
+        found = [one for one in members if self._runs(one)]
         return self.rng.choice(found) if found else None
 
     def produce(self) -> bool:
@@ -182,7 +205,7 @@ class Turns:
     def replies(self) -> bool:
         """A caller that waited goes on; one that is outside tries again."""
         rng = self.rng
-        member = self._pick(lambda _: True)
+        member = self._one_of(self.world.members)
         if member is None:
             return False
         if member.hear_replies():

@@ -17,7 +17,6 @@ from zkconsumer.zk.store import DeleteOp, Op, ZNode
 SESSION_TIMEOUT_MS = 6_000
 OWNERS = f"/consumers/{GROUP}/owners/"
 OFFSETS = f"/consumers/{GROUP}/offsets/"
-_REPORTED = (OWNERS, OFFSETS)
 _BROKER = b'{"jmx_port":-1,"timestamp":"1","host":"h","version":1,"port":9092}'
 
 
@@ -43,7 +42,9 @@ class World:
             wall_ms=self.clock.wall_ms,
             session_timeout_ms=SESSION_TIMEOUT_MS,
         )
-        self.tree = self.server.tree = WatchedTree(self.clock.wall_ms, self._written)
+        self.tree = self.server.tree = WatchedTree(
+            self.clock.wall_ms, (OWNERS, OFFSETS), self._written
+        )
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.ledger = Ledger(self)
         self.members: list[SimMember] = []
@@ -91,8 +92,6 @@ class World:
 
     def _written(self, op: Op, before: ZNode | None, session_id: int) -> None:
         path = op.path
-        if not path.startswith(_REPORTED):
-            return
         member = self._sessions.get(session_id)
         if path.startswith(OFFSETS) and path.count("/") == 5:
             if not isinstance(op, DeleteOp):

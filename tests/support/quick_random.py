@@ -33,8 +33,10 @@ class QuickRandom(Random):
     def shuffle(self, x: MutableSequence[Any]) -> None:
         """See ``Random``."""
         getrandbits = self.getrandbits
+        bits = len(x).bit_length()
         for last in range(len(x) - 1, 0, -1):
-            bits = (last + 1).bit_length()
+            if last + 1 < 1 << bits - 1:
+                bits -= 1
             drawn = getrandbits(bits)
             while drawn > last:
                 drawn = getrandbits(bits)
