@@ -110,6 +110,8 @@ class PythonStore:
         """See there."""
         if self._items:
             return self._items[0]
+        if timeout_ms == 0 and not self._woken:
+            return None
         for nap_ms in naps(timeout_ms):
             # An event only wakes: what counts is the queue.
             while not self._items and not self._woken and self._wakeup.wait(nap_ms):
