@@ -22,6 +22,7 @@ from tests.support.clusters import (
     damaged_cluster,
     disks,
     kraft,
+    large_connect,
     modern3,
     zookeeper,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "damaged_cluster",
     "disks",
     "kraft",
+    "large_connect",
     "modern3",
     "zookeeper",
 ]

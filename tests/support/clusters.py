@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.large_cluster import large_cluster
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
 
@@ -92,6 +93,13 @@ def zookeeper() -> Iterator[Sandbox]:
     """ZooKeeper 3.4.6 without brokers, under a chroot, for all tests of the session."""
     with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
         yield sandbox
+
+
+@pytest.fixture(scope="session")
+def large_connect(zookeeper: Sandbox) -> Iterator[str]:
+    """Where 50,000 nodes lie, for all tests of the session; nobody changes them."""
+    with large_cluster(zookeeper) as connect:
+        yield connect
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,20 @@
 """The nodes of a large cluster in ZooKeeper, as brokers and members would have made them."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from tests.support.spoken_cluster import SpokenCluster
 from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk.kazoo_store import KazooStore, connect
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.store import CreateOp, ZkStore
 
 BROKERS: Final = 3
 MEMBERS: Final = 4
+PATIENCE_MS: Final = 60_000
 _AT_ONCE = 5_000
 _BROKER = b'{"jmx_port":-1,"timestamp":"1400000000000","host":"b%d","version":1,"port":9092}'
 _STATE = b'{"controller_epoch":1,"leader":%d,"version":1,"leader_epoch":0,"isr":[%d,%d]}'
@@ -89,6 +94,26 @@ class LargeCluster:
                 ops.append(CreateOp(f"{root}/owners/{topic}/{one}", owner, ephemeral=True))
                 ops.append(CreateOp(f"{root}/offsets/{topic}/{one}", b"40"))
         return ops
+
+
+LARGE: Final = LargeCluster(topics=500, partitions=20, groups=50, topics_each=20)
+"""That tests with stopwatches read."""
+
+
+@contextmanager
+def large_cluster(zookeeper: Sandbox) -> Iterator[str]:
+    """``LARGE`` in a real ZooKeeper; gives the connect string."""
+    host = zookeeper.zookeeper_connect.partition("/")[0]
+    with closing(connected(host)) as root:
+        root.ensure_paths(["/large"])
+    with closing(connected(f"{host}/large")) as writer:
+        LARGE.write(writer)
+        yield f"{host}/large"
+
+
+def connected(zookeeper_connect: str) -> KazooStore:
+    """A client that takes its time."""
+    return connect(zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=PATIENCE_MS)
 
 
 def _topic(number: int) -> str:

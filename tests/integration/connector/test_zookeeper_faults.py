@@ -117,7 +117,7 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("tries", range(3))
+@pytest.mark.parametrize("tries", range(2))
 def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_session(
     cluster: Sandbox, tries: int
 ) -> None:

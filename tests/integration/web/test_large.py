@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.large_cluster import LargeCluster
+from tests.support.large_cluster import LARGE, PATIENCE_MS, connected
 from tests.support.served_page import ServedPage
 from tests.support.waiting import wait_until
-from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
 from zkconsumer.web.app import Site, build_app
@@ -20,11 +19,9 @@ from zkconsumer.web.history.recorder import Recorder
 from zkconsumer.web.security import Hosts, Tokens
 from zkconsumer.web.serving import Address, PageServer, listening
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
-from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.kazoo_store import KazooStore
 
-LARGE = LargeCluster(topics=500, partitions=20, groups=50, topics_each=20)
 GOAL_S = 0.3
-PATIENCE_MS = 60_000
 PAGES = (
     "/",
     "/topics",
@@ -52,11 +49,6 @@ class Opened:
         )
 
 
-def connected(zookeeper_connect: str) -> KazooStore:
-    """A client."""
-    return connect(zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=PATIENCE_MS)
-
-
 @contextmanager
 def serving(watch: ClusterWatch, recorder: Recorder) -> Iterator[str]:
     """Serve the page in this process; gives its address."""
@@ -81,24 +73,18 @@ def serving(watch: ClusterWatch, recorder: Recorder) -> Iterator[str]:
 
 @pytest.mark.zk
 @pytest.mark.alone
-def test_pages_of_a_large_cluster_are_quick(zookeeper: Sandbox, tmp_path: Path) -> None:
+def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) -> None:
     """500 topics of 20 partitions, 50 groups of 400, read all the time."""
-    host = zookeeper.zookeeper_connect.partition("/")[0]
-    with closing(connected(host)) as root:
-        root.ensure_paths(["/large-page"])
-    connect_text = f"{host}/large-page"
     with ExitStack() as stack:
-        writer = stack.enter_context(closing(connected(connect_text)))
-        LARGE.write(writer)
-        store = stack.enter_context(closing(connected(connect_text)))
+        store = stack.enter_context(closing(connected(large_connect)))
 
         @contextmanager
         def open_it() -> Iterator[Opened]:
-            yield Opened(store, connect_text)
+            yield Opened(store, large_connect)
 
         recorder = stack.enter_context(closing(Recorder(tmp_path / "past")))
         recorder.start()
-        settings = WatchSettings(zookeeper_connect=connect_text, interval_ms=200)
+        settings = WatchSettings(zookeeper_connect=large_connect, interval_ms=200)
         watch = stack.enter_context(
             closing(ClusterWatch(open_it, settings, on_change=recorder.take))
         )
