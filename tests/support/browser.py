@@ -65,7 +65,7 @@ class Window:
 
     def clean(self) -> bool:
         """Whether nothing speaks against it; says what does."""
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
         assert self.strangers == []
         return True
 
@@ -156,7 +156,10 @@ def painted(page: Page, selector: str) -> int:
             const canvas = document.querySelector(selector);
             if (!canvas || !canvas.width) return 0;
             const { width, height } = canvas;
-            const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+            // Of a copy: who reads one canvas twice is warned.
+            const copy = new OffscreenCanvas(width, height).getContext("2d");
+            copy.drawImage(canvas, 0, 0);
+            const data = copy.getImageData(0, 0, width, height).data;
             const seen = new Set();
             for (let at = 0; at < data.length; at += 4)
                 if (data[at + 3]) seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
