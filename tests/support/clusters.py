@@ -32,7 +32,7 @@ _QUICK = {
     "replica.socket.timeout.ms": "1500",
     # Topics that ask for it are compacted soon.
     "log.cleaner.enable": "true",
-    "log.cleaner.backoff.ms": "100",
+    "log.cleaner.backoff.ms": "1000",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.cleaner.io.buffer.size": "65536",
     "log.cleaner.min.cleanable.ratio": "0.01",
