@@ -8,11 +8,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from zkconsumer.drain.checksum import Checksum
-from zkconsumer.drain.on_spark.landed import _differences
+from zkconsumer.drain.on_spark.landed import SCHEMA, _differences
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import contents_by_partition
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.plain_rows import plain_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
@@ -44,6 +45,15 @@ def _offsets(messages: DataFrame) -> dict[int, list[int]]:
         tp.partition: sorted(offset for run in runs for offset in range(*run))
         for tp, runs in found_runs(messages)
     }
+
+
+def test_plain_rows_are_what_was_given(spark: SparkSession) -> None:
+    """Whatever a text holds, up to the largest numbers; and none at all, of any type."""
+    rows = [("\"'\\ é\n${}", 1, 2**63 - 1), (None, -1, None)]
+    frame = plain_rows(spark, rows, "topic string, partition int, offset bigint")
+    assert list(map(tuple, frame.collect())) == rows
+    assert plain_rows(spark, (), SCHEMA).columns == [it.split()[0] for it in SCHEMA.split(", ")]
+    assert plain_rows(spark, (), SCHEMA).collect() == []
 
 
 def test_runs_hold_exactly_the_offsets_of_the_rows(spark: SparkSession) -> None:

@@ -17,6 +17,7 @@ from zkconsumer.drain.on_spark.sums import HASH, WITHOUT_TIME, contents_by, cont
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.plain_rows import plain_rows
 from zkconsumer.spark.programs import read_as
 
 SCHEMA = (
@@ -96,7 +97,7 @@ def read_files(
     Returns:
         The columns ``COLUMNS``.
     """
-    found = session.createDataFrame([], SCHEMA).select(*COLUMNS)
+    found: DataFrame | None = None
     listed = list(paths)
     below_dead = f"{DEAD_LETTERS}/"
     dead = [path for path in listed if path.startswith(below_dead)]
@@ -106,8 +107,9 @@ def read_files(
         (f"{root.rstrip('/')}/{DEAD_LETTERS}", [path.partition("/")[2] for path in dead]),
     ):
         if below:
-            found = found.union(_read_below(session, base, below, file_format))
-    return found
+            rows = _read_below(session, base, below, file_format)
+            found = rows if found is None else found.union(rows)
+    return plain_rows(session, (), SCHEMA).select(*COLUMNS) if found is None else found
 
 
 def _read_below(
@@ -137,7 +139,7 @@ def within(messages: DataFrame, ranges: Mapping[TopicPartition, Run]) -> DataFra
     """Return the messages with these offsets; the order of columns may change."""
     rows = [(*tp, *run) for tp, run in ranges.items()]
     schema = "topic string, partition int, from_offset bigint, until_offset bigint"
-    bounds = messages.sparkSession.createDataFrame(rows, schema)
+    bounds = plain_rows(messages.sparkSession, rows, schema)
     joined = messages.join(broadcast(bounds), ["topic", "partition"])
     wanted = joined.where("offset >= from_offset AND offset < until_offset")
     return wanted.drop("from_offset", "until_offset")
@@ -153,7 +155,7 @@ def _differences(
 ) -> dict[TopicPartition, dict[Difference, Differing]]:
     """Return which messages of these blocks differ, and how."""
     schema = "topic string, partition int, block bigint"
-    chosen = ours.sparkSession.createDataFrame(list(blocks), schema)
+    chosen = plain_rows(ours.sparkSession, blocks, schema)
     sides = [
         messages.selectExpr("topic", "partition", "offset", f"{_KEYS[2]} block", *hashes)
         .join(chosen, ["topic", "partition", "block"], "left_semi")
