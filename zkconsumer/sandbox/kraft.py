@@ -62,7 +62,6 @@ def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, 
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
         "group.initial.rebalance.delay.ms": "0",
-        "metadata.max.idle.interval.ms": "0",  # else it writes a record each half second
         "log.cleaner.enable": "false",
         "num.network.threads": "2",
         "num.io.threads": "4",
