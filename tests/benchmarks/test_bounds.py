@@ -12,7 +12,7 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
-TOPIC = TopicSpec(value_bytes=100, codec=Codec.NONE, partitions=4, records=300_000)
+TOPIC = TopicSpec(value_bytes=100, codec=Codec.NONE, partitions=4, records=1_000_000)
 ROUNDS = 3
 
 
