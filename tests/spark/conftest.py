@@ -1,29 +1,27 @@
 """One Spark session for all tests marked ``spark``; the clusters are those of the whole suite."""
 
 import os
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.interop.mixed_group import MixedGroup
+from tests.support.quick_spark import INTERPRETED, JAVA, LOCAL
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.spark_connector import connector_jars
 from zkconsumer.spark.compat import HAS_READ_LIMITS
 from zkconsumer.spark.session import build_session
 
 SETTINGS = {
+    **LOCAL,
+    **INTERPRETED,
     "spark.driver.memory": "1g",
     # Spark's plans recurse deeply: with the platform's stacks a stream has died of it now and then.
-    # A session of minutes is over before the better compiler has paid for itself.
-    "spark.driver.extraJavaOptions": "-Xss4m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.default.parallelism": "2",
-    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": f"-Xss4m {JAVA}",
 }
 
 
@@ -41,17 +39,48 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the JVM of the session and its Python workers write, of all tests."""
+    log = tmp_path_factory.mktemp("spark") / "log"
+    log.touch()
+    return log
+
+
+@pytest.fixture(autouse=True)
+def _logged(spark_log: Path) -> Iterator[None]:
+    """Show what was written meanwhile with a test that fails."""
+    with spark_log.open("rb") as log:
+        log.seek(0, os.SEEK_END)
+        yield
+        sys.stderr.write(log.read().decode("utf-8", "replace"))
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Have processes that are started write there."""
+    own = os.dup(2)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, spark_log: Path) -> Iterator[SparkSession]:
     """A local session of two threads. Tests change no setting of it; they take ``newSession()``."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         warehouse = str(tmp_path_factory.mktemp("warehouse"))
-        session = build_session(
-            "zkconsumer tests",
-            master="local[2]",
-            settings=SETTINGS | {"spark.sql.warehouse.dir": warehouse},
-            jars=connector_jars() if HAS_READ_LIMITS else (),  # it is for Spark 4.2 and later
-        )
+        with _stderr_to(spark_log):
+            session = build_session(
+                "zkconsumer tests",
+                master="local[2]",
+                settings=SETTINGS | {"spark.sql.warehouse.dir": warehouse},
+                jars=connector_jars() if HAS_READ_LIMITS else (),  # it is for Spark 4.2 and later
+            )
         session.sparkContext.setLogLevel("ERROR")
         try:
             yield session

@@ -16,6 +16,7 @@ import pytest
 import zkconsumer
 from tests.spark import cluster_job
 from tests.support.clusters import fresh_name
+from tests.support.quick_spark import JAVA
 from tests.support.spark_cluster import StandaloneCluster
 from tests.support.traffic import partitions_of, write
 from zkconsumer.records.codecs import Codec
@@ -37,7 +38,6 @@ _SHIPPED = (
     _ROOT / "pyspark_zkconsumer",
     Path(str(kazoo.__file__)).parent,
 )
-_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def submit(
         "spark.executorEnv.PYTHONPATH": driver_path,
         "spark.executor.cores": "1",
         "spark.cores.max": "2",
-        "spark.executor.extraJavaOptions": _QUICK_START,
-        "spark.driver.extraJavaOptions": _QUICK_START,
+        "spark.executor.extraJavaOptions": JAVA,
+        "spark.driver.extraJavaOptions": JAVA,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
     }

@@ -37,6 +37,8 @@ def test_tasks_ask_a_registry_once_a_process(
     cluster: Sandbox,
     file_format: str,
     tmp_path: Path,
+    spark_log: Path,
+    *,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -71,7 +73,8 @@ def test_tasks_ask_a_registry_once_a_process(
     assert asked["/schemas/ids/9"] <= PROCESSES * (1 + took_s / 5), asked
     proof = verify(spark, HadoopStorage(spark, str(tmp_path)))
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    texts = [told_of_executions(spark), caplog.text, *capfd.readouterr()]
+    log = spark_log.read_text("utf-8", "replace")
+    texts = [told_of_executions(spark), caplog.text, log, *capfd.readouterr()]
     assert [text for text in texts if SECRET in text or HEADER in text] == []
     kept = files_in(tmp_path)
     assert SECRET.encode() not in kept

@@ -37,7 +37,12 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 WAYS = ["own", "mapped"] if HAS_SOURCES else ["own"]
 # How Spark's own engine runs a stream of ours is what ``test_streaming`` is about.
 STREAM_WAYS = ["mapped"] if HAS_READ_LIMITS else WAYS
+# Nor is there more to Spark's own source than ``test_batch`` and ``test_sink`` are about.
+BATCH_WAYS = (
+    [pytest.param("own", marks=pytest.mark.versions), "mapped"] if HAS_READ_LIMITS else WAYS
+)
 each_way = pytest.mark.parametrize("way", WAYS, indirect=True)
+each_way_of_batches = pytest.mark.parametrize("way", BATCH_WAYS, indirect=True)
 each_way_of_streams = pytest.mark.parametrize("way", STREAM_WAYS, indirect=True)
 
 
@@ -83,7 +88,7 @@ class Landing:
         return rows_of(self.of(spark))
 
 
-@each_way
+@each_way_of_batches
 def test_a_batch_is_the_same(spark: SparkSession, topic: Topic, way: str) -> None:
     """The same columns of the same types, by the same options."""
     topic.write(40, codec=Codec.SNAPPY)
@@ -247,7 +252,7 @@ def test_a_query_of_sparks_own_engine_keeps_its_limit(
     assert landing.rows(spark) == [row for row in topic.rows if row[1] < 67]
 
 
-@each_way
+@each_way_of_batches
 @pytest.mark.usefixtures("way")
 def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
     """Keys, values, and columns that are let be; a row that can't be written fails the query."""
@@ -286,7 +291,7 @@ def test_a_stream_is_written(spark: SparkSession, topic: Topic, tmp_path: Path) 
     assert rows_of(found) == topic.rows
 
 
-@each_way
+@each_way_of_batches
 @pytest.mark.usefixtures("way")
 def test_what_is_wrong_is_said_before_any_task(spark: SparkSession, topic: Topic) -> None:
     """Options, columns, and what is not there any more."""

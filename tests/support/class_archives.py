@@ -16,7 +16,6 @@ from typing import Final
 
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.java import find_java
-from zkconsumer.sandbox.rendering import BROKER_MAIN
 from zkconsumer.sandbox.versions import DEFAULT_KAFKA
 
 RECORDING: Final = "ZKCONSUMER_ARCHIVE_CLASSES"
@@ -38,8 +37,8 @@ archive={folder}/$main-$loaded
 if [ -n "${{{recording}:-}}" ]; then
     exec {java} -XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit=$archive "$@"
 fi
-# A tool loads much of what a broker does.
-for found in $archive {folder}/{broker}-$loaded; do
+# A tool loads much of what a broker does, and an executor of what its driver does.
+for found in $archive {folder}/*-$loaded; do
     [ -f $found ] && exec {java} -XX:SharedArchiveFile=$found "$@"
 done
 exec {java} "$@"
@@ -54,7 +53,6 @@ def make_wrapper(folder: Path, java: Path) -> None:
         java=shlex.quote(str(java)),
         folder=shlex.quote(str(folder)),
         recording=RECORDING,
-        broker=BROKER_MAIN,
     )
     program.write_text(text, "utf-8")
     program.chmod(0o755)

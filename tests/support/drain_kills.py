@@ -12,13 +12,14 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyarrow import fs
 
+from tests.support import quick_spark
 from tests.support.process_table import is_alive
 from tests.support.s3_server import file_system
 from tests.support.waiting import wait_until
@@ -27,12 +28,9 @@ KINDS = ("driver", "jvm", "worker")
 LOCAL = ("--engine", "local")
 SPARK = (
     *("--master", "local[2]"),
+    *(word for key, of in quick_spark.LOCAL.items() for word in ("--conf", f"{key}={of}")),
     *("--conf", "spark.driver.memory=512m"),
-    *("--conf", "spark.ui.enabled=false"),
-    *("--conf", "spark.sql.shuffle.partitions=2"),
-    *("--conf", "spark.driver.bindAddress=127.0.0.1"),
-    *("--conf", "spark.driver.host=127.0.0.1"),
-    *("--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+    *("--conf", f"spark.driver.extraJavaOptions={quick_spark.JAVA}"),
 )
 _STARTED_S = 400
 """Beside six busy processes a start of Spark and its first batch took three minutes: no hang."""
@@ -170,6 +168,31 @@ class KilledDrain:
 def command(*arguments: str) -> list[str]:
     """The command line of ``zkconsumer``."""
     return [sys.executable, "-m", "zkconsumer", *arguments]
+
+
+def end_in_order(arguments: Sequence[str], landed: Callable[[], bool]) -> str:
+    """Run a drain on Spark until ``landed`` is true, and end it by SIGTERM.
+
+    Returns:
+        Its standard error.
+    """
+    process = subprocess.Popen(
+        command("drain", *arguments, "--continuous", *SPARK), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(
+            lambda: process.poll() is not None or landed(),
+            timeout_s=_STARTED_S,
+            what="the drain to land all",
+        )
+        process.send_signal(signal.SIGTERM)
+        _, message = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, message
+    assert "stopping behind this batch" in message
+    return message
 
 
 def session_members(leader: int) -> list[int]:

@@ -14,7 +14,6 @@ from zkconsumer.scope import Mailbox, ThreadScope
 Acknowledged = dict[TopicPartition, dict[int, bytes]]
 """The value that lies at each offset, as far as the broker acknowledged it."""
 
-_PAUSE_MS = 3
 _JOIN_MS = 60_000
 
 
@@ -48,6 +47,7 @@ class Traffic:
         cluster: to write to.
         partitions: to write to; ``add`` brings more.
         timeout_ms: how long one try may take.
+        pause_ms: between a few messages to each partition and the next few.
         value: makes the value of a message out of its partition and number; None for both as text.
     """
 
@@ -57,9 +57,11 @@ class Traffic:
         partitions: Iterable[TopicPartition],
         *,
         timeout_ms: int = 2_000,
+        pause_ms: int = 3,
         value: Callable[[TopicPartition, int], bytes] | None = None,
     ) -> None:
         self._value = value or (lambda tp, number: b"%s %d" % (str(tp).encode(), number))
+        self._pause_ms = pause_ms
         self.acknowledged: Acknowledged = {}
         self._partitions = list(partitions)
         self._producer = Producer(
@@ -117,7 +119,7 @@ class Traffic:
                 for tp in self._partitions:
                     self._send(tp, [self._value(tp, number + i) for i in range(3)])
                     number += 3
-                self._stop.get(_PAUSE_MS)
+                self._stop.get(self._pause_ms)
         finally:
             self._producer.close()
 
