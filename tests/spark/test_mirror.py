@@ -45,8 +45,15 @@ def topic(cluster: Sandbox) -> str:
 
 
 @pytest.fixture
-def settings(cluster: Sandbox, modern: Sandbox, topic: str, tmp_path: Path) -> DrainSettings:
-    """A drain of it into the modern cluster."""
+def settings(
+    cluster: Sandbox,
+    modern: Sandbox,
+    topic: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> DrainSettings:
+    """A drain of it into the modern cluster. Nobody of these tests goes on after being killed."""
+    monkeypatch.setattr("zkconsumer.drain.mirroring.mirror._SETTLED_MS", 200)
     return DrainSettings(
         path=str(tmp_path / "state"),
         zookeeper=cluster.zookeeper_connect,
@@ -71,14 +78,18 @@ def _verify(spark: SparkSession, settings: DrainSettings, cluster: Sandbox) -> D
 def test_batches_arrive_once_and_their_offsets_translate(
     spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
-    """Topics are made; two runs follow each other; verify proves it from the target."""
+    """A killed try wrote a part: the next writes the rest. Topics are made; verify proves all."""
+    session = drain_session(spark)
+    storage = HadoopStorage(session, settings.path)
+    _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
     drain(spark, settings)
     _fill(cluster, topic)
     drain(spark, settings)
+    assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
     proof = _verify(spark, settings, cluster)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert [one.coverage.rows for one in proof.partitions] == [2 * _COUNT] * 2
-    translation = read_translation(HadoopStorage(spark, settings.path))
+    translation = read_translation(storage)
     for partition in range(2):
         tp = TopicPartition(topic, partition)
         assert [translation.target(tp, at) for at in (0, _COUNT, 2 * _COUNT)] == [
@@ -88,51 +99,32 @@ def test_batches_arrive_once_and_their_offsets_translate(
         ]
 
 
-def test_a_batch_that_was_tried_before_leaves_out_what_arrived(
+def test_copies_are_told_whoever_made_them(
     spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
-    """A killed try wrote a part: the next one writes the rest, and nothing is there twice."""
-    session = drain_session(spark)
-    storage = HadoopStorage(session, settings.path)
-    _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
-    drain(spark, settings)
-    proof = _verify(spark, settings, cluster)
-    assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
+    """What is in the target twice can't be taken back: the manifest and verify say so.
 
-
-def test_copies_that_spark_made_are_told(
-    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
-) -> None:
-    """What is in the target twice can't be taken back: the manifest and verify say so."""
+    Spark made some within a batch. Others an earlier batch wrote late, behind the ends that the
+    plan of the next one notes: they are not in its way.
+    """
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
     _die_in_batch(session, settings, storage, topic, wrote=[(0, 12), (3, 5)])
     drain(spark, settings)
     assert BatchJournal(storage).manifest(1).notes[COPIES] == 2
+    _fill(cluster, topic)
+    _die_in_batch(session, settings, storage, topic, wrote=[(7, 9), (_COUNT, _COUNT + 2)])
+    drain(spark, settings)
+    assert BatchJournal(storage).manifest(2).rows == 2 * _COUNT
+    assert BatchJournal(storage).manifest(2).notes[COPIES] == 0
     proof = _verify(spark, settings, cluster)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     duplicates = proof.partitions[0].coverage.of(Kind.DUPLICATE)
-    assert duplicates.shown == ((3, 5),)
+    assert duplicates.shown == ((3, 5), (7, 9))
+    assert proof.partitions[1].coverage.complete
     translation = read_translation(storage)
     tp = TopicPartition(topic, 0)
     assert [translation.target(tp, at) for at in (0, 3, 11, 12)] == [0, 3, 11, 14]
-
-
-def test_what_an_earlier_batch_wrote_late_is_not_in_the_way_of_the_next(
-    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
-) -> None:
-    """Copies behind the ends that the plan notes: named as duplicates, and the drain goes on."""
-    drain(spark, settings)
-    session = drain_session(spark)
-    _fill(cluster, topic)
-    storage = HadoopStorage(session, settings.path)
-    _die_in_batch(session, settings, storage, topic, wrote=[(3, 5), (_COUNT, _COUNT + 2)])
-    drain(spark, settings)
-    assert BatchJournal(storage).manifest(2).rows == 2 * _COUNT
-    proof = verify(session, storage)
-    assert proof.partitions[0].coverage.of(Kind.DUPLICATE).shown == ((3, 5),)
-    assert proof.partitions[1].coverage.complete
 
 
 def test_a_mirror_of_an_empty_topic_is_proven(
