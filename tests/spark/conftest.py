@@ -1,9 +1,13 @@
-"""One Spark session for all tests marked ``spark``; the clusters are those of the whole suite."""
+"""One Spark session for all tests marked ``spark``, and three brokers that are soon missed.
+
+The other clusters are those of the whole suite.
+"""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -86,6 +90,32 @@ def spark(tmp_path_factory: pytest.TempPathFactory, spark_log: Path) -> Iterator
             yield session
         finally:
             session.stop()
+
+
+QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "controller.socket.timeout.ms": "1500",
+    "replica.socket.timeout.ms": "1500",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """Three brokers that are soon missed, and where their files lie."""
+
+    cluster: Sandbox
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    """Who stops one of their servers starts it again; ``tests/support/scheduling.py`` knows who."""
+    folder = tmp_path_factory.mktemp("brokers")
+    with Sandbox(
+        brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK, work_dir=folder
+    ) as cluster:
+        yield Brokers(cluster, folder)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 Arguments: a JSON object of ``master``, ``settings`` (Spark's), ``options`` (the source's), ``into``
 (a folder, which gets a folder of Parquet files for each batch), ``checkpoint``, and ``until``: a
-file whose appearance ends the query; null for one that reads what is there.
+file whose appearance ends the query.
 """
 
 import json
@@ -28,14 +28,10 @@ def main() -> None:
     stream = spark.readStream.format("zkconsumer").options(**requested["options"]).load()
     writer = stream.writeStream.foreachBatch(publish)
     writer = writer.option("checkpointLocation", requested["checkpoint"])
-    writer = (
-        writer.trigger(processingTime="0 seconds") if until else writer.trigger(availableNow=True)
-    )
-    query = writer.start()
-    if until:
-        wait_until(lambda: not query.isActive or Path(until).exists(), timeout_s=600, what=until)
-        if query.isActive:
-            query.stop()
+    query = writer.trigger(processingTime="0 seconds").start()
+    wait_until(lambda: not query.isActive or Path(until).exists(), timeout_s=600, what=until)
+    if query.isActive:
+        query.stop()
     query.awaitTermination()  # raises what it failed with
     spark.stop()
 
