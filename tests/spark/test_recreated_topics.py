@@ -1,12 +1,13 @@
 """Queries and drains of topics that are deleted and created again, longer than what was read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.clusters import fresh_name
 from tests.support.stream_batches import Batches, run_to_end
 from tests.support.traffic import write
 from tests.support.zk_tree import ZkTree
@@ -40,16 +41,16 @@ def recreate(cluster: Sandbox, tp: TopicPartition) -> None:
     write(cluster, tp, NEW)
 
 
-@pytest.mark.parametrize(
-    ("version", "address"),
-    [("0.8.2.2", "zookeeper"), ("2.8.2", "brokers")],
-    ids=["by ZooKeeper", "by topic id"],
-)
+@pytest.mark.parametrize("address", ["zookeeper", "brokers"], ids=["by ZooKeeper", "by topic id"])
 def test_a_stream_stops_and_names_it_or_reads_all_of_it(
-    broker_of: BrokerOf, spark: SparkSession, checkpoint: str, version: str, address: str
+    request: pytest.FixtureRequest, spark: SparkSession, checkpoint: str, address: str
 ) -> None:
     """As ``failOnDataLoss`` says; the group's offset of the former topic is not made a new one."""
-    cluster = broker_of(version)
+    cluster: Sandbox
+    if address == "zookeeper":
+        cluster = request.getfixturevalue("cluster")
+    else:
+        cluster = request.getfixturevalue("broker_of")("2.8.2")
     tp, group = filled(cluster), fresh_name("group")
     where = {"zookeeper.connect": cluster.zookeeper_connect}
     if address == "brokers":
@@ -89,10 +90,7 @@ def test_a_query_that_starts_where_a_group_stands(cluster: Sandbox, spark: Spark
     assert rows.count() == 500
 
 
-@pytest.mark.parametrize("fail_on_data_loss", [True, False])
-def test_a_drain_stops_and_names_it(
-    cluster: Sandbox, spark: SparkSession, tmp_path: Path, *, fail_on_data_loss: bool
-) -> None:
+def test_a_drain_stops_and_names_it(cluster: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
     """Whatever it was told of losses; and what it had landed is not proven by another topic."""
     tp = filled(cluster)
     settings = DrainSettings(
@@ -100,15 +98,16 @@ def test_a_drain_stops_and_names_it(
         zookeeper=cluster.zookeeper_connect,
         topics=(tp.topic,),
         group=fresh_name("drain"),
-        fail_on_data_loss=fail_on_data_loss,
     )
     assert drain(spark, settings).rows == 200
     storage = HadoopStorage(spark, settings.path)
     against = {"zookeeper.connect": cluster.zookeeper_connect}
     assert verify(spark, storage, cluster=against).outcome is ProofOutcome.PROVEN
     recreate(cluster, tp)
-    with pytest.raises(DrainError, match=rf"created again .* topics {tp.topic}: .*up to 200"):
-        drain(spark, settings)
+    for fail_on_data_loss in (True, False):
+        again = replace(settings, fail_on_data_loss=fail_on_data_loss)
+        with pytest.raises(DrainError, match=rf"created again .* topics {tp.topic}: .*up to 200"):
+            drain(spark, again)
     assert spark.read.parquet(settings.path).count() == 200
     assert ZkTree(cluster).offset(settings.group or "", tp) == 200
     proof = verify(spark, storage, cluster=against)
