@@ -42,6 +42,7 @@ def test_no_plan_shows_a_secret(
     spark: SparkSession,
     cluster: Sandbox,
     tmp_path: Path,
+    spark_log: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -74,6 +75,7 @@ def test_no_plan_shows_a_secret(
     query.explain(extended=True)
     texts += [told_of_executions(spark), caplog.text, *capfd.readouterr()]
     texts += [str(one) for one in query.recentProgress]
+    texts.append(spark_log.read_text("utf-8", "replace"))
     topic.close()
     assert any("zkconsumer" in text for text in texts)
     found = [text for text in texts if SECRET in text]

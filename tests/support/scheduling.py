@@ -14,6 +14,7 @@ _SHARED: Final = {
     # Those with TLS and SASL, and a command of Kafka's for each of their users.
     "secured": r"\bsecure_broker_of\b",
     "three brokers": r"\b(cluster3|modern3)\b",
+    "brokers that are soon missed": r"\bspark\.conftest import .*\bBrokers\b",
     "damaged logs": r"\bdamaged_cluster\b",
     "ZooKeepers alone": r"\btests/contracts/",
 }
