@@ -27,6 +27,7 @@ def test_a_lost_coordinator_costs_nothing(broker: CoordinatorDouble, make: MakeM
     """Connections break, the coordinator is another broker for a while, then nobody: all passes."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
+    wait_until(lambda: member.member.counts.heartbeats, what="a heartbeat")
     searched = broker.searches
     broker.break_lines()
     wait_until(lambda: broker.searches > searched, what="it looks for the coordinator")
