@@ -118,7 +118,8 @@ class MemoryZkServer:
                 return
             client.closed, client.connected = True, False
             client.forget_watches()
-            self._clients.remove(client)
+            # Not `remove`: a signal's handler may have closed it in the middle of this.
+            self._clients = [other for other in self._clients if other is not client]
         self._end_session(client.session_id)
 
     def changed(self, events: Sequence[TreeEvent]) -> None:
