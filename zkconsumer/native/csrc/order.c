@@ -39,8 +39,11 @@ bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *or
             *order = before;
             return false;
         }
-        if (!is_whole)
+        if (!is_whole) {
+            if (left > BATCH_CODEC_AT - ZK_ENTRY_HEADER_BYTES)
+                here.codecs |= codec_bit(entry);
             break;
+        }
         if (last >= end) {
             *order = here;
             return false;

@@ -14,7 +14,7 @@ typedef struct {
     size_t position;
     int64_t low;   /* no offset from here on may be below */
     bool is_first; /* no entry was in front of it that counts */
-    uint32_t codecs; /* of the entries in front of it: a bit for each */
+    uint32_t codecs; /* of the entries in front of it, and of one that is cut off: a bit for each */
 } zk_order;
 
 /* Walks on from a place: every entry must be at or above what lies in front of it, and below `end`.
