@@ -233,7 +233,10 @@ _MIN_INT = -(2**31)
 
 
 def fetcher_number(tp: TopicPartition, fetcher_count: int) -> int:
-    """Return the number of this partition's fetcher, from 0 to ``fetcher_count`` - 1."""
+    """Return the number of this partition's fetcher, from 0 to ``fetcher_count`` - 1.
+
+    Source: Kafka 0.8.2.2 ``AbstractFetcherManager.getFetcherId``.
+    """
     mixed = (31 * string_hash(tp.topic) + tp.partition) & 0xFFFFFFFF
     signed = mixed - 2**32 if mixed >= 2**31 else mixed
     return (0 if signed == _MIN_INT else abs(signed)) % fetcher_count

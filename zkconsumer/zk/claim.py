@@ -174,7 +174,8 @@ def write_until_failure(store: ZkStore, ops: Sequence[Op], session_id: int) -> l
     """Write ``ops`` in this order; return for each one sent None or why it did not happen.
 
     With transactions an operation happens together with up to ``OPS_PER_MULTI`` others or not
-    at all. The result is shorter than ``ops`` if a failure kept the rest from being sent.
+    at all. The result is shorter than ``ops`` if a failure kept the rest from being sent: conflicts
+    are part of every rebalance, and writes in vain wake every watcher.
     """
     errors: list[OpError | None] = []
     window = OPS_PER_MULTI  # the first batch goes alone: it meets most conflicts

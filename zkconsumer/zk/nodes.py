@@ -218,11 +218,17 @@ def listener_address(
 ) -> tuple[str, int] | None:
     """Return host and port at which a broker speaks a protocol, or None.
 
-    If several listeners speak it, the first one in the registration counts.
+    If several listeners speak it, the first one in the registration counts. Version 1 has a host
+    and a port; 2 and 3 add endpoints, whose schemes are the security protocols; from 4 on they are
+    listeners' names, and a map gives the protocol of each. Host and port stay those of the listener
+    named PLAINTEXT, null and -1 where there is none.
 
     Args:
         registration: the fields of the broker's node, of any version.
         protocol: the protocol to speak.
+
+    Source: Kafka 0.8.2.2 ``ZkUtils.registerBrokerInZk``, 0.9 and 0.10.2 ``Broker.createBroker``,
+    3.9 ``BrokerIdZNode``.
     """
     if protocol == "PLAINTEXT":
         host, port = registration.get("host"), _port(registration.get("port"))

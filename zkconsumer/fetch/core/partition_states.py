@@ -35,7 +35,7 @@ class PartitionStates:
     Attributes:
         line: partitions with news for the caller, in the order of their turns.
         failures: brokers' errors about the client (``AuthenticationFailed``), each raised once.
-        fresh: partitions without any fetch response so far; see ``gathering``.
+        fresh: partitions without any fetch response so far; see ``collecting.gather_ms``.
         gathering_since_ms: since when records are held back for these; None: they are not.
         effects: follow-up actions for the shell; taken with ``take_effects``.
     """

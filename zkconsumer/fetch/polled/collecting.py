@@ -138,7 +138,12 @@ MOST_MS: Final = 250
 
 
 def gather_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:
-    """Return how much longer to hold records back, in ms; 0: no longer.
+    """Return how much longer to hold records back after an assignment, in ms; 0: no longer.
+
+    Responses arrive one by one, and a caller that takes the first gets one partition's records
+    where all have some. So a poll with time left waits until each partition has had one response,
+    except those paused, without a leader, or of a broker that can't be reached. A partition that
+    is merely slow holds up the others for ``MOST_MS``, once; later polls don't wait.
 
     Args:
         states: all partitions.

@@ -189,7 +189,7 @@ class PollEngine:
             raise
 
     def gather_ms(self, enough: int) -> int:
-        """Return how long a poll is to wait for first responses, in ms; see ``gathering``.
+        """Return how long a poll is to wait for first responses, in ms; see ``collecting``.
 
         Args:
             enough: number of buffered records that end the wait.
