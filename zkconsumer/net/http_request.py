@@ -124,7 +124,7 @@ def _connected(
     is_secure = url.scheme == "https"
     context = (ssl_context or ssl.create_default_context()) if is_secure else None
     host, port = url.hostname or "", url.port or (443 if is_secure else 80)
-    timeout_ms = deadline_ms - clock.now_ms()
+    timeout_ms = max(1, deadline_ms - clock.now_ms())  # authorities take a while to load
     if proxy is None:
         return open_socket(host, port, timeout_ms=timeout_ms, clock=clock, tls=context)
     raw = open_socket(proxy.hostname or "", proxy.port or 80, timeout_ms=timeout_ms, clock=clock)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.certificates import Certificates
 from tests.support.tls_peer import server_context
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.net.http_request import http_request
 from zkconsumer.scope import ThreadScope
@@ -93,3 +94,21 @@ def test_the_host_behind_a_proxy_is_verified(
         )
     assert heard[0].startswith(f"CONNECT {at_proxy} HTTP/1.1")
     assert len(heard) == 1
+
+
+class LateClock(SystemClock):
+    """Every look at it takes a minute."""
+
+    late_ms = 0
+
+    def now_ms(self) -> int:
+        self.late_ms += 60_000
+        return super().now_ms() + self.late_ms
+
+
+def test_no_time_is_left_to_connect() -> None:
+    """What is done before takes a while, as loading authorities does: no time is negative."""
+    url = urlsplit("http://localhost:1/")
+    with pytest.raises(ConnectFailed) as failed:
+        http_request(url, headers={}, timeout_ms=LONG_MS, max_bytes=10, clock=LateClock())
+    assert "-" not in str(failed.value)
