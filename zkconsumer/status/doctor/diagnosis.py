@@ -118,10 +118,16 @@ class Diagnosis:
         object.__setattr__(self, "evidence", some(self.evidence))
 
 
-def some(lines: Sequence[str]) -> tuple[str, ...]:
+def some(lines: Sequence[str], limit: int = EVIDENCE_SHOWN) -> tuple[str, ...]:
     """Return the first lines of evidence, and the number of further ones if that saves a line."""
-    rest = len(lines) - EVIDENCE_SHOWN
-    return tuple(lines) if rest <= 1 else (*lines[:EVIDENCE_SHOWN], f"... and {rest} more")
+    rest = len(lines) - limit
+    return tuple(lines) if rest <= 1 else (*lines[:limit], f"... and {rest} more")
+
+
+def some_of_both(lines: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Return the first lines of two kinds of evidence: many of one don't hide the other."""
+    half = EVIDENCE_SHOWN // 2 - 1
+    return (*some(lines, half), *some(others, half))
 
 
 def counted(number: int, noun: str) -> str:

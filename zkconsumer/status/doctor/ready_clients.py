@@ -5,7 +5,13 @@ The one rule: clients are well only where every broker was read, and tells versi
 
 from collections.abc import Iterator, Sequence
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
+from zkconsumer.status.doctor.diagnosis import (
+    Code,
+    Diagnosis,
+    Severity,
+    counted,
+    some_of_both,
+)
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 
@@ -26,7 +32,7 @@ def examine_clients(
             code=Code.READY_CLIENTS,
             severity=Severity.ERROR,
             what="Clients ask in versions that Kafka 4 refuses; counted since the brokers started.",
-            evidence=[*refused, *unknown],
+            evidence=some_of_both(refused, unknown),
             repair=(
                 "Bring these programs to a newer client library: Java 2.1 or later. Where brokers "
                 "don't name it, the client's id and address stand in their request logs "
@@ -80,7 +86,7 @@ def _unseen(
             "over Kafka's protocol. Kafka 4 refuses Produce before 3, Fetch before 4 and others as "
             "old: those of Java clients before 2.1, and of all that meet in ZooKeeper."
         ),
-        evidence=[*unknown, *clients],
+        evidence=some_of_both(unknown, clients),
         repair=(
             "Brokers from 2.0 on count requests by version. Open their JMX (JMX_PORT) and give "
             "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. Older "

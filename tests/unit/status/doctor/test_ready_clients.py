@@ -4,6 +4,7 @@ from tests.support.sick_world import healthy
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestCount, RequestMetrics
+from zkconsumer.status.model import GroupKind, GroupStatus, MemberStatus
 
 NEW = RequestCount(request="FetchConsumer", version=11, count=5)
 OLD = RequestCount(request="FetchConsumer", version=2, count=1)
@@ -29,6 +30,19 @@ def test_what_is_refused_is_an_error_that_names_it() -> None:
         "broker 0: FetchConsumer version 2, 1 time, by an unnamed client library",
         "broker 1: ConnectException",
     )
+
+
+def test_many_lines_of_one_kind_leave_room_for_the_other() -> None:
+    """What was not read is said beside a hundred refusals, and clients beside what was not read."""
+    refused = found(*[broker(0, OLD)] * 100, broker(1, problem="ConnectException")).evidence
+    assert refused[-2:] == ("... and 91 more", "broker 1: ConnectException")
+    member = MemberStatus(member_id="m", client_id="old", host="h", streams={})
+    group = GroupStatus(
+        group_id="g", kind=GroupKind.COORDINATOR, seen_ms=0, members=(member,), partitions=()
+    )
+    dark = [broker(number, problem="ConnectException") for number in range(100)]
+    (unseen,) = examine_clients(healthy().snapshot(group), dark)
+    assert unseen.evidence[-2:] == ("... and 91 more", "g: client old at h")
 
 
 def test_all_brokers_without_one_are_a_note() -> None:
