@@ -19,7 +19,7 @@ from zkconsumer.drain.storage import Storage
 from zkconsumer.model import TopicPartition
 
 Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, LogEnds]]
-"""Asks the cluster where logs begin and end; see ``ClusterSource.ends``."""
+"""Asks the cluster where logs begin and end; see ``DrainClusterSource.ends``."""
 
 
 class LandedRows(Protocol):
