@@ -37,10 +37,6 @@ class ZookeeperGroupOffsets(VersionedNodes):
         ]
         return self.fetch(partitions)
 
-    def partitions(self) -> frozenset[TopicPartition]:
-        """Return the cluster's partitions by ZooKeeper; none of malformed topics."""
-        return partitions_in(self._store)
-
     def members(self) -> list[str]:
         """See ``GroupOffsetStore``: registrations, and owners of partitions without one."""
         ids = self._store.children_many([self._paths.ids])[0] or []

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets, partitions_in
 from zkconsumer.offsets.store import FetchedOffset
 
 A, B = (TopicPartition("t", number) for number in range(2))
@@ -71,12 +71,11 @@ def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkS
 
 def test_partitions_are_those_of_the_cluster(store: MemoryZkStore) -> None:
     """What is malformed is passed over: the brokers may know it."""
-    storage = ZookeeperGroupOffsets(store, "g")
-    assert storage.partitions() == frozenset()
+    assert partitions_in(store) == frozenset()
     store.set_or_create_many(
         {
             "/brokers/topics/t": b'{"version":1,"partitions":{"1":[2],"0":[1]}}',
             "/brokers/topics/bad": b"bad",
         }
     )
-    assert storage.partitions() == {A, B}
+    assert partitions_in(store) == {A, B}
