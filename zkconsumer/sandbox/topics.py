@@ -21,6 +21,9 @@ from zkconsumer.sandbox.waiting import await_result
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 from zkconsumer.zk.paths import is_topic_name
 
+_MOST_CHARS = 249
+"""Kafka 0.8 takes 255, and then fails to make the folder, whose name has a partition's number."""
+
 Assignment = Mapping[int, Sequence[int]]
 """The broker ids that hold each partition, the preferred leader first."""
 
@@ -67,8 +70,11 @@ class TopicAdmin:
             SandboxError: the name is not allowed, the topic is there already, or the brokers
                 did not carry it out in time.
         """
-        if not is_topic_name(topic):
-            raise SandboxError(f"{topic!r} is no topic name: use letters, digits, '.', '_', '-'")
+        if not is_topic_name(topic) or len(topic) > _MOST_CHARS:
+            raise SandboxError(
+                f"{topic!r} is no topic name: use letters, digits, '.', '_', '-', at most "
+                f"{_MOST_CHARS} of them"
+            )
         if config and not self._version.topic_config:
             raise SandboxError(f"Kafka {self._version.name} has no settings by topic")
         with self._connect() as client:

@@ -1,9 +1,13 @@
-"""How the sandbox spreads replicas."""
+"""How the sandbox spreads replicas, and what topics it refuses."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.sandbox.topics import spread
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.topics import TopicAdmin, spread
+from zkconsumer.sandbox.versions import kafka_version
+from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 
 
 def test_partitions_go_round_the_brokers() -> None:
@@ -26,3 +30,17 @@ def test_a_partition_never_lies_twice_on_a_broker(
     assignment = spread(range(partitions), range(brokers), replication)
     assert list(assignment) == list(range(partitions))
     assert all(len(set(ids)) == replication for ids in assignment.values())
+
+
+def test_a_topic_whose_folder_no_file_system_takes_is_refused() -> None:
+    """Kafka 0.8 itself accepts 255 characters, and then its brokers fail to make `topic-0`."""
+
+    def connect() -> ZooKeeperClient:
+        raise AssertionError("nothing is asked")
+
+    topics = TopicAdmin(
+        kafka_version("0.8.2.2"), "", connect=connect, live_brokers=list, timeout_ms=1
+    )
+    for name in ("t" * 250, "no/slash", ".."):
+        with pytest.raises(SandboxError, match="is no topic name"):
+            topics.create(name, {0: [0]}, {})
