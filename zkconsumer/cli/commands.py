@@ -8,16 +8,13 @@ A command is a module, imported on use, so that ``zkconsumer lag`` does not wait
 - ``add_arguments(parser)``;
 - ``run(args)``, a function from the parsed arguments to the exit status. What it raises, ``main``
   reports: ``ZkConsumerError`` or ``OSError`` if the cluster or a file could not be used (status
-  1), ``ConfigError`` if it has changed nothing (status 2);
-- ``CONFIG_ERROR_STATUS`` if that status is another one.
+  1), ``ConfigError`` if it has changed nothing (status 2).
 """
 
 import argparse
 from importlib import import_module
 from types import ModuleType
 from typing import Final, NamedTuple, TypeAlias
-
-from zkconsumer.cli.exit_status import REFUSED
 
 # A class in argparse without a public name, generic only in annotations.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -137,6 +134,5 @@ def add_command(subparsers: Subparsers, name: str, module: ModuleType) -> None:
         epilog=getattr(module, "EPILOG", None),
         allow_abbrev=getattr(module, "ALLOW_ABBREV", False),
     )
-    status = getattr(module, "CONFIG_ERROR_STATUS", REFUSED)
-    parser.set_defaults(run=getattr(module, "run", None), config_error_status=status)
+    parser.set_defaults(run=getattr(module, "run", None))
     module.add_arguments(parser)

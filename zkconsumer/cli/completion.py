@@ -8,7 +8,6 @@ import argparse
 import os
 import shlex
 
-from zkconsumer.cli.exit_status import COULD_NOT
 from zkconsumer.cli.parsing import build_parser, called
 from zkconsumer.errors import ConfigError
 
@@ -23,7 +22,6 @@ the file that the shell reads when it starts:
   zsh  (~/.zshrc, after compinit):     eval "$(zkconsumer completion zsh)"
   fish (~/.config/fish/config.fish):   zkconsumer completion fish | source
 """
-CONFIG_ERROR_STATUS = COULD_NOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

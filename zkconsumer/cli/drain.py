@@ -4,7 +4,6 @@ import argparse
 
 from zkconsumer.cli import drain_verify
 from zkconsumer.cli.commands import add_command
-from zkconsumer.cli.exit_status import COULD_NOT
 from zkconsumer.drain import command
 
 DESCRIPTION = (
@@ -12,7 +11,6 @@ DESCRIPTION = (
     "the same command goes on where it was. Ctrl-C and SIGTERM end it behind the batch in hand. "
     "'drain verify PATH' proves what was landed."
 )
-CONFIG_ERROR_STATUS = COULD_NOT
 run = command.run
 
 

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; None: those of the process.
 
     Returns:
-        The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
+        The exit status: 0, or one of ``exit_status``.
     """
     complete_shell()
     mend_standard_streams()
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(words)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ConfigError as error:
+        return _report(error, status=REFUSED)
     except ZkConsumerError as error:
         return _report(error)
     except OSError as error:
@@ -47,18 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    try:
-        args = _parse(words)
-    except ConfigError as error:
-        return _report(error, status=REFUSED)
+    args = _parse(words)
     _set_up_logging(debug=args.debug)
     if sys.stdout is None:
         raise ZkConsumerError("standard output is closed: send it to a file or a pipe")
     try:
         status: int = args.run(args)
         sys.stdout.flush()
-    except ConfigError as error:
-        return _report(error, status=args.config_error_status)
     except BrokenPipeError:
         # The reader of our output has gone.
         discard_standard_output()

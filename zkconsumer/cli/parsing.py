@@ -11,8 +11,6 @@ from zkconsumer.cli.help_text import FittedHelpFormatter
 from zkconsumer.cli.version import ShowVersion
 from zkconsumer.nearest import did_you_mean
 
-"""The exit status of wrong usage; nothing was done."""
-
 _DESCRIPTION = """\
 Reads, watches and drains Kafka clusters of the ZooKeeper era (0.8 and later), beside the consumers
 and tools that are there already."""

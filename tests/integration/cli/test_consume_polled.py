@@ -75,7 +75,7 @@ def test_it_prints_what_the_topic_holds_and_goes_on_where_it_stopped(
     assert (first.returncode, first.stderr) == (0, "Consumed 7 messages\n")
     assert committed(broker, group, topic) == 7
     refused = consume(broker, *mine, "--from-beginning")
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"zkconsumer: group {group} has offsets already")
     second = consume(broker, *mine, "--timeout-ms", "2000", "--output", "json")
     assert (second.returncode, second.stderr) == (0, "Consumed 3 messages\n")

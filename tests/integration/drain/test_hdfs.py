@@ -101,7 +101,7 @@ def test_a_drain_is_landed_and_proven(
     proof = zkconsumer("drain", "verify", path, "--engine", "local", *where)
     assert (proof.returncode, proof.stdout.splitlines()[-1][:7]) == (0, "PROVEN:"), proof.stderr
     refused = zkconsumer(*drain, "--topics", f"{name},another")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
 
 
 def test_an_iceberg_table_is_refused(server: str, cluster: Sandbox) -> None:
@@ -109,7 +109,7 @@ def test_an_iceberg_table_is_refused(server: str, cluster: Sandbox) -> None:
     drain = ("drain", "--zookeeper", cluster.zookeeper_connect, "--topics", "t", "--format")
     done = zkconsumer(*drain, "iceberg", "--to", f"{server}/x", "--engine", "local")
     said = f"--format iceberg can't be kept in hdfs:// ({server}/x): give a folder or s3://"
-    assert (done.returncode, done.stderr) == (1, f"zkconsumer: {said}\n")
+    assert (done.returncode, done.stderr) == (2, f"zkconsumer: {said}\n")
 
 
 def test_spark_proves_what_was_landed_without_it(

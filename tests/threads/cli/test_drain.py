@@ -20,7 +20,7 @@ WITHOUT_SPARK = (
         (["drain", "--help"], 0, ""),
         (
             ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x", "--master", "local[2]"],
-            1,
+            2,
             "zkconsumer: zkconsumer.spark needs pyspark and pyarrow: "
             "pip install 'zkconsumer[spark]'\n",
         ),
@@ -32,7 +32,7 @@ WITHOUT_SPARK = (
         ),
         (
             ["drain", "--zookeeper", "zk:1", "--topics", "t", "--to", "x"],
-            1,
+            2,
             "zkconsumer: the local engine needs pyarrow: pip install 'zkconsumer[local]'\n",
         ),
         (
@@ -64,7 +64,7 @@ def test_where_pyiceberg_is_not_installed(tmp_path: Path) -> None:
         check=False,
     )
     said = "zkconsumer: an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 VERIFIED = (

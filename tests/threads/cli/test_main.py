@@ -66,8 +66,8 @@ def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_error_is_one_line(
     arguments: tuple[str, ...], expected: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """On standard error, with status 1 and without a trace."""
-    assert main(["consume", *arguments]) == 1
+    """On standard error, with the status of wrong usage and without a trace."""
+    assert main(["consume", *arguments]) == 2
     printed = capfd.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("zkconsumer: ")
@@ -78,7 +78,7 @@ def test_an_error_is_one_line(
 def test_debug_shows_where_an_error_came_from() -> None:
     """The one line comes all the same, at the end."""
     done = zkconsumer("--debug", "consume", "--topic", "t")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("zkconsumer: zookeeper.connect is required")
 
@@ -104,7 +104,7 @@ def test_a_closed_standard_output_is_an_error() -> None:
 def test_a_closed_standard_error_takes_nothing_to_standard_output() -> None:
     """There the messages are."""
     done = without_stream("2>&-", "consume", "--topic", "t")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
@@ -141,7 +141,7 @@ def test_a_configuration_file_that_makes_no_sense_is_wrong_usage(
     assert main(["consume", "--topic", "t"]) == 2
     assert "did you mean max-messages?" in capfd.readouterr().err
     file.write_text('zookeeper = "h:1"\n[consume]\ngroup = "a/b"\n')
-    assert main(["consume", "--topic", "t"]) == 1
+    assert main(["consume", "--topic", "t"]) == 2
     assert "group.id is 'a/b'" in capfd.readouterr().err
     assert main(["--cluster", "plant", "consume", "--topic", "t"]) == 2
     assert "has no [clusters.plant]" in capfd.readouterr().err

@@ -21,7 +21,7 @@ def test_without_argcomplete_it_says_what_to_install(
     """In one line; and a shell that asks gets no answer rather than a trace."""
     monkeypatch.setitem(sys.modules, "argcomplete.shell_integration", None)
     monkeypatch.setitem(sys.modules, "argcomplete", None)
-    assert main(["completion", "bash"]) == 1
+    assert main(["completion", "bash"]) == 2
     assert "pip install 'zkconsumer[cli]'" in capsys.readouterr().err
     monkeypatch.setenv("_ARGCOMPLETE", "1")
     completion.complete_shell()

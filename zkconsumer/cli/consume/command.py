@@ -22,7 +22,6 @@ from zkconsumer.cli.consume.settings import (
     console_settings,
     count_of_messages,
 )
-from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.cli.measured import CommandMeasures, add_metrics_arguments, serving_metrics, tracers
@@ -45,7 +44,6 @@ DESCRIPTION = (
     "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order."
 )
 ALLOW_ABBREV = True
-CONFIG_ERROR_STATUS = COULD_NOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +133,6 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: what failed; what was printed before is committed.
     """
     if is_look(args):
-        args.config_error_status = REFUSED
         return look(args)
     if args.filter or args.output == "table":
         raise ConfigError("--filter and --output table go with --tail or --from-time")
