@@ -36,14 +36,16 @@ def test_a_killed_broker_of_three_costs_nothing(cluster3: Sandbox) -> None:
         wait_until(lambda: len(traffic.ends()) == 3, what="traffic on all partitions")
         await_ends([member], traffic.ends, "before the kill")
         cluster3.kill_broker(1)
-        wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
-        before = traffic.ends()
-        wait_until(
-            lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
-            what="new messages on every partition",
-        )
-        await_ends([member], traffic.ends, "without the broker")
-        cluster3.start_broker(1)
+        try:
+            wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
+            before = traffic.ends()
+            wait_until(
+                lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
+                what="new messages on every partition",
+            )
+            await_ends([member], traffic.ends, "without the broker")
+        finally:
+            cluster3.start_broker(1)
         await_all_in_sync(tree, topic)
         await_ends([member], traffic.ends, "with the broker back")
         acknowledged = traffic.stop()
@@ -167,9 +169,13 @@ def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
         assert [next(slow).offset for _ in range(3)] == [0, 1, 2]
         wait_until(lambda: slow._waiting._queue.chunk_count() == 2, what="a full queue")
         cluster.kill_broker(0)
-        wait_until(lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end")
-        assert next(slow).offset == 3
-        cluster.start_broker(0)
+        try:
+            wait_until(
+                lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end"
+            )
+            assert next(slow).offset == 3
+        finally:
+            cluster.start_broker(0)
         assert [next(slow).offset for _ in range(4, count)] == list(range(4, count))
         write(cluster, slow_tp, [b"next"])
         write(cluster, quick_tp, [b"next"])

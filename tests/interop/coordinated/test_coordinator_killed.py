@@ -32,11 +32,13 @@ def test_a_coordinator_killed_mid_rebalance(
         wait_until(lambda: group.peek.look().state == "PreparingRebalance", what="a rebalance")
         coordinator = group.peek.offsets.coordinator().id
         modern3.kill_broker(coordinator)
-        idle.order("poll")
-        group.await_shared(six, 3)
-        after = group.write(six, 10)
-        group.await_all(after)
-        group.await_committed()
-        assert Counter(all_values(group.members)) == Counter(before + after)
-        assert all(set(member.values) & set(after) for member in (busy, idle, newcomer))
-        modern3.start_broker(coordinator)
+        try:
+            idle.order("poll")
+            group.await_shared(six, 3)
+            after = group.write(six, 10)
+            group.await_all(after)
+            group.await_committed()
+            assert Counter(all_values(group.members)) == Counter(before + after)
+            assert all(set(member.values) & set(after) for member in (busy, idle, newcomer))
+        finally:
+            modern3.start_broker(coordinator)
