@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the JVM of the session and its Python workers write, of all tests."""
+    """The log of the session's JVM and its Python workers, of all tests."""
     log = tmp_path_factory.mktemp("spark") / "log"
     log.touch()
     return log
@@ -61,7 +61,7 @@ def _logged(spark_log: Path) -> Iterator[None]:
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Have processes that are started write there."""
+    """Redirect the standard error of processes that are started meanwhile to the log."""
     own = os.dup(2)
     try:
         with log.open("ab") as file:
@@ -110,7 +110,7 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Who stops one of their servers starts it again; ``tests/support/scheduling.py`` knows who."""
+    """The shared brokers: a test that stops a server starts it again."""
     folder = tmp_path_factory.mktemp("brokers")
     with Sandbox(
         brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK, work_dir=folder

@@ -49,7 +49,7 @@ def fresh_name(prefix: str) -> str:
 
 @pytest.fixture(scope="session")
 def disks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where shared clusters work: those of ``broker_of`` by version, others by their names."""
+    """The working folders of shared clusters: by version for ``broker_of``, else by name."""
     return tmp_path_factory.mktemp("disks")
 
 
@@ -62,7 +62,7 @@ def cluster(disks: Path) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def damaged_cluster(disks: Path) -> Iterator[Sandbox]:
-    """One broker 0.8.2.2 whose logs tests damage on its disk; nobody ends it."""
+    """One broker 0.8.2.2 whose logs tests damage on disk; no test stops it."""
     with Sandbox(kafka="0.8.2.2", brokers=1, work_dir=disks / "damaged") as sandbox:
         yield sandbox
 
@@ -97,7 +97,7 @@ def zookeeper() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def large_connect(zookeeper: Sandbox) -> Iterator[str]:
-    """Where 50,000 nodes lie, for all tests of the session; nobody changes them."""
+    """The connect string of 50,000 nodes, for all tests of the session; no test changes them."""
     with large_cluster(zookeeper) as connect:
         yield connect
 

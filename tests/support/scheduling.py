@@ -22,10 +22,10 @@ _SHARED: Final = {
 
 
 class ByServers(LoadScopeScheduling):
-    """A module's tests go to one worker; and so do, while it lasts, those with its dear servers.
+    """Gives a module's tests to one worker, and prefers it for other modules with its dear servers.
 
-    Who is the first to need such servers has them. It gets what else needs them before all else;
-    others get that when there is nothing else to do, so that nobody idles at the end.
+    The first worker that needs such servers owns them, and gets the other modules that need them
+    first. Other workers get those only when nothing else is left, so that none is idle at the end.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -37,7 +37,7 @@ class ByServers(LoadScopeScheduling):
         super()._assign_work_unit(node)
 
     def _rank(self, module: str, node: WorkerController) -> int:
-        """How well a module suits a worker: 0 for best; modules alike stay in their order."""
+        """Return how well a module suits a worker, 0 being best; ties keep their order."""
         needed = _needed(self.config.rootpath / module)
         owners = {
             owner
@@ -51,6 +51,6 @@ class ByServers(LoadScopeScheduling):
 
 @cache
 def _needed(module: Path) -> frozenset[str]:
-    """The dear servers that a module of tests names, in its path or its text."""
+    """Return the dear servers that a test module names, in its path or its text."""
     text = f"{module.as_posix()}\n{module.read_text('utf-8')}"
     return frozenset(name for name, pattern in _SHARED.items() if re.search(pattern, text))

@@ -112,7 +112,7 @@ class CommandCluster:
         )
 
     def reader(self, *, with_sessions: bool = False) -> SnapshotReader:
-        """Return a new reader, closed with this object; of live sessions, too, if wanted."""
+        """Return a new reader, closed with this object; it can read the live sessions, too."""
         # Brokers report their addresses at the listener of the bootstrap brokers.
         requests, ms = self.zookeeper is not None and self._bootstrap, self.timeout_ms
         reader = SnapshotReader(

@@ -41,9 +41,9 @@ def print_failures(snapshot: ClusterSnapshot) -> None:
 
 
 def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
-    """Return whether groups of a kind, or of any (None), may not all be seen; print which.
+    """Print which groups of a kind (None: all) were not read; return whether any may be missing.
 
-    A check of all groups must not pass for some.
+    A check of some groups must not pass for a check of all.
     """
     unread = [
         group

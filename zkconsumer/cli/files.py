@@ -1,4 +1,4 @@
-"""Reads text files; writes files that are on disk, whole, before anything else is done."""
+"""Reads text files; writes files whole, and to the disk before anything else is done."""
 
 import os
 import tempfile

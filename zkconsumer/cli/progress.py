@@ -41,7 +41,7 @@ def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advan
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether a line can be written over there."""
+    """Return whether a line of this stream can be rewritten."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -66,7 +66,7 @@ def _rich(label: str, total: int | None, unit: str) -> Iterator[Advance]:
 
 
 class RewrittenLine:
-    """One line of a terminal that is written over and over."""
+    """One line of a terminal, rewritten in place."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -79,7 +79,7 @@ class RewrittenLine:
         self._width = max(self._width, len(text))
 
     def clear(self) -> None:
-        """Leave no trace of it."""
+        """Erase the line."""
         if self._width:
             self._stream.write(f"\r{' ' * self._width}\r")
             self._stream.flush()

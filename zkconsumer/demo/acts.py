@@ -1,4 +1,4 @@
-"""Awaits conditions of running processes, for demos whose acts each end with one."""
+"""Waits for the conditions that end the acts of a demo, while its processes run."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from zkconsumer.errors import SandboxError, ZkConsumerError
 
 
 class Acts:
-    """The base of a demo. Thread: one."""
+    """The base class of demos. Thread: one."""
 
     def __init__(self, timeout_ms: int, clock: Clock | None = None) -> None:
         self._timeout_ms = timeout_ms
@@ -16,7 +16,7 @@ class Acts:
         self._pause = threading.Event()
 
     def _meanwhile(self, what: str) -> None:
-        """Do what is to be done while ``what`` is awaited.
+        """Check processes, and show progress, while ``what`` is awaited.
 
         Raises:
             SandboxError: a process has ended by itself.

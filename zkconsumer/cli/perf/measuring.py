@@ -101,7 +101,7 @@ class RateDisplay:
         self._line = RewrittenLine(stream) if is_terminal(stream) else None
 
     def show(self, elapsed_ms: int, messages: int, rate: int, byte_rate: int) -> None:
-        """Show how it goes."""
+        """Show the progress and the rates."""
         if self._line is not None:
             self._line.show(
                 f"{elapsed_ms // 1000} s: {messages:,} messages, now {rate:,} messages/s, "
@@ -109,7 +109,7 @@ class RateDisplay:
             )
 
     def clear(self) -> None:
-        """Leave no trace of it."""
+        """Erase the line."""
         if self._line is not None:
             self._line.clear()
 
