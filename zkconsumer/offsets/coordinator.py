@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.connection_pool import ConnectionPool
-from zkconsumer.cluster.request_round import RequestRound, RoundRequest, named, who_coordinates
+from zkconsumer.cluster.request_round import RequestRound, RoundRequest, who_coordinates
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import (
     BrokerError,
@@ -303,7 +303,7 @@ class CoordinatorChannel:
                 outcome = exchange(CoordinatorAttempt(found, running))
             except (TransportError, RemoteProtocolError) as error:
                 closed = isinstance(error, ConnectionLost | ConnectFailed)
-                return st.Tried(reason=named(found, error), closed=closed)
+                return st.Tried(reason=_described(found, error), closed=closed)
             if outcome is not st.ResponseOutcome.LOOK_UP:
                 self._coordinator = found
             return st.Tried(outcome=outcome)
@@ -357,6 +357,12 @@ class CoordinatorChannel:
 def _is_at(listed: Broker, named: Broker) -> bool:
     # Ids differ for bootstrap addresses, and FindCoordinator returns no racks.
     return (listed.host, listed.port) == (named.host, named.port)
+
+
+def _described(broker: Broker, error: Exception) -> str:
+    # Not `request_round.named`: the coordinator is told by its id, not by its address alone.
+    text = str(error)
+    return text if str(broker) in text else f"{broker}: {text}"
 
 
 def _some(failures: Sequence[str]) -> str:
