@@ -121,7 +121,7 @@ def _rows(
             if layout not in layouts:
                 (text,) = connection.execute(sql.GET_LAYOUT, (layout,)).fetchone()
                 layouts[layout] = parse_layout(text)
-            rows.append(StoredSample(at_ms, layouts[layout], body))
+            rows.append(StoredSample(int(at_ms), layouts[layout], body))
         return rows
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zkconsumer.errors import ConfigError
@@ -214,6 +214,7 @@ def test_a_file_that_only_we_name_is_set_aside_whatever_it_is(tmp_path: Path) ->
     st.sampled_from(['[["t",[0]]]']) | STORED | JSON_TEXTS,
     st.tuples(st.just(5_000), STORED, STORED, STORED, STORED | JSON_TEXTS),
 )
+@example((0.5, 0, 1, zlib.compress(bytes(24))), '[["t",[0]]]', (5_000, None, None, None, None))
 def test_whatever_stands_in_a_file_is_a_chart_or_a_sentence(
     sample: tuple[object, ...], layout: object, moved: tuple[object, ...]
 ) -> None:
