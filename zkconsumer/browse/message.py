@@ -13,7 +13,14 @@ class SeenMessage:
     """A message, with its key, value and headers as bytes and as text.
 
     Attributes:
+        topic: of its log.
+        partition: of its log.
+        offset: in its log.
         timestamp: ms since the epoch; -1 where the log has none.
+        raw_key: the bytes of the key; None for null.
+        raw_value: the bytes of the value; None for null.
+        key: the key as text.
+        value: the value as text.
         headers: names with their values as text, in order.
     """
 
@@ -34,6 +41,7 @@ class BrowseResult:
 
     Attributes:
         messages: ascending by time, then partition and offset.
+        scanned: how many messages were looked at.
         notes: what was not looked at, and why.
     """
 

@@ -17,9 +17,11 @@ class MessageQuery:
     """A request for messages.
 
     Attributes:
+        topic: the topic.
         partition: one partition; None: all.
         start: from the ``last`` ones, from an ``offset``, or from a ``time``.
         at: the offset, or the time in ms since the epoch; not used for the last ones.
+        limit: the maximum number of messages.
         passes: which messages are wanted; None: all.
     """
 

@@ -38,6 +38,12 @@ class MessageBrowser:
     """Looks at messages. Thread: one.
 
     It joins no group and commits nothing.
+
+    Args:
+        client: of the cluster; stays the caller's.
+        decoder: makes text of bytes.
+        limits: of one look.
+        clock: for the time limit.
     """
 
     def __init__(
@@ -134,6 +140,8 @@ class _Piece:
 
     Attributes:
         next_offset: where it would go on.
+        found: the messages that are wanted.
+        scanned: how many were looked at.
         size: about how many bytes they took.
         cut: why it was not read to its end; "" if it was, or enough was found.
     """

@@ -70,6 +70,11 @@ def browse(
 ) -> BrowseResult:
     """Look at messages: no group is joined, nothing is committed.
 
+    Args:
+        args: with the arguments of ``add_cluster_arguments`` and ``add_registry_argument``.
+        query: what is wanted.
+        limits: of one look.
+
     Raises:
         ConfigError: there is no such topic or partition.
         ZkConsumerError: no broker responds.

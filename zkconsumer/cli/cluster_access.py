@@ -48,7 +48,10 @@ class CommandCluster:
     Attributes:
         zookeeper: the connection to ZooKeeper; None if the cluster is read through its brokers
             only.
+        dialer: connects to the brokers.
         zookeeper_connect: the connect string, with its chroot; None likewise.
+        timeout_ms: time limit of one server's response.
+        clock: for deadlines and ages.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -112,7 +115,11 @@ class CommandCluster:
         )
 
     def reader(self, *, with_sessions: bool = False) -> SnapshotReader:
-        """Return a new reader, closed with this object; it can read the live sessions, too."""
+        """Return a new reader, closed with this object; it can read the live sessions, too.
+
+        Args:
+            with_sessions: whether to read the live sessions of ZooKeeper, too.
+        """
         # Brokers report their addresses at the listener of the bootstrap brokers.
         requests, ms = self.zookeeper is not None and self._bootstrap, self.timeout_ms
         reader = SnapshotReader(
@@ -306,6 +313,9 @@ def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
 
 def broker_settings(args: argparse.Namespace) -> ClientSettings:
     """Return the brokers' settings of the file, and the brokers of the command line.
+
+    Args:
+        args: with the arguments of ``add_broker_arguments``.
 
     Raises:
         ConfigError: a setting is invalid.

@@ -61,6 +61,11 @@ def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
     """Return the group with this id, of any kind (None) if there is only one.
 
+    Args:
+        snapshot: the cluster.
+        group_id: its id.
+        kind: its kind; None if there is only one group with this id.
+
     Raises:
         ConfigError: there is none, naming similar ids; or there are two.
     """

@@ -24,6 +24,8 @@ class Command(NamedTuple):
     """A command.
 
     Attributes:
+        name: as users type it.
+        summary: one line for the help.
         module: below ``zkconsumer.cli``; None: the command's name.
     """
 

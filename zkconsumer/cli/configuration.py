@@ -71,6 +71,7 @@ class Configuration:
         everywhere: the values for all commands.
         commands: the values of each command by its name; nested for its subcommands.
         clusters: values that replace ``everywhere``, by cluster name.
+        cluster: the default of ``--cluster``.
         notify: whom ``serve`` and ``watch`` tell of trouble; they read it.
     """
 

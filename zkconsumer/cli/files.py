@@ -13,6 +13,10 @@ from zkconsumer.errors import ConfigError
 def read_text(name: str, kind: str = "file of offsets") -> str:
     """Return the text of a file.
 
+    Args:
+        name: of the file.
+        kind: what it should be, for messages.
+
     Raises:
         ConfigError: it is not text.
         OSError: it can't be read.

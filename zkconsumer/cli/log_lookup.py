@@ -12,7 +12,12 @@ Logs = Mapping[TopicPartition, LogRange]
 
 
 class CommandLogLookup:
-    """Looks up offsets. Thread: one."""
+    """Looks up offsets. Thread: one.
+
+    Args:
+        client: sends the requests.
+        timeout_ms: time limit of one lookup, all tries together.
+    """
 
     def __init__(self, client: ClusterClient, *, timeout_ms: int) -> None:
         self._client = client

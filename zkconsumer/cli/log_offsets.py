@@ -16,6 +16,7 @@ class PartitionLogOffset:
         offsets: descending; empty if nothing matches.
         timestamp_ms: of the record found, in ms since the epoch.
         by_segment: whether these are segment boundaries, by modification times.
+        error: the error code, if any.
     """
 
     offsets: tuple[int, ...] = ()

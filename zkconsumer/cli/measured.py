@@ -61,6 +61,10 @@ def serving_metrics(
 ) -> Iterator[CommandMeasures]:
     """Serve the metrics while the block runs, if requested; write the address of a free port.
 
+    Args:
+        args: with what ``add_metrics_arguments`` has added.
+        write: called with the address if the port was chosen by the system.
+
     Raises:
         ConfigError: the port can't be had, or the extra ``metrics`` is missing.
     """

@@ -17,6 +17,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
     """Return the arguments of each cluster that ``--clusters`` names.
 
+    Args:
+        args: of the command line, with ``clusters``; its own address has to be none.
+
     Raises:
         ConfigError: there is no file, no such cluster in it, or another address.
     """

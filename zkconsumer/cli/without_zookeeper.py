@@ -20,6 +20,10 @@ NO_CLUSTER = (
 def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
     """Return the cluster's address as given, checked against what is requested.
 
+    Args:
+        args: with the arguments of ``add_cluster_arguments``.
+        client: the brokers' settings, which may have bootstrap servers.
+
     Raises:
         ConfigError: neither ZooKeeper nor brokers are given, or ZooKeeper groups are requested and
             none is given.
@@ -43,7 +47,12 @@ def usual_kind(args: argparse.Namespace) -> GroupKind:
 
 
 def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
-    """Print to standard error that ZooKeeper groups are not included in those of a kind."""
+    """Print to standard error that ZooKeeper groups are not included in those of a kind.
+
+    Args:
+        snapshot: the cluster.
+        kind: of the groups that are shown; None: all.
+    """
     if snapshot.zookeeper == "unknown" and kind is not GroupKind.COORDINATOR:
         alone = snapshot.brokers_alone
         note("" if alone is None else alone.unknown)

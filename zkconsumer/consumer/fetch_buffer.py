@@ -18,6 +18,7 @@ class BufferedRecords:
     """Records of one partition that wait to be handed out, in order.
 
     Attributes:
+        topic_partition: their partition.
         steps: the iterator over the rest of them.
     """
 

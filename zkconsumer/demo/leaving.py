@@ -39,6 +39,7 @@ class LeavingOutcome:
     """What became of all lines.
 
     Attributes:
+        audit: of what the group delivered.
         written_before: how many lines the old cluster acknowledged.
         written_after: how many the new one did.
         is_proven: whether the mirror's proof found every message.

@@ -29,7 +29,14 @@ def picture(
     names: Mapping[str, str],
     delivered: Mapping[str, int],
 ) -> str:
-    """Return the picture as text."""
+    """Return the picture as text.
+
+    Args:
+        title: the current act.
+        lines: the partitions.
+        names: the members' names, by consumer id.
+        delivered: how many messages each member has delivered, by name.
+    """
     rows = [f"{'partition':<14}{'owner':<14}{'committed':>10}{'log end':>10}{'lag':>7}"]
     rows += [_row(line, names) for line in lines]
     total = "  ".join(f"{name} {count}" for name, count in sorted(delivered.items()))

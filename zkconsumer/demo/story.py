@@ -32,7 +32,13 @@ auto.commit.interval.ms=1000
 
 @dataclass
 class Stage:
-    """The environment of the demo."""
+    """The environment of the demo.
+
+    Attributes:
+        write: prints for the audience.
+        folder: for logs and configuration files.
+        lines_per_second: the producer's rate.
+    """
 
     write: Callable[[str], None]
     folder: Path

@@ -10,6 +10,8 @@ class DeliveryAudit:
     """What became of the lines that the brokers acknowledged.
 
     Attributes:
+        acknowledged: how many there were.
+        delivered: how many of them reached at least one member.
         lost: the numbers of those that reached none, the first ten.
         lost_count: how many those are in all.
         repeated: deliveries beyond the first of each line.

@@ -36,6 +36,7 @@ class PartitionClaim(Progress):
     """Own a partition, with the offsets of its progress.
 
     Attributes:
+        topic_partition: the partition.
         sink: the queue of the stream that owns it, which gets its chunks.
         active: False once it is given up; no chunk is delivered from then on.
         consumed_offset: every record below it is processed: the caller asked for a later one.
@@ -93,6 +94,7 @@ class Poison:
     """Describe a place in the log that can't be read.
 
     Attributes:
+        topic_partition: the partition.
         offset: the first unreadable offset.
         next_offset: where reading goes on: all from ``offset`` up to here is lost, which
             is more than one message if a whole compressed set can't be read. None if not

@@ -27,6 +27,9 @@ class FetchManager:
 
     Args:
         access: looks up brokers and leaders.
+        settings: fetch settings.
+        scope: owns the threads.
+        clock: for pauses.
         on_death: called on the leader finder's thread with what ended it: fetching stops. (A
             fetcher that dies gives its partitions back, and is replaced.)
         observation: observes responses, lost leaders and resets.

@@ -68,9 +68,11 @@ class LostRange:
     """Describe requested offsets that are not in the log (no longer, or unexpectedly not).
 
     Attributes:
+        topic_partition: the partition.
         from_offset: the first of them.
         until_offset: one past the last of them.
         log_start_offset: the log start offset, or -1 if it was not looked up.
+        reason: the reason, as text.
     """
 
     topic_partition: TopicPartition

@@ -61,6 +61,7 @@ class _ReaderContext:
         client: finds leaders, and keeps the connections.
         settings: sizes, times and retries.
         clock: for time limits of retries and lookups.
+        pause: waits for a number of milliseconds.
     """
 
     client: ClusterClient
@@ -83,6 +84,7 @@ class RangeReader:
             time for a second round leaves all tries to the settings.
         settings: sizes, times, and what to do about losses.
         clock: for time limits of retries and lookups.
+        pause: waits for a number of milliseconds.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ class RangeSettings:
     """Configure how ranges are read (sizes in bytes, times in milliseconds).
 
     Attributes:
+        client_id: sent with every request.
         fetch_bytes: the largest request; smaller if less is left of a range.
         growth_max_bytes: limit of its growth for a larger entry.
         timeout_ms: limit for connecting, and for a response; also how long offsets missing from

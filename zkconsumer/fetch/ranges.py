@@ -20,7 +20,12 @@ _FIRST_GUESS_BYTES = 1024
 
 
 class RangeBounds:
-    """Bound the requests of a range: a small one is not fetched with all that follows it."""
+    """Bound the requests of a range: a small one is not fetched with all that follows it.
+
+    Args:
+        wanted: the range.
+        settings: the sizes.
+    """
 
     def __init__(self, wanted: OffsetRange, settings: RangeSettings) -> None:
         self._wanted = wanted
@@ -44,6 +49,7 @@ class RangeLosses:
     """Find the offsets of a range that are not in the log.
 
     Args:
+        wanted: the range.
         settings: times, and whether a loss is an error.
     """
 

@@ -17,8 +17,10 @@ class Tries:
     """Track the tries of one partition's reader. Thread: one.
 
     Args:
+        topic_partition: the partition.
         settings: times and number of tries.
         clock: for the time without a response.
+        pause: waits for a number of milliseconds.
     """
 
     def __init__(

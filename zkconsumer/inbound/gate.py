@@ -73,6 +73,7 @@ class Gate:
         limits: of connections.
         make: makes the protocol of a connection.
         paced: the log for lines that clients can cause.
+        clock: for deadlines.
 
     Attributes:
         table: the open connections.

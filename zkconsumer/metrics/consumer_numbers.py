@@ -21,6 +21,8 @@ class RebalanceTimes:
     """The durations of rebalances.
 
     Attributes:
+        count: their number.
+        total_ms: their sum.
         within: the number within each of ``REBALANCE_BOUNDS_MS``.
     """
 
@@ -35,12 +37,22 @@ class ConsumerNumbers:
 
     Attributes:
         group_id: its group; "" for none.
+        client_id: its client id.
         messages: messages handed to the caller, by topic; under "" if not known by topic.
+        received_bytes: the size of received record sets.
+        fetches: the number of fetch responses.
         lags: by partition; unknown ones are missing.
+        owned: the number of its partitions, by topic.
         queued_bytes: fetched, and not handed to the caller yet.
+        rebalances: the number of completed rebalances.
         rebalance_times: their durations; None if unknown.
+        failed_tries: the number of failed tries to rebalance.
         commits: the number of offsets written, by storage.
+        commit_calls: the number of commits.
         failed_commits: the number of offsets that failed, by storage.
+        lost: the number of partitions lost to others.
+        poisoned: the number of unreadable messages.
+        orphans: the number of unowned partitions of its topics.
         paused: how many of its partitions wait for ZooKeeper.
         least_fetch_rate: the smallest rate of fetch responses of a broker; None if unknown.
     """

@@ -13,6 +13,7 @@ class Sample(NamedTuple):
     """One sample.
 
     Attributes:
+        labels: the values of the family's labels, in order.
         value: in the unit that the family's name ends in.
         suffix: of the name: ``_sum``, ``_count``, ``_bucket`` of a summary or histogram. A bucket
             has one more label, ``le``, which comes last.
@@ -29,6 +30,8 @@ class Family:
 
     Attributes:
         name: as Prometheus stores it; counters end in ``_total``.
+        text: what it measures, in one sentence.
+        labels: the names of its labels.
         samples: an iterator; no two have the same labels.
         kind: the metric type; a counter never decreases.
     """

@@ -39,6 +39,7 @@ class ClusterMeasures:
         verdict: returns Burrow's status of a group; called once for each.
         now_ms: the current time, in ms since the epoch, for ages.
         problem: why the cluster can't be read now; None if it can.
+        read_ms: the duration of the last read.
         cluster: the label of that name; None: the address of the snapshot: a connect string, or
             brokers.
         detail: ``GROUPS`` omits samples of single partitions of groups; ``AUTO`` does if they are

@@ -30,7 +30,13 @@ _CLOSE_MS: Final = 5_000
 
 
 class ScrapeServer:
-    """Serves on a listening socket until it is closed, on a thread of its own."""
+    """Serves on a listening socket until it is closed, on a thread of its own.
+
+    Args:
+        listening: the socket; closed with the server.
+        app: the application; called on that thread.
+        limits: of connections.
+    """
 
     def __init__(
         self,

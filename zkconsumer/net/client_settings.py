@@ -21,8 +21,10 @@ class ClientSettings:
     """The brokers' addresses, security and time limits of one client.
 
     Attributes:
+        client_id: sent with every request.
         timeout_ms: time limit of connecting, and of each response.
         bootstrap: bootstrap brokers; empty if none were given.
+        security: TLS and SASL.
         max_response_bytes: the largest response that a connection accepts.
     """
 

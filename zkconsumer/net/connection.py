@@ -79,6 +79,7 @@ class BrokerConnection:
         max_response_bytes: a larger response is refused before any of it is kept; each request has
             a bound of its own besides (``wire.response_bounds``).
         max_entry_bytes: the largest possible entry of a log.
+        clock: for deadlines.
         traffic: notified of each request and response.
     """
 

@@ -61,6 +61,7 @@ class BrokerDialer:
             longer than both limits together.
         max_response_bytes: the largest response that a connection accepts.
         max_entry_bytes: the largest possible entry of a log.
+        clock: for deadlines.
         traffic: notified of each connection and request.
         assumed: the versions that every broker is known to serve at least, or a function that
             returns them: then the broker is not asked, unless SASL is used, which depends on its

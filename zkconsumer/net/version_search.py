@@ -69,6 +69,7 @@ class VersionSearch:
     Attributes:
         broker: for messages.
         connect: opens a connection, within the remaining time.
+        client_id: sent with every request.
         before_sasl: whether the connection is to be authenticated after the search.
         in_tls: whether the connection is encrypted. A 0.10 port with SASL over TLS does not process
             buffered bytes before more arrive: so another request is sent.

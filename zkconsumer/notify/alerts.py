@@ -39,6 +39,7 @@ class Alert:
     """A trouble that lasts.
 
     Attributes:
+        subject: the group, or the cluster.
         severity: the worst that lasted.
         trouble: as it was seen last, at that severity.
         began_ms: when it was first seen, since the epoch.
@@ -62,6 +63,7 @@ class _Watched:
         blind: what was not read while it was in trouble.
         last: the trouble when it was read last; None: it was well.
         is_read: whether it could be read last.
+        at_ms: when that was.
         severity: of the alert; None: there is none.
         alerts_ms: when its alerts of late began.
     """
@@ -94,7 +96,11 @@ class _Watched:
 
 
 class Alerts:
-    """The alerts of a cluster. Thread: one."""
+    """The alerts of a cluster. Thread: one.
+
+    Args:
+        timing: see ``Timing``.
+    """
 
     def __init__(self, timing: Timing | None = None) -> None:
         self._timing = timing or Timing()

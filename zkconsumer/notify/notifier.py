@@ -35,6 +35,7 @@ class Route:
 
     Attributes:
         name: for the log.
+        target: the receiver.
         policy: of what, and when.
     """
 
@@ -44,7 +45,14 @@ class Route:
 
 
 class Notifier:
-    """Takes cluster states, and notifies targets of troubles. Thread: any."""
+    """Takes cluster states, and notifies targets of troubles. Thread: any.
+
+    Args:
+        routes: the targets.
+        origin: where messages come from.
+        timing: how long a trouble has to last.
+        clock: for durations and instants.
+    """
 
     def __init__(
         self,

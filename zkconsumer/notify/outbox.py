@@ -48,7 +48,9 @@ class Policy:
     """Which alerts a target wants, and when.
 
     Attributes:
+        severity: the minimum severity.
         silenced: no alerts of groups whose whole id matches one of these.
+        quiet: no notifications within these hours.
         repeat_ms: the interval of reminders; None: no reminders.
         batch: the maximum number of messages in one delivery.
     """
@@ -76,7 +78,11 @@ class _Delivered:
 
 
 class Outbox:
-    """What one target knows, and is to know. Thread: one at a time."""
+    """What one target knows, and is to know. Thread: one at a time.
+
+    Args:
+        policy: the target's.
+    """
 
     def __init__(self, policy: Policy | None = None) -> None:
         self._policy = policy or Policy()

@@ -40,6 +40,7 @@ class NotifySettings:
 
     Attributes:
         routes: the targets; none: no notifications.
+        timing: how long a trouble has to last.
         page: the address of the page, for links.
     """
 

@@ -106,10 +106,16 @@ class MailTarget:
     """Sends e-mail.
 
     Attributes:
+        host: of the server.
+        port: of the server.
+        sender: the address that it comes from.
+        receivers: the addresses that it goes to.
         security: ``starttls``, ``tls`` from the first byte on, or ``none``.
         user: the user name; None: no login.
+        password: of that user.
         ssl_context: verifies the server.
         timeout_ms: for connecting, and again for all else.
+        clock: for the time-out.
     """
 
     host: str

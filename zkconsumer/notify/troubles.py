@@ -27,6 +27,7 @@ class GroupTrouble:
     Attributes:
         severity: never a note.
         code: the doctor's code, or one of this module.
+        what: one or two sentences.
         evidence: observations, one per line.
         repair: what helps.
         further: the number of further findings of the subject, notes left out.

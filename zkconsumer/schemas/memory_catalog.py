@@ -58,6 +58,9 @@ class FixedCatalog(MemoryCatalog):
 
     Values of other schemas are rejects therefore, whatever a source has by then.
 
+    Args:
+        adopted: the schemas of the column, in their order.
+
     Attributes:
         met: the schemas that it should have adopted, by use, in the order of their coming.
     """

@@ -59,6 +59,8 @@ class ArrowBatches(Generic[K, V]):
     """The batches of ``KafkaStream.arrow_batches``. Thread: the stream's.
 
     Args:
+        reader: the stream's reader.
+        waiting: the stream's waits.
         refuse_others: raises if a task waits for the stream.
         most: ``max_records``.
         timeout_ms: how long to wait for the first record.

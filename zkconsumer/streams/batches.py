@@ -245,6 +245,8 @@ class Batches(Generic[K, V]):
     """The batches of ``KafkaStream.batches``. Thread: the stream's.
 
     Args:
+        reader: the stream's reader.
+        waiting: the stream's waits.
         refuse_others: raises if a task waits for the stream.
         most: ``max_records``.
         max_bytes: the memory of chunks at which a batch is full.

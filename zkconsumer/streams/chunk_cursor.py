@@ -84,6 +84,7 @@ class PythonChunkCursor(Generic[K, V]):
         consumes_delivered: see ``Delivery``.
         lease: nothing is handed over after its end.
         key_decoder: see ``MessageAndMetadata``.
+        value_decoder: the same.
     """
 
     __slots__ = (

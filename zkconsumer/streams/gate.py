@@ -48,6 +48,7 @@ class DeliveryGate:
     """Open while ZooKeeper responds, or has not been silent for too long.
 
     Args:
+        clock: the time.
         allowed_silence_ms: how long streams go on without a response from ZooKeeper.
         observation: receives each pause once, when a stream meets it.
         guard: the connector's; None: one of this process.

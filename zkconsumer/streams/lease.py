@@ -19,6 +19,9 @@ class PureLease:
     Its clock does not count time in which the machine was suspended. The gate does, before each
     chunk: the clock that counts such time takes twice as long to read.
 
+    Args:
+        clock: the clock of its end.
+
     Attributes:
         now_s: returns the time.
         until_s: from this time on nothing may be handed out. Written by one thread, read by any.

@@ -17,6 +17,7 @@ class Origin(Generic[K, V]):
     """What all messages of one partition share.
 
     Args:
+        topic_partition: the partition.
         key_decoder: decodes keys; None leaves the bytes.
         value_decoder: decodes values; None leaves the bytes.
     """

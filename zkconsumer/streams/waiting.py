@@ -17,6 +17,9 @@ class Waiting(Generic[K, V]):
     """The waits of a stream's thread.
 
     Args:
+        reader: the stream's reader.
+        queue: the stream's queue.
+        clock: the time.
         timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
     """
 

@@ -30,7 +30,13 @@ _RETRY_MS: Final = 2_000
 
 
 class EventHub:
-    """The listeners. Thread: the event loop's."""
+    """The listeners. Thread: the event loop's.
+
+    Args:
+        source: of the states.
+        clients_max: the maximum number of listeners.
+        heartbeat_s: after this silence a keep-alive line is sent.
+    """
 
     def __init__(
         self,

@@ -14,7 +14,13 @@ from zkconsumer.web.state import ClusterState
 
 
 def render(view: View, page_request: PageRequest, state: ClusterState | None) -> str:
-    """Return the page as HTML."""
+    """Return the page as HTML.
+
+    Args:
+        view: the view.
+        page_request: the request.
+        state: for the frame around the view; None before a login.
+    """
     template = _environment().get_template(view.template)
     frame = None if state is None else frame_of(state, page_request)
 

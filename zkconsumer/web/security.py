@@ -93,7 +93,12 @@ class Tokens:
         return f"{now_ms}.{self._sign(str(now_ms))}"
 
     def admits(self, headers: Mapping[str, str], now_ms: int) -> bool:
-        """Return whether a request has full access."""
+        """Return whether a request has full access.
+
+        Args:
+            headers: of the request, names in lower case.
+            now_ms: the current time.
+        """
         if not self.wanted:
             return True
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -128,6 +133,7 @@ class Hosts:
     127.0.0.1 (DNS rebinding); so only known names are allowed there.
 
     Attributes:
+        any_name: whether all names are allowed.
         names: besides addresses of the machine itself; in lower case, without ports.
     """
 

@@ -17,8 +17,13 @@ class Site:
     """The sources, access rules and subscribers of the web application.
 
     Attributes:
+        source: of the states.
+        past: the history.
         store: ZooKeeper, for the pages of nodes; None while not connected.
+        tokens: check access.
+        hosts: the allowed host names.
         events: the listeners.
+        clock: for ages.
         messages: reads messages of topics; None: no page shows any.
         untold: returns why some target gets no notifications; None if all do.
     """

@@ -27,6 +27,7 @@ class ClusterState:
         problem: why nothing could be read yet, or nothing can be read any more; the parts have
             their own ages.
         covered: the groups that were read for this state; None: the whole cluster was.
+        judgements: what was derived from it.
     """
 
     number: int
@@ -89,6 +90,8 @@ class PartitionSeries:
 
     Attributes:
         lag: in records.
+        committed: the committed offset.
+        log_end: the offset of the next record.
         seconds: the lag in time.
     """
 
@@ -125,6 +128,8 @@ class PastRebalance:
     Attributes:
         began_ms: when it was first seen.
         ended_ms: when the group was at rest again; None if that was not seen.
+        reasons: in plain words, in order.
+        moved: the number of partitions that changed owners.
         reclaimed: the number of owner nodes created again by their former owners.
     """
 

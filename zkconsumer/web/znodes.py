@@ -26,6 +26,7 @@ class ZnodeView:
         ephemeral_owner: its session, as ZooKeeper's tools write it; None: none.
         created_ms: by ZooKeeper's clock.
         modified_ms: by ZooKeeper's clock.
+        version: of its data.
         children: their names, sorted; at most ``CHILDREN_SHOWN``.
         children_count: their number; 0 if not read.
         problem: why it could not be read.
@@ -56,6 +57,11 @@ def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
     """Return a node of a group and its children (whose own children are only counted).
 
     Leaves no watch. Errors are reported in the first view.
+
+    Args:
+        store: the connection to ZooKeeper.
+        group_id: the group, outside of which nothing is shown.
+        path: the node's path.
     """
     if not is_below(group_id, path):
         return (ZnodeView(path=path, problem=f"it is no node of group {group_id}"),)

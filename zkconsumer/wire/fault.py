@@ -9,6 +9,7 @@ class Fault(Exception):
     """A field that can't be read or written; every enclosing level prepends its name.
 
     Attributes:
+        reason: the error message.
         position: the byte offset in the frame; 0 while writing.
         steps: the path to the field, the innermost step first.
     """

@@ -101,6 +101,7 @@ class Probe:
 
     Attributes:
         request: the request to send on a new connection; ``request_bytes`` encodes it.
+        version: its version.
         proves: the generation that a response proves; None for ApiVersions, which lists versions.
     """
 

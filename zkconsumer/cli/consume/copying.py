@@ -29,6 +29,7 @@ class Copier:
 
     Attributes:
         count: how many messages are wholly written.
+        cursor: the message being copied.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:

@@ -57,7 +57,13 @@ class Formatter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """The value, or key and value, verbatim; null is printed as ``null``."""
+    """The value, or key and value, verbatim; null is printed as ``null``.
+
+    Attributes:
+        print_key: print the key first.
+        key_separator: between key and value.
+        line_separator: after the value.
+    """
 
     print_key: bool = False
     key_separator: bytes = b"\t"

@@ -20,9 +20,12 @@ class ConsoleSettings:
 
     Attributes:
         settings: of the consumer, by keys with dots; without ``group.id`` if none was given.
+        topic_filter: selects the topics.
         topic: the single topic given, verbatim; None with a filter.
+        formatter: formats messages.
         max_messages: the maximum number to read; None for no limit.
         from_beginning: start at the earliest message, if the group has no offsets.
+        delete_offsets: delete the group's committed offsets first.
     """
 
     settings: Mapping[str, str]

@@ -14,6 +14,11 @@ class UndoFile:
     """Grows with every repair of a run; each time it is replaced as a whole.
 
     Without a name it gets one with the time, in the current folder.
+
+    Args:
+        name: of the file; None: one with the time, in the current folder.
+        zookeeper: the cluster.
+        made_ms: the time, in ms since the epoch.
     """
 
     def __init__(self, name: str | None, *, zookeeper: str, made_ms: int) -> None:

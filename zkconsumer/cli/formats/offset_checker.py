@@ -19,6 +19,8 @@ class CheckerRow(NamedTuple):
     """A row for one partition.
 
     Attributes:
+        group_id: the group.
+        topic_partition: the partition.
         offset: the next to read; -1 if the group has none, None if unknown.
         log_end: the offset of the next record; None if unknown, at which the original fails.
         owner: the thread id in its node; None: unowned.

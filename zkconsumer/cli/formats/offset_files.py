@@ -77,6 +77,12 @@ def offsets_of_group(
 ) -> Mapping[TopicPartition, int]:
     """Return what a file says of one group, or (``rename``) of the only one in it.
 
+    Args:
+        imported: the file.
+        name: its name, for messages.
+        group_id: the group to set.
+        rename: take the offsets of the one group in the file, whatever it is called.
+
     Raises:
         ConfigError: it says nothing of the group, or of several where one is wanted.
     """

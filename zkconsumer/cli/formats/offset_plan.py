@@ -30,7 +30,14 @@ _FATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetStoreReport:
-    """One place of one group."""
+    """One place of one group.
+
+    Attributes:
+        group_id: whose offsets.
+        storage: where they are kept.
+        plan: what is to be done.
+        outcome: the result; None if nothing was written.
+    """
 
     group_id: str
     storage: OffsetStorage

@@ -28,6 +28,7 @@ class PerfStyle:
     Attributes:
         fetch_size: ``fetch.message.max.bytes``.
         date_format: a pattern of ``SimpleDateFormat``.
+        zone: the time zone.
     """
 
     fetch_size: int

@@ -18,6 +18,7 @@ class ProducedLine(NamedTuple):
     Attributes:
         key: None for null.
         value: None for null.
+        headers: names and values.
         partition: None: by the key.
         timestamp_ms: None: now.
     """

@@ -177,6 +177,13 @@ def delete_coordinated(
 ) -> Deletion:
     """Delete a group and its offsets at its coordinator.
 
+    Args:
+        client: finds the coordinator.
+        dialer: connects to it.
+        group_id: the group.
+        timeout_ms: time limit of all tries together.
+        clock: for the time limit.
+
     Raises:
         UnsupportedVersion: its coordinator is older than 1.1.
         BrokerError: it refuses, or was not ready in time.

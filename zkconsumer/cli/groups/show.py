@@ -43,7 +43,12 @@ def total_lag(group: GroupStatus) -> int | None:
 
 
 def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = None) -> str | None:
-    """Return the sum of its lags; ``12+`` if more are unknown though it has offsets there."""
+    """Return the sum of its lags; ``12+`` if more are unknown though it has offsets there.
+
+    Args:
+        group: the group.
+        partitions: only these of the group's.
+    """
     known, unknown = [], False
     for partition in group.partitions if partitions is None else partitions:
         lag = records_behind(group.kind, partition)

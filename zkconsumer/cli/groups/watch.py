@@ -23,6 +23,7 @@ class Change:
 
     Attributes:
         group: its current status; None if it is gone.
+        key: its identity.
         was: its previous status; None if it is new.
         events: descriptions of the changes, except of offsets.
         read: the progress of each partition's offset.

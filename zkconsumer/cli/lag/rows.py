@@ -28,7 +28,11 @@ class LagRow(NamedTuple):
     """A partition of a group.
 
     Attributes:
+        group: the group.
         partition: as the group has it.
+        committed: the committed offset.
+        records: the lag in records.
+        time: the lag in time.
         standing: the position of its offset in the log.
     """
 

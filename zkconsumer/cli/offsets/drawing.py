@@ -42,6 +42,7 @@ class GroupOffsetTarget:
     """The intended offsets of one group.
 
     Attributes:
+        goal: the target.
         scope: the partitions; None: all with a committed offset, or in the file.
         outside: what to do with an offset out of the log's range; None: the goal's default.
         storage: the storage to write; None: the group's.
@@ -62,6 +63,8 @@ class Job:
     """The planned change of one group.
 
     Attributes:
+        storages: the group's open storages.
+        reports: for each storage to be written.
         members: the live members when it was planned.
         force: whether it is done despite live members.
     """

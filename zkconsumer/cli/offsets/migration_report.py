@@ -22,8 +22,11 @@ class MigrationReport:
     """The plan of a migration, and its result.
 
     Attributes:
+        group_id: the group.
         source: where the wanted offsets came from: a place, or a file.
         target: where they were to go.
+        plan: what was to be done.
+        outcome: the result; None if nothing was to be written.
         notes: what the user should know of the offsets.
         roll_back_file: the name of the file that undoes it; None where none was written.
     """

@@ -37,9 +37,11 @@ class GroupOffsetStores:
     """A group, and the storages in which it may have offsets.
 
     Attributes:
+        group_id: which.
         storages: ZooKeeper first, unless the id is invalid there; without Kafka if the offsets
             topic does not exist: a lookup would make the cluster create it.
         group: checks for live members.
+        with_zookeeper: whether ZooKeeper could be read.
         hang_up: closes the connection to its coordinator; the cluster does it at the end, callers
             with many groups after each.
     """

@@ -51,7 +51,15 @@ NowMs = Callable[[], int]
 
 
 class StreamTally:
-    """The counts of one stream. Thread: the stream's writes; any reads."""
+    """The counts of one stream. Thread: the stream's writes; any reads.
+
+    Args:
+        stream: its number.
+        limit: the wanted number of messages; None for all.
+        interval: the number of messages between two calls of ``report``.
+        now_ms: the time since the begin of the measurement.
+        report: called with each interval.
+    """
 
     def __init__(
         self, stream: int, *, limit: int | None, interval: int, now_ms: NowMs, report: Report
@@ -131,6 +139,8 @@ class Measurement:
     Attributes:
         start_ms: when it began, in ms since the epoch: with streams, before the first message.
         join_ms: how long opening the streams took.
+        end: why it ended.
+        streams: the result of each stream.
         seconds: the number of messages in each whole second.
         unread: why available messages were not read; None if there is no reason.
     """

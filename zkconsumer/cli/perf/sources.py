@@ -36,7 +36,11 @@ class PerfOptions:
     """What to read, and how.
 
     Attributes:
+        topic: its name.
+        streams: the number of reading threads.
         timeout_ms: a stream ends after this time without a message.
+        from_latest: begin at the end of the log, not at its beginning.
+        one_by_one: take messages one at a time.
         settings: of the consumer, by their names.
     """
 

@@ -24,6 +24,8 @@ class ReplayPlan:
 
     Attributes:
         ranges: ascending by partition, within the logs. Empty ones are omitted.
+        gone: the requested offsets that are not available.
+        wrong: the invalid requests.
         notes: partitions without anything to read, unexpectedly.
     """
 

@@ -97,6 +97,13 @@ def bounds_of(
 ) -> dict[TopicPartition, int]:
     """Return one end of each range, where it differs from that of the log.
 
+    Args:
+        offset: the same offset for all.
+        time_ms: a time to look up, in ms since the epoch.
+        file: the offsets in a file.
+        logs: the logs of all partitions.
+        look_up: finds the offsets of the time.
+
     Raises:
         ConfigError: the file lacks a partition.
         ZkConsumerError: a leader does not answer.

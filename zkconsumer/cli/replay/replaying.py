@@ -30,7 +30,17 @@ class ReplayedMessage(NamedTuple):
 
 
 class Replay:
-    """Replays ranges. Thread: one."""
+    """Replays ranges. Thread: one.
+
+    Args:
+        client: finds leaders, and connects.
+        settings: of reading; their part size is not used.
+        formatter: formats messages.
+
+    Attributes:
+        count: the number of messages written.
+        position: the current position.
+    """
 
     def __init__(
         self,
@@ -56,6 +66,12 @@ class Replay:
         limit: int | None = None,
     ) -> None:
         """Read all ranges, up to ``limit`` messages, and report completed offsets to ``advance``.
+
+        Args:
+            ranges: the ranges to read.
+            write: receives formatted messages.
+            advance: called with the number of completed offsets.
+            limit: None: no limit.
 
         Raises:
             DataLost: offsets are missing, and the settings require them all.

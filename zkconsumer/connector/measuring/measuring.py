@@ -48,6 +48,7 @@ class MeasuredStream:
         topic: the topic it serves; None: those of a filter.
         thread: its number, as in its thread id.
         queue: where its chunks wait.
+        stream: the stream.
     """
 
     topic: str | None

@@ -78,6 +78,7 @@ class ConnectorNumbers:
     """One connector.
 
     Attributes:
+        group_id: its group.
         client_id: the client id sent to brokers.
         consumer_id: its name in the group.
         messages: messages handed over by its streams.

@@ -22,6 +22,11 @@ class SpreadView(NamedTuple):
     """The readings of a histogram; all zero without values.
 
     Attributes:
+        values: the number of values.
+        total: their sum.
+        least: the smallest.
+        most: the largest.
+        mean: of all.
         deviation: the standard deviation of all.
         quantiles: those of ``QUANTILES``, from the sample.
     """
@@ -39,7 +44,11 @@ NO_SPREAD = SpreadView()
 
 
 class Spread:
-    """Collects values."""
+    """Collects values.
+
+    Args:
+        random: returns numbers in [0, 1).
+    """
 
     __slots__ = ("_count", "_least", "_mean", "_most", "_random", "_sample", "_squares")
 

@@ -15,6 +15,10 @@ from zkconsumer.spark.session import build_session, close_session
 def command_session(app_name: str, spark: SparkOptions) -> Iterator[SparkSession]:
     """Open a session that logs errors only; the context's end stops it.
 
+    Args:
+        app_name: the application's name.
+        spark: the options of the command line for Spark.
+
     Raises:
         ZkConsumerError: Spark can't be started.
     """

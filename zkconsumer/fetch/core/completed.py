@@ -24,7 +24,9 @@ class PartitionRequest:
     """Describe one partition in a request; a response counts while the partition still holds it.
 
     Attributes:
+        topic_partition: the partition.
         start: the fetch offset, and the leader epoch of the record in front of it.
+        max_bytes: the requested size.
         leader_epoch: the leader's epoch to send; -1: none is sent.
         broker: the broker that the request goes to.
         is_again: whether the last response at this offset was corrupt.
@@ -120,6 +122,8 @@ class PackedSet:
     """Hold a set that is unpacked in part.
 
     Attributes:
+        requested: the request that it answers.
+        response: the response.
         records: the set, with its read position.
         frame: the response that holds it; None: the bytes are its own.
     """

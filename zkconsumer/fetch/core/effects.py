@@ -14,6 +14,7 @@ class Effects:
         resolve_positions: the positions thread has lookups to send.
         refresh_metadata: a partition's leader has moved.
         wake: the brokers whose fetchers have new requests to send.
+        notes: log messages.
     """
 
     notify_caller: bool = False

@@ -79,6 +79,9 @@ class _Asking:
     """Hold a request in flight.
 
     Attributes:
+        plan: the planned request.
+        step: its part of the session.
+        version: version of Fetch.
         sent_ms: time of sending.
         sent: the pending response.
     """
@@ -94,9 +97,15 @@ class FetchConnection:
     """Fetch from one broker. Thread: its fetcher's, but for ``stop``; it needs none of its own.
 
     Args:
+        broker: the broker to fetch from.
+        shared: state of all partitions.
+        dial: opens connections.
+        settings: fetch settings.
+        clock: for pauses.
         paused_until_ms: send nothing before: the broker throttled a former connection.
 
     Attributes:
+        broker: the broker.
         failure: the failure since the last valid response; None: none.
     """
 

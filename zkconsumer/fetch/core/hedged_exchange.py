@@ -34,7 +34,10 @@ class HedgedExchange:
     """Exchange requests with one broker. Thread: its fetcher's, but for ``stop``.
 
     Args:
+        broker: the broker.
+        dial: opens connections.
         request_timeout_ms: time limit of a request, besides the broker's wait for data.
+        clock: for deadlines.
         repeats: warns of quotas that nobody means.
         newest: see ``Newest``; the broker's own limit is applied as well.
 

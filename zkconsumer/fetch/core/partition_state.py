@@ -62,6 +62,7 @@ class PositionLookup:
     """Identify a lookup about a partition; its result counts while the state holds it.
 
     Attributes:
+        topic_partition: the partition.
         fetched: the fetch position at the time of the lookup; None in a reset.
         leader_epoch: the leader's epoch to send.
     """
@@ -88,11 +89,16 @@ class PartitionState:
     """Hold the fetch state of one partition.
 
     Attributes:
+        topic_partition: the partition.
         phase: see the module.
         position: the caller's position; None if not known.
         fetched: the offset after the last fetched record; None likewise.
         waiting: chunks fetched and not handed out.
+        policy: the reset policy while RESETTING.
+        trouble: the error while STUCK.
         bounds: how much to fetch; None: all there is, in the usual size.
+        is_paused: whether the caller paused it.
+        leader: its leader, as far as is known.
         leader_epoch: the leader's epoch; -1 if not known.
         named_epoch: the same for requests; -1 also if it is not to be sent, see
             ``ClusterView.has_exact_epochs``.

@@ -32,7 +32,11 @@ Ts = TypeVarTuple("Ts")
 class PartitionStates:
     """Hold all partitions of one consumer. Thread: one at a time.
 
+    Args:
+        settings: fetch settings.
+
     Attributes:
+        states: all partitions.
         line: partitions with news for the caller, in the order of their turns.
         failures: brokers' errors about the client (``AuthenticationFailed``), each raised once.
         fresh: partitions without any fetch response so far; see ``collecting.gather_ms``.

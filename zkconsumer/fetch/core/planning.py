@@ -32,6 +32,8 @@ class Arriving:
     """Hold a received set that is not unpacked yet.
 
     Attributes:
+        requested: the request that it answers.
+        size_bytes: its size as received.
         ahead: summary of its headers; None: it has to be unpacked first.
     """
 

@@ -37,9 +37,11 @@ class PositionResolver:
     """Look up positions. Thread: its own, but for ``wake`` and ``stop``.
 
     Args:
+        shared: state of all partitions.
         client: sends the lookups; its owner stops it, which ends a lookup under way.
         update_metadata: requests new metadata soon, without waiting; called if leaders are missing.
         settings: times and isolation level.
+        clock: for pauses.
     """
 
     def __init__(

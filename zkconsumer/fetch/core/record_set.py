@@ -21,6 +21,8 @@ class RecordSet:
 
     Attributes:
         data: the set, or its credible part; a view of the whole response until ``kept``.
+        fetch_offset: the requested offset.
+        requested_bytes: the requested size.
         at_byte: how many bytes of ``data`` are read.
         passed_bytes: how many bytes in front of ``data`` are skipped.
         is_kept: whether ``data`` is a copy.

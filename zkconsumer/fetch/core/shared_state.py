@@ -53,8 +53,14 @@ Follow = Callable[[Effects], None]
 class SharedFetchState:
     """Guard the state of all partitions by a lock. Thread: any.
 
+    Args:
+        settings: fetch settings.
+        clock: source of the time.
+        follow: acts on effects.
+
     Attributes:
         counters: the engine's counters.
+        repeats: logs repeated failures.
         fetched: observes each response: its bytes, records and duration in ms.
             Thread: a fetcher's; it must not wait.
     """

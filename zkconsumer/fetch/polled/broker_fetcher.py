@@ -18,6 +18,7 @@ class BrokerFetcher:
 
     Args:
         line: sends requests and receives responses.
+        clock: for rests.
         retire: called after a long wait; returns whether to end, with no wakeup to come.
     """
 

@@ -59,8 +59,11 @@ class PollEngine:
         dialer: connects to brokers; its owner stops it before joining the scope.
         client: asks for ends of logs and of epochs; stopped by its owner likewise.
         metadata: who leads what. Which topics it watches is its owner's choice.
+        settings: fetch settings.
+        scope: of its threads.
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
+        clock: for pauses and time-outs.
         fetched: see ``SharedFetchState``.
     """
 

@@ -30,6 +30,7 @@ class MemberEnvironment:
         on_group_topics: called with the topics of all members when we assign them, and with none
             when we no longer do: they must be watched, too. Thread: one of the member's.
         clock: the time.
+        random: returns numbers in [0, 1).
     """
 
     dialer: Dialer

@@ -53,8 +53,13 @@ class MemberContext:
     """What a member shares with the face above it.
 
     Attributes:
+        name: group and consumer id.
+        observation: receives every event.
+        registry: the group, its members and brokers in ZooKeeper.
+        offsets: the stores of ``offsets.storage``.
         fork_guard: refuses calls in forked children.
         gate: shuts while ZooKeeper is silent.
+        mailbox: the control thread's.
     """
 
     config: ConsumerConfig

@@ -43,6 +43,7 @@ class RecorderSettings:
     """The settings of the recorder.
 
     Attributes:
+        keep: how much to keep, and for how long.
         sample_ms: the minimum interval between two samples of a group.
         stale_ms: a log end this much older than its group counts as unknown.
     """
@@ -53,7 +54,13 @@ class RecorderSettings:
 
 
 class Recorder:
-    """Writes states to the history. Thread: any."""
+    """Writes states to the history. Thread: any.
+
+    Args:
+        path: the file; call ``database.check_file`` first.
+        settings: see ``RecorderSettings``.
+        clock: for ages.
+    """
 
     def __init__(
         self,

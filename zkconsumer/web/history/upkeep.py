@@ -29,6 +29,7 @@ class Keep:
     """The retention of samples.
 
     Attributes:
+        days: how long to keep samples.
         max_bytes: the maximum size of the file; then fewer samples are kept.
     """
 

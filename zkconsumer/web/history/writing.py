@@ -14,7 +14,12 @@ RebalanceId = tuple[GroupKey, int]
 
 
 class SampleWriter:
-    """Writes what is new in a state. Thread: one."""
+    """Writes what is new in a state. Thread: one.
+
+    Args:
+        sample_ms: the minimum interval between two samples of a group.
+        stale_ms: a log end this much older than its group counts as unknown.
+    """
 
     def __init__(self, sample_ms: int, stale_ms: int) -> None:
         self._sample_ms = sample_ms

@@ -22,6 +22,7 @@ class BrokerRow:
     """A broker, and its load.
 
     Attributes:
+        status: its registration.
         leads: the number of partitions that it leads.
         holds: the number of its replicas.
         behind: the number of these that are not in sync.
@@ -39,6 +40,7 @@ class ClusterHealth:
 
     Attributes:
         sentence: the worst that is known, with group, cause and member.
+        tone: of the sentence.
         all: the numbers of everything that is wrong; "" if that is all.
         group: the group that the sentence is about, if any.
     """

@@ -20,8 +20,13 @@ class ClusterRow:
 
     Attributes:
         name: in the configuration file.
+        address: its URL.
         connect: where it is.
+        outcome: how it is.
+        brokers: their number.
+        groups: their number.
         lag: of all groups, in records.
+        rates: of writing and reading.
         taken_ms: when it was read; None before the first time.
     """
 

@@ -19,6 +19,7 @@ class Frame:
         taken_ms: when the snapshot was assembled; None before the first.
         now_ms: by the server's clock, from which the page's script counts on.
         old_after_ms: the age from which on a value is shown as old.
+        number: of the state.
         problem: why everything is old.
         failures: parts that can't be read, the longest first.
         section: the navigation item of the page.

@@ -23,7 +23,14 @@ def group_page(
     key: GroupKey,
     past: Sequence[PastRebalance] = (),
 ) -> View:
-    """Return the page of a group."""
+    """Return the page of a group.
+
+    Args:
+        state: the cluster.
+        page_request: with the grid's filters, and ``timeline=all``.
+        key: the group.
+        past: its recorded rebalances.
+    """
     group = state.group(key)
     if group is None:
         return sorry_page(404, absent_text(state, key))

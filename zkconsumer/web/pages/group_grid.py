@@ -31,6 +31,8 @@ class GridColumn:
     Attributes:
         number: its index among all, from 1.
         hue: its colour; may repeat.
+        label: its short name.
+        column: the column in the grid.
     """
 
     number: int
@@ -44,11 +46,16 @@ class GridRow:
     """The row of a partition.
 
     Attributes:
+        row: the row in the grid.
         owner: its owner's column; None if unowned.
+        end: the log end.
+        log_at_ms: when it was read.
         lag: its entry in the group's lag.
         bar: its lag as a percentage of the largest one on the page.
         behind: its lag in time, in words.
         word: Burrow's status in plain words; "" if it is OK.
+        about: what that means.
+        tone: the tone of Burrow's status.
         oldest_ms: the oldest read time of its numbers; None if there is none.
     """
 
@@ -81,8 +88,11 @@ class GroupGrid(Paged):
     """The visible part of the grid.
 
     Attributes:
+        columns: the visible ones.
         hidden_columns: the number of hidden ones.
         named: whether there is space for names in the column heads.
+        topics: the rows by topic.
+        all_topics: of the whole grid.
     """
 
     columns: tuple[GridColumn, ...]

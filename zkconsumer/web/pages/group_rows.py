@@ -32,12 +32,18 @@ class GroupRow:
     """A group's summary.
 
     Attributes:
+        key: the group.
+        state: its state.
+        members: their number.
         partitions: the number of partitions that it reads, owns, or has offsets of.
         lag: the sum of the known lags, in records.
         unknown: the number of partitions without a known lag.
         time: the largest lag in time of a partition.
+        burrow: Burrow's status.
         trouble: the number of partitions that Burrow calls neither OK nor WARN.
+        rates: how fast it reads, and its topics are written.
         last_commit_ms: when it last committed, as far as known.
+        seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
     """
 

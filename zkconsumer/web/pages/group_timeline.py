@@ -42,7 +42,10 @@ class Event:
         began_ms: when it was first seen.
         ended_ms: when the group was seen at rest again; None if unknown.
         lasted: its duration in words; "" if unknown.
+        under_way: whether it is in progress.
         reasons: in plain words, with short names.
+        changed: a description of the changes.
+        moves: the partitions that changed owners, up to a limit.
         more_moves: the number of further ones.
     """
 

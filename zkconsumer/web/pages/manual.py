@@ -36,6 +36,7 @@ class ManualBlock:
         level: of a heading, from 1.
         texts: of a heading, a paragraph, or the items of a list.
         rows: of a table, its head first; each with its anchor, "" for none.
+        code: of a code block.
     """
 
     kind: str

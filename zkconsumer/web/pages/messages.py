@@ -47,6 +47,10 @@ class ShownMessage:
     """A message as the page shows it.
 
     Attributes:
+        message: as it was read.
+        key: its key.
+        value: its value.
+        headers: its first headers.
         more_headers: how many were left out.
         address: the URL of this message alone.
     """

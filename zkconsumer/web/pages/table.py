@@ -17,9 +17,11 @@ class SortableColumn(Generic[R]):
 
     Attributes:
         name: in the URL.
+        label: of its head.
         of: the sort key; None is unknown, and always comes last.
         numeric: whether it is aligned to the right, and sorted descending at first.
         worst_last: whether it is sorted descending at first, though it is no number.
+        about: its explanation, for a tooltip.
     """
 
     name: str
@@ -36,6 +38,9 @@ class Head:
     """The head of a column.
 
     Attributes:
+        label: its text.
+        numeric: as in ``SortableColumn``.
+        about: as in ``SortableColumn``.
         address: the URL of the table sorted by this column, reversed if it already is.
         sorted: ``ascending`` or ``descending`` as in ``aria-sort``; "" if sorted by another.
     """
@@ -70,7 +75,12 @@ class Paged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Paged, Generic[R]):
-    """One page of a table: its rows, and a head for each column."""
+    """One page of a table: its rows, and a head for each column.
+
+    Attributes:
+        heads: one for each column.
+        rows: of this page.
+    """
 
     heads: tuple[Head, ...]
     rows: tuple[R, ...]

@@ -14,9 +14,13 @@ class TopicRow:
     """A topic's summary.
 
     Attributes:
+        topic: the topic.
         replicas: of the partition with the most.
+        leaderless: the number of leaderless partitions.
+        under_replicated: the number of under-replicated partitions.
         elsewhere: the number of partitions not led by their preferred leader.
         records: the number of records in its logs; None if unknown for all.
+        readers: the number of groups that read it or have offsets of it.
     """
 
     topic: TopicStatus

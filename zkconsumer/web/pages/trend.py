@@ -18,6 +18,8 @@ class Trend:
 
     Attributes:
         lines: the points of each line, as in SVG; a long time without samples leaves a gap.
+        width: of the whole time range.
+        message: a description in words.
     """
 
     lines: tuple[str, ...]

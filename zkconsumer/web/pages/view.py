@@ -13,6 +13,8 @@ class PageRequest:
 
     Attributes:
         path: undecoded, such as ``/groups/zookeeper/orders``.
+        query: the decoded parameters; the last of several with one name.
+        now_ms: the current time.
         token_in_use: whether there is a login, and therefore a logout.
         root: what comes before the paths of one cluster among several; "" for the only one.
         untold: why somebody is not told of troubles; None if all are, or before a login.
@@ -40,6 +42,10 @@ class View:
     """A page to be rendered.
 
     Attributes:
+        template: its file in ``templates/``.
+        title: of the browser tab.
+        context: the template's variables.
+        status: of the response.
         group: the page's group, which is read more often while the page is open.
         live: whether the page updates itself while it is open.
         every_ms: how often it does where there are no events; 0: never.

@@ -9,7 +9,13 @@ from zkconsumer.zk.paths import GroupPaths
 
 
 def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
-    """Return a node and its children."""
+    """Return a node and its children.
+
+    Args:
+        page_request: for the URLs of other nodes (``?path=``).
+        key: the group.
+        nodes: as ``web.znodes.look_at`` returns them, at least one.
+    """
     node, below = nodes[0], nodes[1:]
     root = GroupPaths(key.group_id).root
     parts = [part for part in node.path.removeprefix(root).split("/") if part]

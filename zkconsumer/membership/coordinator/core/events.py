@@ -37,6 +37,7 @@ class Subscribed:
     """The caller's topics, patterns expanded: the first ones, or changed ones.
 
     Attributes:
+        topics: their names.
         open_ended: whether a pattern chose them: an assignment may then name unknown topics.
     """
 

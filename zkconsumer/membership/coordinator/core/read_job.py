@@ -23,6 +23,7 @@ class ReadJob:
 
     Attributes:
         left: the partitions without a result.
+        found: the results.
         error: the final error; None: none so far.
         due_ms: when to send the next request.
         on_end: called when the job has ended.

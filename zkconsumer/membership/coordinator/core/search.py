@@ -60,6 +60,7 @@ class Pauses:
 
     Args:
         settings: the first and the longest pause.
+        random: returns numbers in [0, 1).
 
     Attributes:
         until_ms: when the next try is due.

@@ -60,7 +60,9 @@ class GroupSettings:
     Attributes:
         strategies: ``partition.assignment.strategy``, the preferred one first.
         instance_id: ``group.instance.id``, of a static member (KIP-345).
+        session_timeout_ms: ``session.timeout.ms``.
         heartbeat_interval_ms: ``heartbeat.interval.ms``.
+        max_poll_interval_ms: ``max.poll.interval.ms``.
         rebalance_timeout_ms: how long a rebalance waits for us, as sent in JoinGroup; None: as
             ``max_poll_interval_ms``. JoinGroup 0 does not carry it: there it is
             ``session_timeout_ms``.

@@ -24,6 +24,7 @@ class GroupTerms:
     """The group, and the settings of membership in it.
 
     Attributes:
+        group_id: ``group.id``.
         settings: see ``GroupSettings``.
         rack_id: ``client.rack``, for leaders that assign by it; None: not set.
     """

@@ -35,6 +35,9 @@ class GroupMember:
         view: returns the latest view of the cluster, for ``topics_changed``.
         scope: owns the two threads, which are started.
         request_timeout_ms: ``request.timeout.ms`` of asynchronous commits.
+
+    Attributes:
+        counts: what happened, for metrics.
     """
 
     def __init__(

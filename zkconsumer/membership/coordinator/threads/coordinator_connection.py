@@ -142,6 +142,9 @@ class CoordinatorConnection:
 class CoordinatorLocation:
     """The coordinator's address, as far as known. Thread: any.
 
+    Args:
+        backoff: the pauses after failures in a row.
+
     Attributes:
         address: its address; None: unknown.
     """

@@ -50,6 +50,7 @@ class MemberSession:
 
     Args:
         terms: the group, and its settings.
+        random: returns numbers in [0, 1).
         wake: wakes the caller's thread. Thread: any.
         join_connection, group_connection: the two connections to the coordinator.
 

@@ -102,6 +102,7 @@ class GroupRead:
     """The state of the group in ZooKeeper.
 
     Attributes:
+        round: the round of the step.
         view: every member's subscription, expanded, and the partitions of their topics.
         registered: whether our own registration is there.
         held: those of our claimed partitions whose owner nodes are ours.
@@ -126,6 +127,7 @@ class ClaimRefused:
     """Some partitions have another owner; none was claimed.
 
     Attributes:
+        round: the round of the step.
         held_by: the thread id in each owner node in the way.
         stuck: those whose node belongs to no session, so that it never goes away by itself, with
             what to do about it.

@@ -49,6 +49,7 @@ class RebalanceSettings:
 
     Attributes:
         consumer_id: the member's own.
+        strategy: ``partition.assignment.strategy``.
         max_retries: tries for each trigger, ``rebalance.max.retries``.
         backoff_ms: ``rebalance.backoff.ms``.
         session_timeout_ms: how long a session lives without its client. A registration in the way

@@ -26,6 +26,7 @@ class PartitionsRequested:
     Either the caller begins in time, or the notice expires; never both.
 
     Attributes:
+        partitions: the partitions.
         done: whether the caller is done. Written by its thread.
     """
 
@@ -74,6 +75,7 @@ class Bridge:
     Args:
         signal: called whenever there is a notice; must only notify.
         grace_ms: how long to wait for the caller.
+        clock: for that wait.
 
     Attributes:
         attend: ``ControlThread.attend``; set once, before the thread runs.

@@ -49,6 +49,7 @@ class CallersCommits:
     Args:
         send: puts a message into the control thread's mailbox; raises if that has ended.
         offsets: the group's offset stores.
+        signal: wakes the caller's thread.
         is_connected: returns whether ZooKeeper is connected, as far as known.
 
     Attributes:

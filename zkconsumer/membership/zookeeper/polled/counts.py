@@ -17,6 +17,7 @@ class ZookeeperGroupCounts:
     """An observer that counts.
 
     Attributes:
+        joined: rebalances that finished.
         failed: failed tries of rebalances.
         commits: successful writes of offsets.
         lost: how often partitions were lost.

@@ -47,6 +47,7 @@ class MemberComponents:
 
     Attributes:
         signal: wakes the caller's thread, and ``wakeup``.
+        wakeup: wakes a call of the member that waits.
     """
 
     group_id: str
@@ -69,7 +70,11 @@ class ZookeeperMember:
     """``Membership`` in a ZooKeeper group; or only its offsets, without a subscription.
 
     Args:
+        parts: see ``MemberComponents``.
         handler: called in the caller's thread when partitions come and go.
+
+    Attributes:
+        counts: what happened, for metrics.
     """
 
     def __init__(self, parts: MemberComponents, handler: OwnershipHandler) -> None:

@@ -26,6 +26,7 @@ class CommitService:
     """Executes commit requests and automatic commits. Thread: control.
 
     Args:
+        claims: the partitions that this member owns.
         rules: what the commits cover.
     """
 

@@ -38,6 +38,7 @@ class CommitRequest:
 
     Attributes:
         offsets: the offsets by partition; None: everything handed over.
+        retry: retry errors that may pass.
         reply: the number of partitions written.
         claims: the claims under which these were read: a partition with another claim was lost
             meanwhile, and is refused. None: any claim.
@@ -63,7 +64,11 @@ class CommitAheadRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlTask(Generic[T]):
-    """A short task that the control thread runs for the caller, between two messages."""
+    """A short task that the control thread runs for the caller, between two messages.
+
+    Attributes:
+        work: runs the task and replies.
+    """
 
     work: Callable[[], T]
     reply: Reply[T]
