@@ -20,20 +20,65 @@ NotCoordinatorForGroupError = NotCoordinatorError
 StaleLeaderEpochCodeError = NetworkExceptionError
 
 
-# fmt: off
-class Cancelled(RetriableError, says="A request was given up before it was answered."): ...
-class CorrelationIdError(RetriableError, KafkaProtocolError, says="An answer belongs to another request."): ...
-class InvalidReceiveError(KafkaProtocolError, says="An answer is larger than what may be received."): ...
-class MetadataEmptyBrokerList(RetriableError, says="A broker knows of no brokers."): ...
-class NodeNotReadyError(RetriableError, says="A broker can't be asked now."): ...
-class UnknownBrokerIdError(KafkaError, says="There is no broker of that id."): ...
-class QuotaViolationError(KafkaError, says="A quota is used up."): ...
-class StaleMetadata(InvalidMetadataError, says="The metadata is old."): ...
-class TooManyInFlightRequests(RetriableError, says="Too many requests wait for their answers."): ...
-class UnrecognizedBrokerVersion(KafkaError, says="It is not known which version the broker is."): ...
-class TransactionAbortedError(KafkaError, says="A transaction was aborted."): ...
-class IncompatibleBrokerVersion(UnsupportedVersionError, says="The broker is too old."): ...
-class KafkaUnavailableError(KafkaError, says="No broker could be reached."): ...
-class AsyncProducerQueueFull(KafkaError, says="A producer's queue is full."): ...
-class FailedPayloadsError(KafkaError, says="Some requests failed."): ...
-class AuthenticationMethodNotSupported(KafkaError, says="There is no such way to authenticate."): ...
+class Cancelled(RetriableError):
+    """A request was given up before it was answered."""
+
+
+class CorrelationIdError(RetriableError, KafkaProtocolError):
+    """An answer belongs to another request."""
+
+
+class InvalidReceiveError(KafkaProtocolError):
+    """An answer is larger than what may be received."""
+
+
+class MetadataEmptyBrokerList(RetriableError):
+    """A broker knows of no brokers."""
+
+
+class NodeNotReadyError(RetriableError):
+    """A broker can't be asked now."""
+
+
+class UnknownBrokerIdError(KafkaError):
+    """There is no broker of that id."""
+
+
+class QuotaViolationError(KafkaError):
+    """A quota is used up."""
+
+
+class StaleMetadata(InvalidMetadataError):
+    """The metadata is old."""
+
+
+class TooManyInFlightRequests(RetriableError):
+    """Too many requests wait for their answers."""
+
+
+class UnrecognizedBrokerVersion(KafkaError):
+    """It is not known which version the broker is."""
+
+
+class TransactionAbortedError(KafkaError):
+    """A transaction was aborted."""
+
+
+class IncompatibleBrokerVersion(UnsupportedVersionError):
+    """The broker is too old."""
+
+
+class KafkaUnavailableError(KafkaError):
+    """No broker could be reached."""
+
+
+class AsyncProducerQueueFull(KafkaError):
+    """A producer's queue is full."""
+
+
+class FailedPayloadsError(KafkaError):
+    """Some requests failed."""
+
+
+class AuthenticationMethodNotSupported(KafkaError):
+    """There is no such way to authenticate."""

@@ -36,17 +36,6 @@ class KafkaError(RuntimeError):
     _recipe: ClassVar["tuple[type[KafkaError], int] | None"] = None
     """Of a class that was made of two: the first of them, and the code of the second."""
 
-    def __init_subclass__(cls, *, says: str | None = None, **others: object) -> None:
-        """Take the docstring of a class that is a row of a table.
-
-        Args:
-            says: the docstring; None: the class has one.
-            **others: for other bases.
-        """
-        super().__init_subclass__(**others)
-        if says is not None:
-            cls.__doc__ = says
-
     def __str__(self) -> str:
         return self._sentence or super().__str__()
 
@@ -86,22 +75,16 @@ class BrokerResponseError(KafkaError):
     description: ClassVar[str | None] = None
 
     def __init_subclass__(
-        cls,
-        *,
-        code: ErrorCode | None = None,
-        message: str | None = None,
-        says: str | None = None,
-        **others: object,
+        cls, *, code: ErrorCode | None = None, message: str | None = None, **others: object
     ) -> None:
         """Take number, name and description from the table of codes.
 
         Args:
             code: the code of the class; None: that of its base.
             message: the code's name in kafka-python, if it differs.
-            says: see ``KafkaError``.
             **others: for other bases.
         """
-        super().__init_subclass__(says=says, **others)
+        super().__init_subclass__(**others)
         if code is not None:
             cls.errno = int(code)
             cls.message = message or code.name
