@@ -4,8 +4,7 @@ One thread at a time: the shell holds a lock around each call, and acts on ``eff
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVarTuple, Unpack
+from collections.abc import Iterable, Iterator
 
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
@@ -25,8 +24,6 @@ from zkconsumer.wire.messages.fetch import FetchedPartition
 
 Arrived = tuple[PartitionRequest, FetchedPartition, Unpacked]
 """A partition's part of a response: its request, the response, and what it was unpacked to."""
-
-Ts = TypeVarTuple("Ts")
 
 
 class PartitionStates:
@@ -178,19 +175,31 @@ class PartitionStates:
 
     def on_reset(self, lookup: PositionLookup, found: TimedOffset | int, now_ms: int) -> None:
         """Apply the position of a reset policy, or an error code."""
-        self._conclude(lookup, now_ms, Arrivals.reset, found)
+        state = self._asking(lookup)
+        if state is not None:
+            self._arrivals(now_ms).reset(state, found)
+            self._changed(state)
 
     def on_edges(self, lookup: PositionLookup, start: int, end: int, now_ms: int) -> None:
         """Apply the start and end offsets of a log."""
-        self._conclude(lookup, now_ms, Arrivals.edges, lookup, start, end)
+        state = self._asking(lookup)
+        if state is not None:
+            self._arrivals(now_ms).edges(state, lookup, start, end)
+            self._changed(state)
 
     def on_epoch_end(self, lookup: PositionLookup, end: EpochEnd | int | None, now_ms: int) -> None:
         """Apply the end offset of an epoch."""
-        self._conclude(lookup, now_ms, Arrivals.epoch_end, lookup, end)
+        state = self._asking(lookup)
+        if state is not None:
+            self._arrivals(now_ms).epoch_end(state, lookup, end)
+            self._changed(state)
 
     def on_error_code(self, lookup: PositionLookup, code: int, now_ms: int) -> None:
         """Apply an error code from any lookup."""
-        self._conclude(lookup, now_ms, Arrivals.refused, code)
+        state = self._asking(lookup)
+        if state is not None:
+            self._arrivals(now_ms).refused(state, code)
+            self._changed(state)
 
     def give_up_lookup(self, lookup: PositionLookup, error: ZkConsumerError, now_ms: int) -> None:
         """End a lookup that no retry helps: report the error to the caller before the next one."""
@@ -233,18 +242,6 @@ class PartitionStates:
         """Stop gathering for a partition: it has a response, or no hope of one."""
         if self.fresh.pop(state.topic_partition, None) is not None:
             self.effects.notify_caller = True
-
-    def _conclude(
-        self,
-        lookup: PositionLookup,
-        now_ms: int,
-        apply: Callable[[Arrivals, PartitionState, Unpack[Ts]], None],
-        *found: *Ts,
-    ) -> None:
-        state = self._asking(lookup)
-        if state is not None:
-            apply(self._arrivals(now_ms), state, *found)
-            self._changed(state)
 
     def _asking(self, lookup: PositionLookup) -> PartitionState | None:
         state = self.states.get(lookup.topic_partition)

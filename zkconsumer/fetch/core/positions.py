@@ -93,16 +93,15 @@ class PositionResolver:
         return rest_ms
 
     def _request(self, lookups: PositionLookups) -> None:
-        for are_by_time in (False, True):
-            resets = [
-                reset for reset in lookups.resets if isinstance(reset[1], ByTime) is are_by_time
-            ]
-            self._try([lookup for lookup, _ in resets], partial(self._look_up_resets, resets))
+        by_time = [reset for reset in lookups.resets if isinstance(reset[1], ByTime)]
+        by_edge = [reset for reset in lookups.resets if not isinstance(reset[1], ByTime)]
+        self._try([lookup for lookup, _ in by_edge], partial(self._look_up_resets, by_edge))
+        self._try([lookup for lookup, _ in by_time], partial(self._look_up_resets, by_time))
         self._try(lookups.edges, partial(self._look_up_edges, lookups.edges))
         self._try(lookups.epochs, partial(self._look_up_epochs, lookups.epochs))
 
     def _try(self, lookups: Sequence[PositionLookup], request: Callable[[], bool]) -> None:
-        """Send lookups; if all fail, schedule a retry, or report the error to the caller."""
+        """Send lookups, if any; if all fail, schedule a retry, or report the error."""
         if not lookups:
             return
         try:
@@ -116,7 +115,11 @@ class PositionResolver:
                 lookups, lambda states, lookup, now_ms: states.on_error_code(lookup, code, now_ms)
             )
         except ZkConsumerError as error:
-            self._conclude(lookups, partial(_give_up, error))
+            failure = error
+            self._conclude(
+                lookups,
+                lambda states, lookup, now_ms: states.give_up_lookup(lookup, failure, now_ms),
+            )
             return
         else:
             self._shared.repeats.works(_ABOUT)
@@ -199,9 +202,3 @@ class PositionResolver:
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> Mapping[TopicPartition, Found]:
         return self._client.list_offsets(times, timeout_ms=self._limit_ms, isolation=isolation)
-
-
-def _give_up(
-    error: ZkConsumerError, states: PartitionStates, lookup: PositionLookup, now_ms: int
-) -> None:
-    states.give_up_lookup(lookup, error, now_ms)
