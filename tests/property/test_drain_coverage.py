@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Kind, Run, cover, sweep
+from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Discrepancy, Run, cover, sweep
 
 _OFFSETS = st.integers(0, 60)
 _RUNS = st.builds(lambda start, count: Run(start, start + count), _OFFSETS, st.integers(0, 12))
@@ -17,7 +17,7 @@ def _offsets(runs: Iterable[Run]) -> list[int]:
     return [offset for run in runs for offset in range(*run)]
 
 
-def _shown(coverage: Coverage, kind: Kind) -> list[int]:
+def _shown(coverage: Coverage, kind: Discrepancy) -> list[int]:
     return _offsets(coverage.of(kind).shown)
 
 
@@ -39,23 +39,28 @@ def test_every_offset_lands_in_the_finding_that_counting_puts_it_in(
     coverage = cover(
         wanted,
         sorted(found),
-        excuses={Kind.EXPIRED: expired, Kind.COMPACTED: compacted},
+        excuses={Discrepancy.EXPIRED: expired, Discrepancy.COMPACTED: compacted},
     )
     copies = Counter(_offsets(found))
     requested = set(range(*wanted))
     missing = requested - copies.keys()
     excused = missing & {*_offsets(expired), *_offsets(compacted)}
     assert coverage.rows == copies.total()
-    assert _shown(coverage, Kind.GAP) == sorted(missing - excused)
-    assert {*_shown(coverage, Kind.EXPIRED), *_shown(coverage, Kind.COMPACTED)} == excused
-    assert set(_shown(coverage, Kind.EXPIRED)) <= set(_offsets(expired))
-    assert set(_shown(coverage, Kind.COMPACTED)) <= set(_offsets(compacted))
-    assert _shown(coverage, Kind.DUPLICATE) == sorted(o for o in requested if copies[o] > 1)
-    assert _shown(coverage, Kind.STRAY) == sorted(copies.keys() - requested)
-    assert coverage.of(Kind.DUPLICATE).offsets == sum(
+    assert _shown(coverage, Discrepancy.GAP) == sorted(missing - excused)
+    assert {
+        *_shown(coverage, Discrepancy.EXPIRED),
+        *_shown(coverage, Discrepancy.COMPACTED),
+    } == excused
+    assert set(_shown(coverage, Discrepancy.EXPIRED)) <= set(_offsets(expired))
+    assert set(_shown(coverage, Discrepancy.COMPACTED)) <= set(_offsets(compacted))
+    assert _shown(coverage, Discrepancy.DUPLICATE) == sorted(o for o in requested if copies[o] > 1)
+    assert _shown(coverage, Discrepancy.STRAY) == sorted(copies.keys() - requested)
+    assert coverage.of(Discrepancy.DUPLICATE).offsets == sum(
         copies[o] - 1 for o in requested & copies.keys()
     )
-    assert coverage.of(Kind.STRAY).offsets == sum(copies[o] for o in copies.keys() - requested)
+    assert coverage.of(Discrepancy.STRAY).offsets == sum(
+        copies[o] for o in copies.keys() - requested
+    )
 
 
 @given(_RUNS, _LISTS)
@@ -70,11 +75,11 @@ def test_it_is_complete_exactly_when_each_wanted_offset_is_there_once(
 @given(_RUNS, _LISTS)
 def test_the_counts_of_findings_add_up(wanted: Run, found: list[Run]) -> None:
     """Wanted offsets are either missing or there; rows are first copies, more copies and strays."""
-    coverage = cover(wanted, sorted(found), excuses={Kind.EXPIRED: found})
-    missing = sum(coverage.of(kind).offsets for kind in (Kind.GAP, *EXCUSED))
+    coverage = cover(wanted, sorted(found), excuses={Discrepancy.EXPIRED: found})
+    missing = sum(coverage.of(kind).offsets for kind in (Discrepancy.GAP, *EXCUSED))
     there = wanted.length - missing
-    more = coverage.of(Kind.DUPLICATE).offsets + coverage.of(Kind.STRAY).offsets
+    more = coverage.of(Discrepancy.DUPLICATE).offsets + coverage.of(Discrepancy.STRAY).offsets
     assert coverage.rows == there + more
-    for kind in Kind:
+    for kind in Discrepancy:
         finding = coverage.of(kind)
         assert finding.stretches == len(finding.shown)

@@ -19,7 +19,7 @@ from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, date_of
 from zkconsumer.drain.plan import BatchPlan, LogEnds
-from zkconsumer.drain.proving.coverage import Kind
+from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.codecs import Codec
@@ -145,7 +145,9 @@ def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) 
     after_expiry = RowCounter(From4(rows), lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
     (part,) = after_expiry.count(plan, landed.where("offset >= 4"))
     (absence,) = part.absent
-    assert (absence.kind, absence.from_offset, absence.until_offset) == (*(Kind.EXPIRED, 0, 4),)
+    assert (absence.kind, absence.from_offset, absence.until_offset) == (
+        *(Discrepancy.EXPIRED, 0, 4),
+    )
     assert part.complaint() is None
 
 

@@ -11,7 +11,7 @@ from tests.support.set_producer import Producer
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import drain_session
-from zkconsumer.drain.proving.coverage import Kind, Run
+from zkconsumer.drain.proving.coverage import Discrepancy, Run
 from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.drain.settings import DrainSettings
@@ -119,8 +119,8 @@ def test_a_lost_file_is_a_gap_and_one_twice_is_duplicates(spark: SparkSession, c
     assert lost.name in problems
     assert "part-copy.parquet" in problems
     first, second = (one.coverage for one in proof.partitions)
-    assert first.of(Kind.GAP).offsets == _COUNT - first.rows > 0
-    assert second.of(Kind.DUPLICATE).offsets == _COUNT
+    assert first.of(Discrepancy.GAP).offsets == _COUNT - first.rows > 0
+    assert second.of(Discrepancy.DUPLICATE).offsets == _COUNT
 
 
 def test_a_changed_message_is_found_by_checksum_and_by_the_cluster(
@@ -156,7 +156,7 @@ def test_a_damaged_file_is_a_gap_and_no_crash(spark: SparkSession, copy: Path) -
     proof = _verify(spark, copy)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert file.name in proof.file_problems[0]
-    assert proof.partitions[0].coverage.of(Kind.GAP)
+    assert proof.partitions[0].coverage.of(Discrepancy.GAP)
 
 
 def test_a_lost_manifest_is_named(spark: SparkSession, copy: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_lost_record_is_not_taken_for_a_drain_that_has_just_begun(
     proof = _verify(spark, copy)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert any("files are there that no batch landed" in text for text in proof.file_problems)
-    assert proof.partitions[0].coverage.of(Kind.STRAY)
+    assert proof.partitions[0].coverage.of(Discrepancy.STRAY)
 
 
 def test_a_file_that_spark_can_not_place_is_wrong_and_no_crash(
@@ -213,7 +213,7 @@ def test_rows_that_others_put_into_a_delta_table_are_found(
     proof = _verify(spark, path)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert "1 rows have no topic, partition or offset" in proof.problems
-    assert sum(one.coverage.of(Kind.DUPLICATE).offsets for one in proof.partitions) == 1
+    assert sum(one.coverage.of(Discrepancy.DUPLICATE).offsets for one in proof.partitions) == 1
 
 
 def test_where_nothing_was_landed_nothing_is_proven(spark: SparkSession, copy: Path) -> None:

@@ -15,7 +15,7 @@ from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, write_ro
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import SparkRangeRows, drain_session
-from zkconsumer.drain.proving.coverage import Kind
+from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.proving.proof import DrainProof, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.drain.settings import DrainSettings
@@ -119,7 +119,7 @@ def test_copies_are_told_whoever_made_them(
     assert BatchJournal(storage).manifest(2).notes[COPIES] == 0
     proof = _verify(spark, settings, cluster)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
-    duplicates = proof.partitions[0].coverage.of(Kind.DUPLICATE)
+    duplicates = proof.partitions[0].coverage.of(Discrepancy.DUPLICATE)
     assert duplicates.shown == ((3, 5), (7, 9))
     assert proof.partitions[1].coverage.complete
     translation = read_translation(storage)

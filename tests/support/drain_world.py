@@ -16,7 +16,7 @@ from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.manifest import Absence, LandedPart
 from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
 from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, StopRequest, Watch
-from zkconsumer.drain.proving.coverage import Kind
+from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -178,7 +178,7 @@ class PaperWriter:
                 checksum=Checksum(sum(rows)),
             ),
             absent=tuple(
-                Absence(offset, offset + 1, 1, Kind.COMPACTED)
+                Absence(offset, offset + 1, 1, Discrepancy.COMPACTED)
                 for offset in span
                 if offset not in rows
             ),

@@ -10,7 +10,7 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.manifest import Absence
 from zkconsumer.drain.plan import LogEnds
-from zkconsumer.drain.proving.coverage import Kind, Run
+from zkconsumer.drain.proving.coverage import Discrepancy, Run
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -124,10 +124,10 @@ def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Ab
             expired.append(Run(hole.from_offset, cut))
         if cut < hole.until_offset:
             compacted.append(Run(cut, hole.until_offset))
-    return (*_noted(expired, Kind.EXPIRED), *_noted(compacted, Kind.COMPACTED))
+    return (*_noted(expired, Discrepancy.EXPIRED), *_noted(compacted, Discrepancy.COMPACTED))
 
 
-def _noted(holes: Sequence[Run], kind: Kind) -> list[Absence]:
+def _noted(holes: Sequence[Run], kind: Discrepancy) -> list[Absence]:
     size = -(-len(holes) // NOTED) or 1
     pieces = [holes[at : at + size] for at in range(0, len(holes), size)]
     return [

@@ -11,7 +11,7 @@ from typing import Self
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.fields import Fields, JsonValue, damaged, range_value, to_bytes
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.coverage import EXCUSED, Kind
+from zkconsumer.drain.proving.coverage import EXCUSED, Discrepancy
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -31,7 +31,7 @@ class Absence:
     from_offset: int
     until_offset: int
     count: int
-    kind: Kind
+    kind: Discrepancy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,5 +266,5 @@ def _absence(fields: Fields) -> Absence:
         from_offset=fields.integer("from"),
         until_offset=fields.integer("until"),
         count=fields.integer("count"),
-        kind=Kind(kind),
+        kind=Discrepancy(kind),
     )

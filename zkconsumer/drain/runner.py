@@ -23,7 +23,7 @@ from zkconsumer.drain.protocols import (
     StopRequest,
     Watch,
 )
-from zkconsumer.drain.proving.coverage import Kind
+from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.state import DrainState, DrainStep, resume
 from zkconsumer.errors import DrainError
@@ -248,5 +248,5 @@ def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:
         OffsetRange(part.topic_partition, absence.from_offset, absence.until_offset)
         for part in manifest.parts
         for absence in part.absent
-        if absence.kind is Kind.EXPIRED
+        if absence.kind is Discrepancy.EXPIRED
     )

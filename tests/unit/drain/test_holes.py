@@ -11,7 +11,7 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.holes import NOTED, absences, explain, holes_in, refuse_missed
 from zkconsumer.drain.manifest import Absence
 from zkconsumer.drain.plan import LogEnds
-from zkconsumer.drain.proving.coverage import Kind, Run
+from zkconsumer.drain.proving.coverage import Discrepancy, Run
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -29,7 +29,7 @@ def test_every_offset_is_there_or_in_a_hole_that_is_explained(there: set[int], b
     for absence in reported:
         offsets = set(range(absence.from_offset, absence.until_offset))
         assert offsets <= absent
-        expired = absence.kind is Kind.EXPIRED
+        expired = absence.kind is Discrepancy.EXPIRED
         assert all((offset < begin) == expired for offset in offsets)
 
 
@@ -59,7 +59,7 @@ def test_very_many_holes_are_noted_together() -> None:
     reported = explain(wanted, holes, LogEnds(0, 100_000))
     assert len(reported) == NOTED
     assert sum(absence.count for absence in reported) == 25_000
-    assert reported[0] == Absence(0, 97, 25, Kind.COMPACTED)
+    assert reported[0] == Absence(0, 97, 25, Discrepancy.COMPACTED)
 
 
 def test_what_both_readings_lack_is_explained_and_nothing_else() -> None:

@@ -9,7 +9,7 @@ from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.landing_files import landed_file
 from zkconsumer.drain.manifest import Absence, LandedFile, LandedPart, Manifest, check
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.coverage import Kind
+from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -18,7 +18,7 @@ PLAN = BatchPlan(number=7, created_ms=0, positions={}, starts={}, ranges=(RANGE,
 PART = LandedPart(
     offsets=RANGE,
     contents=Contents(rows=8, first_offset=10, last_offset=19, checksum=Checksum(99)),
-    absent=(Absence(13, 15, 2, Kind.COMPACTED),),
+    absent=(Absence(13, 15, 2, Discrepancy.COMPACTED),),
 )
 FILE = LandedFile(
     staged="a1/files/topic=t/date=2014-05-13/part-0.parquet",

@@ -38,7 +38,7 @@ class Run(NamedTuple):
         return f"[{self.from_offset}, {self.until_offset})"
 
 
-class Kind(StrEnum):
+class Discrepancy(StrEnum):
     """Why a range of offsets is not there exactly once."""
 
     GAP = "gap"
@@ -53,7 +53,7 @@ class Kind(StrEnum):
     """Removed by compaction; the log still had its neighbours."""
 
 
-EXCUSED = frozenset({Kind.EXPIRED, Kind.COMPACTED})
+EXCUSED = frozenset({Discrepancy.EXPIRED, Discrepancy.COMPACTED})
 """Gaps that the reader of the log is not to blame for."""
 
 
@@ -94,14 +94,14 @@ class Coverage:
 
     wanted: Run
     rows: int
-    findings: Mapping[Kind, CoverageRanges]
+    findings: Mapping[Discrepancy, CoverageRanges]
 
     @property
     def complete(self) -> bool:
         """Whether every offset that isn't excused is there exactly once, and nothing else."""
         return not (self.findings.keys() - EXCUSED)
 
-    def of(self, kind: Kind) -> CoverageRanges:
+    def of(self, kind: Discrepancy) -> CoverageRanges:
         """Return the finding of one kind, an empty one where there is nothing."""
         return self.findings.get(kind, CoverageRanges())
 
@@ -144,7 +144,7 @@ def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
 
 
 def cover(
-    wanted: Run, found: Iterable[Run], *, excuses: Mapping[Kind, Sequence[Run]] | None = None
+    wanted: Run, found: Iterable[Run], *, excuses: Mapping[Discrepancy, Sequence[Run]] | None = None
 ) -> Coverage:
     """Compare the offsets found with those wanted.
 
@@ -165,10 +165,10 @@ def cover(
         before = _clip(range_, None, wanted.from_offset)
         inside = _clip(range_, wanted.from_offset, wanted.until_offset)
         behind = _clip(range_, max(wanted), None)
-        tally.add(Kind.STRAY, before, copies)
+        tally.add(Discrepancy.STRAY, before, copies)
         tally.missing(Run(at, min(range_.from_offset, wanted.until_offset)))
-        tally.add(Kind.DUPLICATE, inside, copies - 1)
-        tally.add(Kind.STRAY, behind, copies)
+        tally.add(Discrepancy.DUPLICATE, inside, copies - 1)
+        tally.add(Discrepancy.STRAY, behind, copies)
         at = max(at, range_.until_offset)
     tally.missing(Run(at, wanted.until_offset))
     return Coverage(wanted=wanted, rows=rows, findings=tally.findings())
@@ -185,8 +185,8 @@ def _clip(run: Run, start: int | None, end: int | None) -> Run:
 class _Excuses:
     """Stretches that may be missing, sorted and without overlaps."""
 
-    def __init__(self, excuses: Mapping[Kind, Sequence[Run]]) -> None:
-        self._runs: list[tuple[Run, Kind]] = []
+    def __init__(self, excuses: Mapping[Discrepancy, Sequence[Run]]) -> None:
+        self._runs: list[tuple[Run, Discrepancy]] = []
         at: int | None = None
         for run, kind in sorted((run, kind) for kind, runs in excuses.items() for run in runs):
             rest = _clip(run, at, None)
@@ -195,17 +195,17 @@ class _Excuses:
                 at = rest.until_offset
         self._ends = [run.until_offset for run, _ in self._runs]
 
-    def split(self, missing: Run) -> Iterator[tuple[Run, Kind]]:
+    def split(self, missing: Run) -> Iterator[tuple[Run, Discrepancy]]:
         """Yield a missing stretch in its parts: excused by what, or a gap."""
         at = missing.from_offset
         for run, kind in self._runs[bisect_right(self._ends, at) :]:
             if run.from_offset >= missing.until_offset:
                 break
             excused = _clip(run, at, missing.until_offset)
-            yield Run(at, excused.from_offset), Kind.GAP
+            yield Run(at, excused.from_offset), Discrepancy.GAP
             yield excused, kind
             at = excused.until_offset
-        yield Run(at, missing.until_offset), Kind.GAP
+        yield Run(at, missing.until_offset), Discrepancy.GAP
 
 
 class _Tally:
@@ -213,17 +213,17 @@ class _Tally:
 
     def __init__(self, excuses: _Excuses) -> None:
         self._excuses = excuses
-        self._offsets: dict[Kind, int] = {}
-        self._stretches: dict[Kind, int] = {}
-        self._last: dict[Kind, int] = {}
-        self._shown: dict[Kind, list[Run]] = {}
+        self._offsets: dict[Discrepancy, int] = {}
+        self._stretches: dict[Discrepancy, int] = {}
+        self._last: dict[Discrepancy, int] = {}
+        self._shown: dict[Discrepancy, list[Run]] = {}
 
     def missing(self, run: Run) -> None:
         if run.length > 0:
             for part, kind in self._excuses.split(run):
                 self.add(kind, part, 1)
 
-    def add(self, kind: Kind, run: Run, weight: int) -> None:
+    def add(self, kind: Discrepancy, run: Run, weight: int) -> None:
         if run.length <= 0 or weight <= 0:
             return
         self._offsets[kind] = self._offsets.get(kind, 0) + run.length * weight
@@ -237,7 +237,7 @@ class _Tally:
         elif shown[-1].until_offset == run.from_offset:
             shown[-1] = Run(shown[-1].from_offset, run.until_offset)
 
-    def findings(self) -> dict[Kind, CoverageRanges]:
+    def findings(self) -> dict[Discrepancy, CoverageRanges]:
         return {
             kind: CoverageRanges(offsets, self._stretches[kind], tuple(self._shown[kind]))
             for kind, offsets in sorted(self._offsets.items())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, CoverageRanges, Kind, Run
+from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, CoverageRanges, Discrepancy, Run
 from zkconsumer.drain.proving.record import PartitionRecord
 from zkconsumer.model import TopicPartition
 
@@ -168,9 +168,9 @@ class DrainProof:
 
 
 _WORDS = {
-    Kind.GAP: "missing",
-    Kind.DUPLICATE: "too many (there more than once)",
-    Kind.STRAY: "there that were never to be landed",
+    Discrepancy.GAP: "missing",
+    Discrepancy.DUPLICATE: "too many (there more than once)",
+    Discrepancy.STRAY: "there that were never to be landed",
 }
 _SHOWN = 5
 

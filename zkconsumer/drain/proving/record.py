@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.manifest import Absence, LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.coverage import Kind, Run
+from zkconsumer.drain.proving.coverage import Discrepancy, Run
 from zkconsumer.model import TopicPartition
 
 
@@ -31,7 +31,7 @@ class PartitionRecord:
     start: int
     end: int
     contents: Contents = field(default_factory=Contents)
-    excuses: dict[Kind, list[Run]] = field(default_factory=dict)
+    excuses: dict[Discrepancy, list[Run]] = field(default_factory=dict)
     unnoted: int = 0
     dead_lettered: int = 0
     problems: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class PartitionRecord:
         """How many offsets the log did not have."""
         return sum(run.length for runs in self.excuses.values() for run in runs) - self.unnoted
 
-    def excuse(self, kind: Kind, run: Run) -> None:
+    def excuse(self, kind: Discrepancy, run: Run) -> None:
         """Record that the log did not have these offsets."""
         self.excuses.setdefault(kind, []).append(run)
 
@@ -84,7 +84,7 @@ def read_record(landed: Iterable[tuple[BatchPlan, Manifest]]) -> VerificationRec
             partitions.setdefault(tp, PartitionRecord(start=start, end=start))
         for lost in plan.expired:
             entry = _entry(partitions, plan, lost.topic_partition, lost.from_offset)
-            entry.excuse(Kind.EXPIRED, Run(lost.from_offset, lost.until_offset))
+            entry.excuse(Discrepancy.EXPIRED, Run(lost.from_offset, lost.until_offset))
             entry.end = lost.until_offset
         for part in manifest.parts:
             wanted = part.offsets

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from zkconsumer.drain.layout import DEAD_LETTERS
-from zkconsumer.drain.proving.coverage import Coverage, CoverageRanges, Kind, Run
+from zkconsumer.drain.proving.coverage import Coverage, CoverageRanges, Discrepancy, Run
 from zkconsumer.drain.proving.proof import (
     ClusterCheck,
     Difference,
@@ -83,7 +83,13 @@ def _dead_letters(proof: DrainProof) -> str:
 
 def _row(proof: PartitionCoverage) -> tuple[str, ...]:
     coverage = proof.coverage
-    kinds = (Kind.GAP, Kind.DUPLICATE, Kind.STRAY, Kind.COMPACTED, Kind.EXPIRED)
+    kinds = (
+        Discrepancy.GAP,
+        Discrepancy.DUPLICATE,
+        Discrepancy.STRAY,
+        Discrepancy.COMPACTED,
+        Discrepancy.EXPIRED,
+    )
     return (
         proof.topic_partition.topic,
         str(proof.topic_partition.partition),
@@ -143,7 +149,7 @@ def _partition(proof: PartitionCoverage) -> Json:
 
 
 def _findings(coverage: Coverage) -> dict[str, Json]:
-    return {f"{kind}": _finding(coverage.of(kind)) for kind in Kind}
+    return {f"{kind}": _finding(coverage.of(kind)) for kind in Discrepancy}
 
 
 def _finding(finding: CoverageRanges) -> Json:

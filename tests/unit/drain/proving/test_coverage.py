@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.drain.proving.coverage import SHOWN, CoverageRanges, Kind, Run, cover, sweep
+from zkconsumer.drain.proving.coverage import SHOWN, CoverageRanges, Discrepancy, Run, cover, sweep
 
 
 def test_a_whole_range_in_pieces_is_complete() -> None:
@@ -17,7 +17,7 @@ def test_nothing_found_is_one_gap() -> None:
     """An empty landing lacks the whole range."""
     coverage = cover(Run(5, 20), [])
     assert not coverage.complete
-    assert coverage.findings == {Kind.GAP: CoverageRanges(15, 1, (Run(5, 20),))}
+    assert coverage.findings == {Discrepancy.GAP: CoverageRanges(15, 1, (Run(5, 20),))}
 
 
 def test_an_empty_range_wants_nothing() -> None:
@@ -30,35 +30,35 @@ def test_kinds_are_told_apart() -> None:
     coverage = cover(
         Run(0, 100),
         [Run(10, 30), Run(20, 30), Run(35, 60), Run(70, 100), Run(100, 104)],
-        excuses={Kind.EXPIRED: [Run(0, 10)], Kind.COMPACTED: [Run(30, 35)]},
+        excuses={Discrepancy.EXPIRED: [Run(0, 10)], Discrepancy.COMPACTED: [Run(30, 35)]},
     )
     assert coverage.findings == {
-        Kind.EXPIRED: CoverageRanges(10, 1, (Run(0, 10),)),
-        Kind.COMPACTED: CoverageRanges(5, 1, (Run(30, 35),)),
-        Kind.GAP: CoverageRanges(10, 1, (Run(60, 70),)),
-        Kind.DUPLICATE: CoverageRanges(10, 1, (Run(20, 30),)),
-        Kind.STRAY: CoverageRanges(4, 1, (Run(100, 104),)),
+        Discrepancy.EXPIRED: CoverageRanges(10, 1, (Run(0, 10),)),
+        Discrepancy.COMPACTED: CoverageRanges(5, 1, (Run(30, 35),)),
+        Discrepancy.GAP: CoverageRanges(10, 1, (Run(60, 70),)),
+        Discrepancy.DUPLICATE: CoverageRanges(10, 1, (Run(20, 30),)),
+        Discrepancy.STRAY: CoverageRanges(4, 1, (Run(100, 104),)),
     }
     assert not coverage.complete
 
 
 def test_excused_absence_alone_is_complete() -> None:
     """What the log didn't have can't be missing from the landing."""
-    coverage = cover(Run(0, 9), [Run(4, 9)], excuses={Kind.EXPIRED: [Run(0, 4)]})
+    coverage = cover(Run(0, 9), [Run(4, 9)], excuses={Discrepancy.EXPIRED: [Run(0, 4)]})
     assert coverage.complete
-    assert coverage.of(Kind.EXPIRED).offsets == 4
+    assert coverage.of(Discrepancy.EXPIRED).offsets == 4
 
 
 def test_a_third_copy_counts_twice_but_shows_once() -> None:
     """Duplicates count copies too many; stretches of different depth that touch are one."""
     coverage = cover(Run(0, 10), [Run(0, 10), Run(2, 6), Run(4, 6)])
-    assert coverage.of(Kind.DUPLICATE) == CoverageRanges(6, 1, (Run(2, 6),))
+    assert coverage.of(Discrepancy.DUPLICATE) == CoverageRanges(6, 1, (Run(2, 6),))
 
 
 def test_many_findings_are_counted_in_full_and_shown_in_part() -> None:
     """A landing with a hole at every second offset keeps memory bounded."""
     runs = (Run(offset, offset + 1) for offset in range(0, 4 * SHOWN, 2))
-    gap = cover(Run(0, 4 * SHOWN), runs).of(Kind.GAP)
+    gap = cover(Run(0, 4 * SHOWN), runs).of(Discrepancy.GAP)
     assert (gap.offsets, gap.stretches) == (2 * SHOWN, 2 * SHOWN)
     assert gap.shown == tuple(Run(offset, offset + 1) for offset in range(1, 2 * SHOWN, 2))
 

@@ -8,7 +8,7 @@ import pytest
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.manifest import Absence, LandedPart, Manifest
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.coverage import Kind, Run, cover
+from zkconsumer.drain.proving.coverage import Discrepancy, Run, cover
 from zkconsumer.drain.proving.proof import (
     ClusterCheck,
     Difference,
@@ -90,8 +90,8 @@ def test_a_hole_between_batches_is_a_problem_of_the_record() -> None:
 def test_excuses_come_from_plans_and_manifests() -> None:
     """Expired in front of a range, expired while reading, and compacted inside."""
     absent = (
-        Absence(12, 13, 1, Kind.EXPIRED),
-        Absence(15, 17, 2, Kind.COMPACTED),
+        Absence(12, 13, 1, Discrepancy.EXPIRED),
+        Absence(15, 17, 2, Discrepancy.COMPACTED),
     )
     batches = [
         _batch(1, _range(0, 4), starts=0),
@@ -99,7 +99,10 @@ def test_excuses_come_from_plans_and_manifests() -> None:
     ]
     entry = read_record(batches).partitions[TP]
     assert entry.problems == []
-    assert entry.excuses == {Kind.EXPIRED: [Run(4, 12), Run(12, 13)], Kind.COMPACTED: [Run(15, 17)]}
+    assert entry.excuses == {
+        Discrepancy.EXPIRED: [Run(4, 12), Run(12, 13)],
+        Discrepancy.COMPACTED: [Run(15, 17)],
+    }
     assert entry.absent == 11
     proof = _proof(Run(0, 4), Run(13, 15), Run(17, 20), record=entry)
     assert proof.coverage.complete
@@ -107,7 +110,7 @@ def test_excuses_come_from_plans_and_manifests() -> None:
 
 def test_holes_that_were_too_many_to_note_excuse_no_more_than_their_number() -> None:
     """A span with 3 holes excuses 3 absent offsets, not the whole span."""
-    absent = (Absence(0, 10, 3, Kind.COMPACTED),)
+    absent = (Absence(0, 10, 3, Discrepancy.COMPACTED),)
     entry = read_record([_batch(1, _range(0, 10), starts=0, absent=absent)]).partitions[TP]
     enough = _proof(Run(0, 2), Run(3, 4), Run(5, 6), Run(7, 10), record=entry, rows=7)
     assert not [text for text in enough.problems() if "absent" in text]
