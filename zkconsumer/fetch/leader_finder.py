@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 _FINDING = "finding leaders"
 
 
+_MIN_INT = -(2**31)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderLookup:
     """Functions by which the leader finder reaches the cluster.
@@ -227,9 +230,6 @@ class LeaderFinder:
         for key in idle:
             loop, _ = self._loops.pop(key)
             loop.stop()
-
-
-_MIN_INT = -(2**31)
 
 
 def fetcher_number(tp: TopicPartition, fetcher_count: int) -> int:

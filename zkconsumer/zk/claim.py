@@ -20,6 +20,10 @@ _EXPECTED = frozenset(
 )
 
 
+OPS_PER_MULTI = 100
+MULTIS_IN_FLIGHT = 20
+
+
 class ClaimAttempt:
     """One attempt to claim; ``wanted`` is the text for each path."""
 
@@ -164,10 +168,6 @@ def _delete_singly(store: ZkStore, ops: list[Op], session_id: int) -> list[str]:
         elif error not in {OpError.NO_NODE, OpError.BAD_VERSION}:
             raise RegistryError(f"owner node {op.path} could not be deleted: {error}")
     return deleted
-
-
-OPS_PER_MULTI = 100
-MULTIS_IN_FLIGHT = 20
 
 
 def write_until_failure(store: ZkStore, ops: Sequence[Op], session_id: int) -> list[OpError | None]:

@@ -38,6 +38,9 @@ ReadChildren = Callable[[Sequence[str]], list[list[str] | None]]
 """Returns the children of each server path, regardless of the chroot; None: no such node."""
 
 
+log = logging.getLogger(__name__)
+
+
 def live_brokers(
     store: ZkStore, zookeeper_connect: str, protocol: SecurityProtocol = "PLAINTEXT"
 ) -> tuple[Broker, ...]:
@@ -155,9 +158,6 @@ def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | 
             return [None]
     middle = len(paths) // 2
     return [*_tolerant(children, paths[:middle]), *_tolerant(children, paths[middle:])]
-
-
-log = logging.getLogger(__name__)
 
 
 class LiveBrokers:

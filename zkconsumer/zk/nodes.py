@@ -23,6 +23,10 @@ _MAX_INT = 2**31 - 1
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
 
+_ENDPOINT = re.compile(r"([^:/]+)://\[?([^\[\]/]*)\]?:(-?[0-9]{1,5})")
+_MAX_PORT = 65535
+
+
 @dataclass(frozen=True, slots=True)
 class Malformed:
     """A node whose content can't be used: the reason, and what to do if that helps."""
@@ -207,10 +211,6 @@ def _timestamp(value: JsonValue) -> int | None:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return int(value)
     return None
-
-
-_ENDPOINT = re.compile(r"([^:/]+)://\[?([^\[\]/]*)\]?:(-?[0-9]{1,5})")
-_MAX_PORT = 65535
 
 
 def listener_address(

@@ -30,6 +30,10 @@ Newest = Callable[[NegotiatedConnection], int]
 """Returns the newest version of Fetch that a reader may send over a connection."""
 
 
+MOST_THROTTLE_MS: Final = 300_000
+"""Far beyond the pauses of quotas that people set. The pump in C has the same bound."""
+
+
 class HedgedExchange:
     """Exchange requests with one broker. Thread: its fetcher's, but for ``stop``.
 
@@ -212,10 +216,6 @@ class HedgedExchange:
         """Close it if ``stop`` was called before it could be seen."""
         if self._stopping:
             connection.close()
-
-
-MOST_THROTTLE_MS: Final = 300_000
-"""Far beyond the pauses of quotas that people set. The pump in C has the same bound."""
 
 
 def throttle_pause_ms(broker: Broker, throttle_ms: int, repeats: Repeats) -> int:

@@ -21,6 +21,10 @@ Before = list[tuple[PartitionState, PositionView]]
 """Partitions of which records were taken, and their positions before."""
 
 
+MOST_MS: Final = 250
+"""Longest wait of records for first responses about others, counted from the first."""
+
+
 def collect(
     states: PartitionStates,
     max_records: int,
@@ -131,10 +135,6 @@ def _reported(states: PartitionStates, state: PartitionState, now_ms: int) -> Zk
     state.received()
     states.drained(state, now_ms)
     return trouble.error.with_traceback(None)
-
-
-MOST_MS: Final = 250
-"""Longest wait of records for first responses about others, counted from the first."""
 
 
 def gather_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:

@@ -34,6 +34,13 @@ FIRST_WITH_DEFAULTS = 4
 BROKER_DEFAULT = -1
 
 
+TOPIC = 2
+"""The type of resource that IncrementalAlterConfigs changes."""
+SET = 0
+DELETE = 1
+"""Its operations."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaAssignment:
     """The brokers of a partition's replicas, the preferred leader first."""
@@ -168,14 +175,6 @@ class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     topics: tuple[GrowingTopic, ...]
     timeout_ms: Int32
     validate_only: Bool = False
-
-
-TOPIC = 2
-"""The type of resource."""
-
-SET = 0
-DELETE = 1
-"""The operations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
