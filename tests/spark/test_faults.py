@@ -15,7 +15,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.spark.conftest import SETTINGS, Brokers
-from tests.support.clusters import fresh_name
+from tests.support.clusters import expire, fresh_name, without
 from tests.support.process_table import processes_with
 from tests.support.quick_spark import JAVA
 from tests.support.stream_batches import (
@@ -56,21 +56,6 @@ def options_for(cluster: Sandbox, topic: str, **more: str) -> dict[str, str]:
 # --- Logs that lose their heads -------------------------------------------------------------------
 
 
-def expire(brokers: Brokers, tp: TopicPartition, *, broker: int) -> int:
-    """Delete a log's first segments, as retention would; gives the first offset that is left.
-
-    Retention itself first runs 30 s after a broker's start; what it leaves is the same.
-    """
-    brokers.cluster.stop_broker(broker)
-    segments = sorted(brokers.folder.glob(f"broker-{broker}/**/{tp}/*.log"))
-    assert len(segments) > 3
-    for segment in segments[:2]:
-        segment.unlink()
-        segment.with_suffix(".index").unlink()
-    brokers.cluster.start_broker(broker)
-    return int(segments[2].stem)
-
-
 def test_messages_that_expire_while_a_query_is_down_are_told_to_the_offset(
     brokers: Brokers, spark: SparkSession, spark_log: Path, checkpoint: str
 ) -> None:
@@ -87,7 +72,7 @@ def test_messages_that_expire_while_a_query_is_down_are_told_to_the_offset(
 
     for value in values[5:]:
         write(brokers.cluster, tp, [value])
-    start = expire(brokers, tp, broker=2)
+    start = expire(brokers.cluster, brokers.folder, tp, broker_id=2)
     assert 5 < start < 40
     lost = re.escape(f"{tp} [5, {start}) is lost: the log begins at {start}")
     with pytest.raises(StreamingQueryException, match=f"failOnDataLoss: {lost}"):
@@ -120,15 +105,14 @@ def test_a_broker_killed_amid_a_query_costs_a_pause(
     ):
         wait_until(lambda: len(traffic.ends()) == BROKERS, what="traffic on all partitions")
         await_rows(query, batches, traffic.ends, "before the kill")
-        cluster.kill_broker(1)
-        wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
-        before = traffic.ends()
-        wait_until(
-            lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
-            what="new messages on every partition",
-        )
-        await_rows(query, batches, traffic.ends, "without the broker")
-        cluster.start_broker(1)
+        with without(cluster, 1):
+            wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
+            before = traffic.ends()
+            wait_until(
+                lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
+                what="new messages on every partition",
+            )
+            await_rows(query, batches, traffic.ends, "without the broker")
         await_rows(query, batches, traffic.ends, "with the broker back")
         acknowledged = traffic.stop()
         await_rows(query, batches, traffic.ends, "the rest")

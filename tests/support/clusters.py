@@ -1,19 +1,20 @@
 """Real clusters that tests share: each is started once a session, by the first test that asks.
 
 Tests keep apart by names: take topics and groups from ``fresh_name``. A test that stops, kills
-or pauses a server of a shared cluster starts it again before it ends; one that changes settings
-starts a ``Sandbox`` of its own.
+or pauses a broker of a shared cluster does so by ``without`` and ``frozen``, which bring it back
+also where the test fails; one that changes settings starts a ``Sandbox`` of its own.
 """
 
 import itertools
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support.large_cluster import large_cluster
+from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
 
@@ -45,6 +46,51 @@ _session = uuid.uuid4().hex[:6]
 def fresh_name(prefix: str) -> str:
     """A name for a topic or a group that nobody has used: ``prefix-<session>-<number>``."""
     return f"{prefix}-{_session}-{next(_numbers)}"
+
+
+@contextmanager
+def without(
+    cluster: Sandbox,
+    broker_id: int,
+    *,
+    end: Callable[[Sandbox, int], None] = Sandbox.kill_broker,
+) -> Iterator[None]:
+    """While this broker has crashed, or has ended by ``Sandbox.stop_broker``; then it is back."""
+    end(cluster, broker_id)
+    try:
+        yield
+    finally:
+        cluster.start_broker(broker_id)
+
+
+@contextmanager
+def frozen(cluster: Sandbox, broker_id: int) -> Iterator[None]:
+    """While this broker does not run, but keeps its connections; then it goes on."""
+    cluster.pause_broker(broker_id)
+    try:
+        yield
+    finally:
+        cluster.resume_broker(broker_id)
+
+
+def expire(cluster: Sandbox, folder: Path, tp: TopicPartition, *, broker_id: int) -> int:
+    """Delete a log's first two segments as retention would; gives the first offset that is left.
+
+    Retention itself first runs 30 s after a broker's start; what it leaves is the same.
+
+    Args:
+        cluster: its brokers; this one leads the partition.
+        folder: where they keep their logs.
+        tp: a partition with small segments, four at least.
+        broker_id: the broker.
+    """
+    with without(cluster, broker_id, end=Sandbox.stop_broker):
+        segments = sorted(folder.glob(f"broker-{broker_id}/**/{tp}/*.log"))
+        assert len(segments) > 3
+        for segment in segments[:2]:
+            segment.unlink()
+            segment.with_suffix(".index").unlink()
+    return int(segments[2].stem)
 
 
 @pytest.fixture(scope="session")

@@ -41,16 +41,6 @@ def offset_keepers() -> Iterator[Sandbox]:
         yield sandbox
 
 
-@contextmanager
-def without(cluster: Sandbox, broker_id: int) -> Iterator[None]:
-    """While this broker has crashed."""
-    cluster.kill_broker(broker_id)
-    try:
-        yield
-    finally:
-        cluster.start_broker(broker_id)
-
-
 def fresh_group(*, replicated: bool) -> str:
     """A group whose offsets are in the one half or the other."""
     names = (f"{fresh_name('group')}-{number}" for number in itertools.count())

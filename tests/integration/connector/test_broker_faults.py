@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import fresh_name, frozen, without
 from tests.support.members import Member, await_ends, duplicates, settings_for
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
@@ -35,8 +35,7 @@ def test_a_killed_broker_of_three_costs_nothing(cluster3: Sandbox) -> None:
     with Member(cluster3, group, {topic: 2}) as member, Traffic(cluster3, partitions) as traffic:
         wait_until(lambda: len(traffic.ends()) == 3, what="traffic on all partitions")
         await_ends([member], traffic.ends, "before the kill")
-        cluster3.kill_broker(1)
-        try:
+        with without(cluster3, 1):
             wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
             before = traffic.ends()
             wait_until(
@@ -44,8 +43,6 @@ def test_a_killed_broker_of_three_costs_nothing(cluster3: Sandbox) -> None:
                 what="new messages on every partition",
             )
             await_ends([member], traffic.ends, "without the broker")
-        finally:
-            cluster3.start_broker(1)
         await_all_in_sync(tree, topic)
         await_ends([member], traffic.ends, "with the broker back")
         acknowledged = traffic.stop()
@@ -61,8 +58,8 @@ def test_the_only_broker_killed_and_restarted_costs_nothing(cluster: Sandbox) ->
     with Member(cluster, group, {topic: 2}) as member, Traffic(cluster, partitions) as traffic:
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
         await_ends([member], traffic.ends, "before the kill")
-        cluster.kill_broker(0)
-        cluster.start_broker(0)
+        with without(cluster, 0):
+            pass
         before = traffic.ends()
         wait_until(
             lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
@@ -109,8 +106,7 @@ def test_a_frozen_broker_is_left_for_the_next_leader(cluster3: Sandbox) -> None:
     ):
         wait_until(lambda: len(traffic.ends()) == 3, what="traffic")
         await_ends([member], traffic.ends, "before it froze")
-        cluster3.pause_broker(2)
-        try:
+        with frozen(cluster3, 2):
             wait_until(lambda: tree.leaders(topic)[2] in {0, 1}, what="a new leader")
             before = traffic.ends()
             wait_until(
@@ -118,8 +114,6 @@ def test_a_frozen_broker_is_left_for_the_next_leader(cluster3: Sandbox) -> None:
                 what="new messages on every partition",
             )
             await_ends([member], traffic.ends, "while it is frozen")
-        finally:
-            cluster3.resume_broker(2)
         await_all_in_sync(tree, topic)
         await_ends([member], traffic.ends, "after it thawed")
         acknowledged = traffic.stop()
@@ -139,11 +133,8 @@ def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
         Traffic(cluster, [tp], timeout_ms=500) as traffic,
     ):
         wait_until(lambda: traffic.count() > 50, what="traffic")
-        cluster.pause_broker(0)
-        try:
+        with frozen(cluster, 0):
             wait_until(lambda: "no leader found yet" in caplog.text, what="the fetcher to give up")
-        finally:
-            cluster.resume_broker(0)
         before = traffic.ends()[tp]
         wait_until(lambda: traffic.ends()[tp] > before, what="new messages")
         acknowledged = traffic.stop()
@@ -168,14 +159,11 @@ def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
         assert next(quick).offset == 0  # at the end there: the fetcher waits at the broker
         assert [next(slow).offset for _ in range(3)] == [0, 1, 2]
         wait_until(lambda: slow._waiting._queue.chunk_count() == 2, what="a full queue")
-        cluster.kill_broker(0)
-        try:
+        with without(cluster, 0):
             wait_until(
                 lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end"
             )
             assert next(slow).offset == 3
-        finally:
-            cluster.start_broker(0)
         assert [next(slow).offset for _ in range(4, count)] == list(range(4, count))
         write(cluster, slow_tp, [b"next"])
         write(cluster, quick_tp, [b"next"])

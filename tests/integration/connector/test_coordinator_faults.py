@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import fresh_name, frozen, without
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.members import Member, await_ends, duplicates, settings_for
 from tests.support.noting import Noting
@@ -14,7 +14,6 @@ from tests.support.offset_keepers import (
     fresh_group,
     offset_keepers,
     topic_elsewhere,
-    without,
 )
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import PROMPT_MS, wait_until
@@ -157,11 +156,8 @@ def test_a_shutdown_does_not_wait_for_a_frozen_coordinator(cluster: Sandbox) -> 
     """While the only broker, connected, answers nothing."""
     topic = fresh_name("frozen")
     cluster.create_topic(topic)
-    cluster.pause_broker(0)
-    try:
+    with frozen(cluster, 0):
         assert shut_down_while_joining(cluster, fresh_name("group"), topic) < 3000
-    finally:
-        cluster.resume_broker(0)
 
 
 def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sandbox) -> None:
@@ -198,15 +194,12 @@ def test_a_shutdown_leaves_in_order_though_the_last_commit_fails(cluster: Sandbo
     }
     with Member(cluster, group, {topic: 1}, **settings) as member:
         wait_until(lambda: member.got(tp) == [0], what="the message")
-        cluster.pause_broker(0)
-        try:
+        with frozen(cluster, 0):
             began_ms = CLOCK.now_ms()
             member.close()
             assert CLOCK.now_ms() - began_ms < PROMPT_MS, "less than the answer of the coordinator"
             assert tree.members(group) == []
             assert tree.owners(group, topic) == {}
-        finally:
-            cluster.resume_broker(0)
         assert member.observed.of(CommitFailed)
     with Member(cluster, group, {topic: 1}, **IN_KAFKA) as member:
         write(cluster, tp, [b"next"])
@@ -230,15 +223,12 @@ def test_a_partition_changes_hands_while_there_is_no_coordinator(three: Sandbox)
     with Member(three, group, {topic: 1}, consumer_id="a", **IN_KAFKA) as first:
         wait_until(lambda: len(first.deliveries) == 10, what="all of it")
         assert first.connector.commit_offsets(committed) == 2
-        three.stop_broker(KEEPER)
-        try:
+        with without(three, KEEPER, end=Sandbox.stop_broker):
             scope.spawn("join", join, stop=lambda: None)
             wait_until(lambda: set(first.claims()) == {stays}, what="the hand-over")
             assert set(first.observed.of(CommitFailed)[-1].reasons) == {moves}
             write(three, stays, [b"more"])
             wait_until(lambda: 5 in first.got(stays), what="the other partition to go on")
-        finally:
-            three.start_broker(KEEPER)
         assert scope.close(60_000) == []
         [second] = members
         with second:
@@ -260,11 +250,8 @@ def test_a_restarted_broker_gets_the_next_automatic_commit(cluster: Sandbox) -> 
         Traffic(cluster, [tp]) as traffic,
     ):
         wait_until(lambda: committed(member) > 3, what="automatic commits")
-        cluster.stop_broker(0)
-        try:
+        with without(cluster, 0, end=Sandbox.stop_broker):
             wait_until(lambda: member.observed.of(CommitFailed), what="a commit to fail")
-        finally:
-            cluster.start_broker(0)
         before = traffic.ends()[tp]
         wait_until(lambda: (stored.offset(tp) or 0) > before, what="commits to go on")
         acknowledged = traffic.stop()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import fresh_name, frozen
 from tests.support.members import Member, settings_for
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import PROMPT_MS, wait_until
@@ -160,13 +160,10 @@ def test_shutdown_while_the_broker_hangs(cluster: Sandbox) -> None:
     threads = thread_numbers()
     with Member(cluster, group, {topic: 1}) as member:
         wait_until(lambda: len(member.deliveries) == 10, what="everything")
-        cluster.pause_broker(0)
-        try:
+        with frozen(cluster, 0):
             started_ms = CLOCK.now_ms()
             member.connector.shutdown()
             assert elapsed_ms(started_ms) < PROMPT_MS
-        finally:
-            cluster.resume_broker(0)
     assert left_behind(threads) == []
     assert ZkTree(cluster).offset(group, TopicPartition(topic, 0)) == 10
 
@@ -175,15 +172,11 @@ def test_shutdown_while_it_looks_for_a_leader_at_a_hanging_broker(cluster: Sandb
     """The leader finder waits for metadata then; that is not waited for either."""
     topic, group = filled_topic(cluster), fresh_name("group")
     threads = thread_numbers()
-    cluster.pause_broker(0)
-    try:
-        with Member(cluster, group, {topic: 1}) as member:
-            assert len(member.claims()) == 1
-            started_ms = CLOCK.now_ms()
-            member.connector.shutdown()
-            assert elapsed_ms(started_ms) < PROMPT_MS
-    finally:
-        cluster.resume_broker(0)
+    with frozen(cluster, 0), Member(cluster, group, {topic: 1}) as member:
+        assert len(member.claims()) == 1
+        started_ms = CLOCK.now_ms()
+        member.connector.shutdown()
+        assert elapsed_ms(started_ms) < PROMPT_MS
     wait_until(lambda: left_behind(threads) == [], what="the end of all threads")
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import expire, fresh_name
 from tests.support.members import Member, settings_for
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -56,22 +56,12 @@ class Truncated(NamedTuple):
 
 @pytest.fixture(scope="module")
 def truncated(cluster: Sandbox, disks: Path) -> Truncated:
-    """A broker that lost the oldest segments of a log, as its retention would have it.
-
-    Retention itself first runs 30 s after a broker's start; what it leaves is the same.
-    """
+    """A broker that lost the oldest segments of a log, as its retention would have it."""
     tp = TopicPartition(fresh_name("truncated"), 0)
     cluster.create_topic(tp.topic, config={"segment.bytes": "1000"})
     for number in range(40):
         write(cluster, tp, [b"x" * 100 + b"%d" % number])
-    cluster.stop_broker(0)
-    segments = sorted(disks.glob(f"cluster/broker-0/**/{tp}/*.log"))
-    assert len(segments) > 3
-    for segment in segments[:2]:
-        segment.unlink()
-        segment.with_suffix(".index").unlink()
-    cluster.start_broker(0)
-    return Truncated(cluster, tp, int(segments[2].stem), 40)
+    return Truncated(cluster, tp, expire(cluster, disks / "cluster", tp, broker_id=0), 40)
 
 
 @pytest.mark.parametrize("reset", ["smallest", "largest"])

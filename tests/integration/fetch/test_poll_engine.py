@@ -1,10 +1,11 @@
 """The poll engine against real brokers: leaders that move, die, hang, and forget."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 import pytest
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import fresh_name, frozen, without
 from tests.support.poll_rig import PollRig
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
@@ -71,8 +72,7 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
         write(modern3, quick, [b"1"])
         write(modern3, hung, [b"1"])
         rig.poll_until(lambda: len(rig.got) == 2, "a record of each")
-        modern3.pause_broker(2)
-        try:
+        with frozen(modern3, 2):
             write(modern3, quick, [b"2"])
             rig.poll_until(lambda: len(rig.offsets(quick)) == 2, "the other's record")
             rig.engine.seek(hung, Reset(LATEST))
@@ -80,8 +80,6 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
             rig.dialer.stop()
             rig.client.stop()
             assert not rig.scope.close(10_000), "a third of what an answer may take"
-        finally:
-            modern3.resume_broker(2)
 
 
 def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
@@ -89,35 +87,32 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
     topic = fresh_name("poll-unclean")
     modern3.create_topic(topic, assignment={0: [0, 1]})
     tp = TopicPartition(topic, 0)
-    without = PollFetchSettings(request_timeout_ms=3_000, reset=None)
+    no_reset = PollFetchSettings(request_timeout_ms=3_000, reset=None)
     latest = PollFetchSettings(request_timeout_ms=3_000, reset=LATEST)
     with (
-        PollRig(modern3.brokers, [topic], without) as reported,
+        PollRig(modern3.brokers, [topic], no_reset) as reported,
         PollRig(modern3.brokers, [topic], latest) as quiet,
+        ExitStack() as until_the_end,
     ):
         for rig in (reported, quiet):
             rig.start({tp: AtOffset(0)})
         write(modern3, tp, [b"both"] * 10)
         for rig in (reported, quiet):
             await_count(rig, tp, 10)
-        modern3.stop_broker(1)
-        write(modern3, tp, [b"one"] * 5)
-        for rig in (reported, quiet):
-            await_count(rig, tp, 15)
-        modern3.kill_broker(0)
-        try:
-            modern3.start_broker(1)
-            with pytest.raises(LogTruncated) as error:
-                reported.poll_until(lambda: False, "the truncation")
-            assert (error.value.position, error.value.diverged_at) == (15, 10)
-            reported.engine.seek(tp, AtOffset(10))
-            write(modern3, tp, [b"anew"] * 7)
+        with without(modern3, 1, end=Sandbox.stop_broker):
+            write(modern3, tp, [b"one"] * 5)
             for rig in (reported, quiet):
-                await_count(rig, tp, 22)
-                assert rig.offsets(tp)[15:] == list(range(10, 17))
-                assert rig.values(tp)[15:] == [b"anew"] * 7
-        finally:
-            modern3.start_broker(0)
+                await_count(rig, tp, 15)
+            until_the_end.enter_context(without(modern3, 0))
+        with pytest.raises(LogTruncated) as error:
+            reported.poll_until(lambda: False, "the truncation")
+        assert (error.value.position, error.value.diverged_at) == (15, 10)
+        reported.engine.seek(tp, AtOffset(10))
+        write(modern3, tp, [b"anew"] * 7)
+        for rig in (reported, quiet):
+            await_count(rig, tp, 22)
+            assert rig.offsets(tp)[15:] == list(range(10, 17))
+            assert rig.values(tp)[15:] == [b"anew"] * 7
 
 
 def await_count(rig: PollRig, tp: TopicPartition, count: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import expire, fresh_name, without
 from tests.support.ranges import client_of, offsets, range_
 from tests.support.set_producer import Producer
 from tests.support.traffic import write
@@ -95,9 +95,9 @@ def test_what_is_behind_the_end_is_waited_for_and_then_lost(
         list(strict.read(range_(50, 60, tp)))
 
 
-@pytest.mark.parametrize("end", ["stop", "kill"])
+@pytest.mark.parametrize("end", [Sandbox.stop_broker, Sandbox.kill_broker], ids=["stop", "kill"])
 def test_a_leader_that_goes_in_mid_range_costs_nothing(
-    cluster3: Sandbox, clients: Clients, end: str
+    cluster3: Sandbox, clients: Clients, end: Callable[[Sandbox, int], None]
 ) -> None:
     """It hands over in order, or crashes: the range goes on at the next leader."""
     tp = TopicPartition(fresh_name("moved"), 0)
@@ -108,30 +108,20 @@ def test_a_leader_that_goes_in_mid_range_costs_nothing(
     small = replace(SETTINGS, fetch_bytes=10_000)
     reading = reader(cluster3, clients, settings=small).read(range_(0, 3_000, tp), leader=leader)
     read = [next(reading), next(reading)]
-    {"stop": cluster3.stop_broker, "kill": cluster3.kill_broker}[end](leader.id)
-    try:
+    with without(cluster3, leader.id, end=end):
         read += reading
         assert offsets(read) == list(range(3_000))
-    finally:
-        cluster3.start_broker(leader.id)
 
 
 def test_a_head_that_expired_is_told_to_the_offset(
     cluster3: Sandbox, clients: Clients, disks: Path
 ) -> None:
-    """Segments are gone as retention would have it (which runs 30 s after a start at first)."""
+    """Its segments are gone as retention would have it."""
     tp = TopicPartition(fresh_name("expired"), 0)
     cluster3.create_topic(tp.topic, assignment={0: [1]}, config={"segment.bytes": "1000"})
     for number in range(40):
         write(cluster3, tp, [b"x" * 100 + b"%d" % number])
-    cluster3.stop_broker(1)
-    segments = sorted(disks.glob(f"cluster3/broker-1/**/{tp}/*.log"))
-    assert len(segments) > 3
-    for segment in segments[:2]:
-        segment.unlink()
-        segment.with_suffix(".index").unlink()
-    cluster3.start_broker(1)
-    first = int(segments[2].stem)
+    first = expire(cluster3, disks / "cluster3", tp, broker_id=1)
     with pytest.raises(DataLost) as error:
         list(reader(cluster3, clients).read(range_(3, 40, tp)))
     assert (error.value.from_offset, error.value.until_offset) == (3, first)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import requests as send
 from tests.support.broker_worlds import TIMEOUT_MS
-from tests.support.clusters import fresh_name
+from tests.support.clusters import fresh_name, frozen, without
 from tests.support.offset_worlds import PATIENT, real_channel
 from tests.support.raw_connections import raw_connection
 from tests.support.waiting import PROMPT_MS, wait_until
@@ -122,12 +122,9 @@ def test_a_coordinator_that_dies(cluster3: Sandbox, stack: ExitStack) -> None:
     for _ in range(2):
         assert store.commit({tp: OffsetAndMetadata(7)}, retry=True) == {tp: None}
     victim = coordinator_of(cluster3, group)
-    cluster3.kill_broker(victim)
-    try:
+    with without(cluster3, victim):
         assert store.fetch([tp]) == {tp: FetchedOffset(7)}
         assert store.commit({tp: OffsetAndMetadata(8)}, retry=True) == {tp: None}
-    finally:
-        cluster3.start_broker(victim)
     assert store.fetch([tp]) == {tp: FetchedOffset(8)}
 
 
@@ -139,16 +136,13 @@ def test_the_only_coordinator_comes_back(cluster: Sandbox, stack: ExitStack) -> 
     assert store.commit({tp: OffsetAndMetadata(7)}, retry=True) == {tp: None}
     hasty = store_of(cluster, group, stack, BRIEF)
     hasty.fetch([tp])
-    cluster.kill_broker(0)
-    try:
+    with without(cluster, 0):
         began_ms = SystemClock().now_ms()
         with pytest.raises(TransportError, match=f"group {group}: no offset coordinator answers"):
             hasty.fetch([tp])
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
         with pytest.raises(TransportError):
             hasty.commit({tp: OffsetAndMetadata(8)})
-    finally:
-        cluster.start_broker(0)
     assert store.fetch([tp]) == {tp: FetchedOffset(7)}
     assert store.commit({tp: OffsetAndMetadata(8)}, retry=True) == {tp: None}
     assert hasty.fetch([tp]) == {tp: FetchedOffset(8)}
@@ -171,8 +165,7 @@ def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(
         except TransportError as error:
             failures.append(error)
 
-    cluster3.pause_broker(victim)
-    try:
+    with frozen(cluster3, victim):
         scope = ThreadScope("test-kafka-offsets")
         scope.spawn("fetch", fetch, stop=lambda: None)
         wait_until(lambda: channel._running is not None, what="the fetch")
@@ -180,8 +173,6 @@ def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(
         channel.interrupt()
         assert scope.close(TIMEOUT_MS) == []
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
-    finally:
-        cluster3.resume_broker(victim)
     assert "broken off" in str(failures[0])
     assert store.fetch([tp]) == {tp: FetchedOffset(None)}
 

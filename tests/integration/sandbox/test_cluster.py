@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from tests.support.clusters import fresh_name
+from tests.support.clusters import fresh_name, frozen, without
 from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.model import Broker, TopicPartition
@@ -153,10 +153,9 @@ def test_a_killed_broker_loses_its_leadership_and_comes_back(cluster3: Sandbox) 
     cluster3.create_topic(replicated, assignment={0: [1, 2]})
     cluster3.create_topic(alone, assignment={0: [1]})
     before = cluster3.brokers
-    cluster3.kill_broker(1)
-    assert registered(cluster3, 1)
-    wait_until(lambda: leader(cluster3, 0, replicated) == 2, what="the other replica to lead")
-    cluster3.start_broker(1)
+    with without(cluster3, 1):
+        assert registered(cluster3, 1)
+        wait_until(lambda: leader(cluster3, 0, replicated) == 2, what="the other replica to lead")
     assert cluster3.brokers == before
     wait_until(
         lambda: leads(cluster3.brokers[1], TopicPartition(alone, 0)), what="broker 1 to lead"
@@ -165,18 +164,17 @@ def test_a_killed_broker_loses_its_leadership_and_comes_back(cluster3: Sandbox) 
 
 def test_a_killed_broker_may_come_back_at_once(cluster3: Sandbox) -> None:
     """It need not wait for its old session to end."""
-    cluster3.kill_broker(0)
-    cluster3.start_broker(0)
+    with without(cluster3, 0):
+        pass
     assert registered(cluster3, 0)
 
 
 def test_topics_are_made_on_the_brokers_that_run(cluster3: Sandbox) -> None:
     """A stopped broker gets no replicas."""
-    cluster3.stop_broker(0)
     topic = fresh_name("topic")
-    cluster3.create_topic(topic, partitions=2)
-    assert [leader(cluster3, 2, topic, number) for number in range(2)] == [1, 2]
-    cluster3.start_broker(0)
+    with without(cluster3, 0, end=Sandbox.stop_broker):
+        cluster3.create_topic(topic, partitions=2)
+        assert [leader(cluster3, 2, topic, number) for number in range(2)] == [1, 2]
     assert leader(cluster3, 0, topic, 0) == 1
 
 
@@ -184,19 +182,17 @@ def test_a_stopped_broker_hands_over_and_signs_off(cluster3: Sandbox) -> None:
     """Nobody has to wait for a session to end."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, assignment={0: [2, 1]})
-    cluster3.stop_broker(2)
-    assert not registered(cluster3, 2)
-    assert leader(cluster3, 0, topic) == 1
-    cluster3.start_broker(2)
+    with without(cluster3, 2, end=Sandbox.stop_broker):
+        assert not registered(cluster3, 2)
+        assert leader(cluster3, 0, topic) == 1
     assert registered(cluster3, 2)
 
 
 def test_a_paused_broker_keeps_still_until_resumed(cluster3: Sandbox) -> None:
     """Its port accepts connections, but no answer comes."""
     broker = cluster3.brokers[1]
-    cluster3.pause_broker(1)
-    assert request_view(broker, timeout_ms=300) is None
-    cluster3.resume_broker(1)
+    with frozen(cluster3, 1):
+        assert request_view(broker, timeout_ms=300) is None
     assert request_view(broker) is not None
 
 
@@ -204,16 +200,15 @@ def test_a_broker_that_does_not_run_cannot_be_ended(cluster3: Sandbox) -> None:
     """And one that runs can't be started; an unknown one is named with the known ones."""
     with pytest.raises(SandboxError, match="broker 0 runs already"):
         cluster3.start_broker(0)
-    cluster3.kill_broker(0)
-    for operation in (
-        cluster3.kill_broker,
-        cluster3.stop_broker,
-        cluster3.pause_broker,
-        cluster3.resume_broker,
-    ):
-        with pytest.raises(SandboxError, match="broker 0 does not run"):
-            operation(0)
-    cluster3.start_broker(0)
+    with without(cluster3, 0):
+        for operation in (
+            cluster3.kill_broker,
+            cluster3.stop_broker,
+            cluster3.pause_broker,
+            cluster3.resume_broker,
+        ):
+            with pytest.raises(SandboxError, match="broker 0 does not run"):
+                operation(0)
     with pytest.raises(SandboxError, match="no broker 7, only: 0, 1, 2"):
         cluster3.kill_broker(7)
 

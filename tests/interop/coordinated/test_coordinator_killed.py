@@ -8,6 +8,7 @@ import pytest
 
 from tests.interop.coordinated.group import CoordinatorGroup
 from tests.interop.coordinated.members import all_values
+from tests.support.clusters import without
 from tests.support.matrix import in_matrix
 from tests.support.waiting import wait_until
 from zkconsumer.sandbox import Sandbox
@@ -31,8 +32,7 @@ def test_a_coordinator_killed_mid_rebalance(
         newcomer = group.kafka_python(topic)
         wait_until(lambda: group.peek.look().state == "PreparingRebalance", what="a rebalance")
         coordinator = group.peek.offsets.coordinator().id
-        modern3.kill_broker(coordinator)
-        try:
+        with without(modern3, coordinator):
             idle.order("poll")
             group.await_shared(six, 3)
             after = group.write(six, 10)
@@ -40,5 +40,3 @@ def test_a_coordinator_killed_mid_rebalance(
             group.await_committed()
             assert Counter(all_values(group.members)) == Counter(before + after)
             assert all(set(member.values) & set(after) for member in (busy, idle, newcomer))
-        finally:
-            modern3.start_broker(coordinator)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.interop.coordinated.conftest import GroupOn
-from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.clusters import BrokerOf, fresh_name, frozen
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer
 from zkconsumer.errors import RequestTimedOut, ZkConsumerError
@@ -19,16 +19,6 @@ pytestmark = pytest.mark.sandbox
 
 VERSION = "3.9.1"
 GRACE_S = 10.0
-
-
-@contextmanager
-def hanging(cluster: Sandbox) -> Iterator[None]:
-    """Its broker takes connections, and answers nothing."""
-    cluster.pause_broker(0)
-    try:
-        yield
-    finally:
-        cluster.resume_broker(0)
 
 
 @contextmanager
@@ -85,7 +75,7 @@ def test_calls_and_close_end_in_time(group_on: GroupOn) -> None:
     group.write([tp], 5)
     consumer = member(group.cluster, topic)
     wait_until(lambda: consumer.poll(timeout_ms=500), what="records")
-    with hanging(group.cluster):
+    with frozen(group.cluster, 0):
         with within(0.5):
             assert consumer.poll(timeout_ms=500) == {}
         for call in CALLS:
@@ -102,7 +92,7 @@ def test_closing_what_never_got_in(broker_of: BrokerOf, polled_ms: int) -> None:
     cluster = broker_of(VERSION)
     topic = fresh_name("hung")
     cluster.create_topic(topic)
-    with hanging(cluster):
+    with frozen(cluster, 0):
         consumer = member(cluster, topic)
         with within(polled_ms / 1000):
             assert consumer.poll(timeout_ms=polled_ms) == {}
@@ -126,7 +116,7 @@ def test_a_broker_that_comes_back_is_read_on(group_on: GroupOn) -> None:
             return len(found) >= len(sent)
 
         wait_until(poll, what="the first records")
-        with hanging(group.cluster):
+        with frozen(group.cluster, 0):
             for _ in range(5):
                 poll()
         sent += group.write([tp], 5)
