@@ -198,7 +198,10 @@ class LeaderLost:
 
 @dataclass(frozen=True, slots=True)
 class PositionReset:
-    """The log does not have this offset (any more, or yet): ``auto.offset.reset`` decides."""
+    """The log does not have this offset (any more, or yet): ``auto.offset.reset`` decides.
+
+    Unless its leader tells where an unclean election cut it back: there it goes on.
+    """
 
     partition: TopicPartition
     offset: int

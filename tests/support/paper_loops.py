@@ -1,7 +1,7 @@
 """A leader finder over fetch loops of paper: the test makes its passes, and plays the brokers."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,6 +11,7 @@ from tests.support.fetch_bench import SETTINGS, wait_for
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.leader_epochs import Doubts, EpochEnds
 from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.session import LeaderUnusable
@@ -53,7 +54,7 @@ class PaperLoop:
 
     def lose(self, claim: PartitionClaim, fetch_offset: int) -> None:
         """Give a partition back."""
-        self.given = [one for one in self.given if one[0] is not claim]
+        self.given = [added for added in self.given if added[0] is not claim]
         self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test"),))
 
 
@@ -63,6 +64,12 @@ class Paper:
     def __init__(self) -> None:
         self.brokers: Sequence[Broker] = (Broker(1, "one", 9092), Broker(2, "two", 9092))
         self.leaders: dict[TopicPartition, int] = {T0: 1, T1: 1}
+        self.epochs: dict[TopicPartition, int] = {}
+        self.has_exact_epochs = True
+        self.topic_ids: dict[str, bytes] = {}
+        self.ends: EpochEnds | Exception = {}
+        self.doubts: list[Doubts] = []
+        self.on_doubts: Callable[[], None] = lambda: None
         self.requested: list[Sequence[str]] = []
         self.away: Exception | None = None
         self.loops: list[PaperLoop] = []
@@ -73,6 +80,7 @@ class Paper:
                 list_brokers=lambda: self.brokers,
                 read_metadata=self.read,
                 dial=lambda broker, **_: pytest.fail(f"connected to {broker}"),
+                epoch_ends=self.epoch_ends,
             ),
             new_loop=self.new_loop,
             settings=replace(SETTINGS, leader_backoff_ms=200),
@@ -91,7 +99,18 @@ class Paper:
             leaders={tp: by_id[leader] for tp, leader in self.leaders.items()},
             leaderless={},
             errors={},
+            leader_epochs=dict(self.epochs),
+            has_exact_epochs=self.has_exact_epochs,
+            topic_ids=dict(self.topic_ids),
         )
+
+    def epoch_ends(self, doubts: Doubts) -> EpochEnds:
+        """What leaders say of epochs."""
+        self.doubts.append(doubts)
+        self.on_doubts()
+        if isinstance(self.ends, Exception):
+            raise self.ends
+        return self.ends
 
     def new_loop(self, key: LoopKey, report: LoopReport) -> FetchLoop:
         """Note it."""

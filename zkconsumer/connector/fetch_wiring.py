@@ -18,6 +18,9 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
+_EPOCHS_MS = 3_000
+"""How long a new leader may take to tell where its epoch began: reading waits for it."""
+
 
 def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
     config: ConsumerConfig,
@@ -67,11 +70,13 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         dialer.stop()
         cluster.stop()
 
+    epochs_ms = min(_EPOCHS_MS, config.socket_timeout_ms)
     return FetchManager(
         access=LeaderLookup(
             list_brokers=brokers.read,
             read_metadata=cluster.view_by,
             dial=dialer.dial,
+            epoch_ends=lambda doubts: cluster.epoch_ends(doubts, timeout_ms=epochs_ms),
             stop=stop,
         ),
         settings=_fetch_settings(config),

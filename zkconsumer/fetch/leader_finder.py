@@ -6,21 +6,28 @@ and ends fetch loops, so the map of them needs no lock.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.refresh_pace import REFUSED_MS
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.error_codes import error_name
+from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
-from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.leader_epochs import (
+    Doubts,
+    EpochEnds,
+    LeaderEpochs,
+    cut_back_to,
+    is_open,
+)
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
 from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial
-from zkconsumer.observe import SILENT, Observation
+from zkconsumer.observe import SILENT, Observation, PositionReset
 from zkconsumer.observe import LeaderLost as LeaderLostEvent
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
@@ -31,6 +38,8 @@ _FINDING = "finding leaders"
 
 
 _MIN_INT = -(2**31)
+_MOST_DOUBTS = 5
+"""How often a new leader is asked again where its epoch began, before it is read from anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +50,15 @@ class LeaderLookup:
         list_brokers: the live brokers; may be stale while ZooKeeper is away.
         read_metadata: reads the metadata of topics from one of these brokers.
         dial: connects to a broker.
-        stop: ends ``read_metadata`` and ``dial`` under way, in whatever thread: a broker that hangs
-            must not hold up a shutdown.
+        epoch_ends: asks leaders where epochs ended; brokers before 2.3 don't tell.
+        stop: ends ``read_metadata``, ``dial`` and ``epoch_ends`` under way, in whatever thread: a
+            broker that hangs must not hold up a shutdown.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]
     read_metadata: Callable[[Sequence[Broker], Sequence[str]], ClusterView]
     dial: Dial
+    epoch_ends: Callable[[Doubts], EpochEnds] = lambda _doubts: {}
     stop: Callable[[], None] = lambda: None
 
 
@@ -55,6 +66,7 @@ class LeaderLookup:
 class _Find:
     claim: PartitionClaim
     fetch_offset: int | None
+    doubts: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +99,7 @@ class LeaderFinder:
         # None: look again for claims that were given up, or the end.
         self._mailbox: Mailbox[_Find | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
+        self._epochs = LeaderEpochs()
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
         self._stopping = False
@@ -153,6 +166,7 @@ class LeaderFinder:
         gone = [tp for tp, find in self._missing.items() if not find.claim.active]
         for tp in gone:
             del self._missing[tp]
+        self._epochs.forget_inactive()
         for loop, _ in self._loops.values():
             loop.wake()
 
@@ -171,12 +185,60 @@ class LeaderFinder:
             return self._backoff_ms
         self._was_believed = True
         self._repeats.works(_FINDING)
-        for tp, leader in view.leaders.items():
-            find = self._missing.pop(tp, None)
-            if find is not None:
-                self._loop_for(tp, leader).add(find.claim, find.fetch_offset)
+        found = [find for tp in view.leaders if (find := self._missing.pop(tp, None)) is not None]
+        doubts = {
+            find.claim.topic_partition: doubt
+            for find in found
+            if find.fetch_offset is not None
+            and (doubt := self._epochs.doubtful(find.claim, view)) is not None
+        }
+        for find in found:
+            if find.claim.topic_partition not in doubts:
+                self._hand_over(find, view)
         self._log_missing(view.errors)
+        ends = self._ends_of(doubts) if doubts else {}
+        for find in found:
+            tp = find.claim.topic_partition
+            if tp not in doubts or not find.claim.active:
+                continue
+            if is_open(ends.get(tp)) and find.doubts < _MOST_DOUBTS:
+                self._missing[tp] = replace(find, doubts=find.doubts + 1)
+            else:
+                self._hand_over(self._compared(find, ends), view)
         return self._backoff_ms
+
+    def _hand_over(self, find: _Find, view: ClusterView) -> None:
+        tp = find.claim.topic_partition
+        self._epochs.note(find.claim, view)
+        self._loop_for(tp, view.leaders[tp]).add(find.claim, find.fetch_offset)
+
+    def _ends_of(self, doubts: Doubts) -> EpochEnds:
+        try:
+            return self._access.epoch_ends(doubts)
+        except ZkConsumerError as error:
+            log.info("whether logs were cut back is not known yet: %s", error)
+            return dict.fromkeys(doubts, ErrorCode.NETWORK_EXCEPTION)
+
+    def _compared(self, find: _Find, ends: EpochEnds) -> _Find:
+        """Step back to where the new leader's log was cut back, if it was."""
+        claim, read_until = find.claim, find.fetch_offset
+        tp = claim.topic_partition
+        assert read_until is not None
+        offset = cut_back_to(read_until, ends.get(tp))
+        if offset == read_until:
+            return find
+        log.warning(
+            "%s: an unclean leader election cut the log back to offset %d, and it was read up to "
+            "%d: going on at %d, with what comes in place of the rest",
+            f"{tp}",
+            offset,
+            read_until,
+            offset,
+        )
+        self._observation.report(PositionReset(tp, read_until))
+        # Behind what is queued. If the queue is full, the next records tell the stream.
+        claim.sink.offer(Chunk(claim, offset, offset, (), 0), lambda: None)
+        return _Find(claim, offset)
 
     def _report_refused(self, error: AuthenticationFailed) -> None:
         """Have streams raise that brokers reject our credentials; once, and the log goes on.

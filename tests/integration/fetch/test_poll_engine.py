@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support.clusters import fresh_name, frozen, without
+from tests.support.members import Member
 from tests.support.poll_rig import PollRig
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
@@ -13,6 +14,7 @@ from zkconsumer.errors import LogTruncated
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset
 from zkconsumer.model import TopicPartition
+from zkconsumer.observe import PositionReset
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -83,7 +85,10 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
 
 
 def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
-    """What was read and is gone is told; or the position steps back to what both logs share."""
+    """What was read and is gone is told; or the position steps back to what both logs share.
+
+    A stream's does, too.
+    """
     topic = fresh_name("poll-unclean")
     modern3.create_topic(topic, assignment={0: [0, 1]})
     tp = TopicPartition(topic, 0)
@@ -92,6 +97,7 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
     with (
         PollRig(modern3.brokers, [topic], no_reset) as reported,
         PollRig(modern3.brokers, [topic], latest) as quiet,
+        Member(modern3, fresh_name("unclean"), {topic: 1}) as streams,
         ExitStack() as until_the_end,
     ):
         for rig in (reported, quiet):
@@ -103,6 +109,7 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
             write(modern3, tp, [b"one"] * 5)
             for rig in (reported, quiet):
                 await_count(rig, tp, 15)
+            wait_until(lambda: len(streams.got(tp)) == 15, what="the same in the stream")
             until_the_end.enter_context(without(modern3, 0))
         with pytest.raises(LogTruncated) as error:
             reported.poll_until(lambda: False, "the truncation")
@@ -113,6 +120,10 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
             await_count(rig, tp, 22)
             assert rig.offsets(tp)[15:] == list(range(10, 17))
             assert rig.values(tp)[15:] == [b"anew"] * 7
+        wait_until(lambda: len(streams.got(tp)) == 22, what="the stream's step back")
+        assert streams.got(tp)[15:] == list(range(10, 17))
+        assert streams.values(tp)[15:] == [b"anew"] * 7
+        assert streams.observed.of(PositionReset) == [PositionReset(tp, 15)]
 
 
 def await_count(rig: PollRig, tp: TopicPartition, count: int) -> None:

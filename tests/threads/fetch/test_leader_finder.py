@@ -5,8 +5,12 @@ import pytest
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_bench import claim_on, thread_names, wait_for
 from tests.support.paper_loops import Paper
+from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.refresh_pace import REFUSED_MS
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, RegistryError, SaslAuthenticationFailedError
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.leader_epochs import EpochEnds
 from zkconsumer.fetch.leader_finder import _LoopEnded
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -119,6 +123,167 @@ def test_who_was_believed_once_is_not_ended_by_one_refusal(
     paper.clock.advance(REFUSED_MS)
     paper.turn()
     assert paper.loops[-1].given == [(claim, 3)]
+    paper.end()
+
+
+def read_to_150(sink: ListSink) -> tuple[Paper, PartitionClaim]:
+    """A partition was read from broker 1 in epoch 4, another one in no known epoch."""
+    paper, claim = Paper(), claim_of(T0, sink=sink)
+    paper.epochs = {T0: 4}
+    paper.finder.find([(claim, 0), (claim_of(T1, sink=sink), 0)])
+    paper.turn()
+    return paper, claim
+
+
+def elect(paper: Paper, claim: PartitionClaim, leader: int, epoch: int) -> None:
+    """A leader is elected; the former one's fetcher had read up to offset 150."""
+    paper.leaders, paper.epochs = {T0: leader, T1: leader}, {T0: epoch, T1: epoch}
+    paper.loops[0].lose(claim, 150)
+    paper.clock.advance(200)
+    paper.turn()
+
+
+def test_where_an_unclean_election_cut_a_log_back_it_is_read_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The new leader's epoch begins in front of what was read; the stream is told behind that."""
+    sink = ListSink()
+    paper, claim = read_to_150(sink)
+    paper.ends = {T0: EpochEnd(4, 100)}
+    elect(paper, claim, leader=2, epoch=6)
+    assert paper.doubts == [{T0: (6, 5)}]
+    assert paper.loops[-1].given == [(claim, 100)]
+    assert [(chunk.fetch_offset, chunk.next_offset) for chunk in sink.chunks] == [(100, 100)]
+    assert "cut the log back to offset 100, and it was read up to 150" in caplog.text
+    paper.end()
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        {T0: EpochEnd(4, 150)},
+        {T0: EpochEnd(4, 170)},
+        {T0: EpochEnd(-1, -1)},
+        {T0: None},
+        {T0: int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)},
+        {},
+    ],
+)
+def test_a_log_that_is_whole_or_can_not_tell_is_read_on_as_it_was(
+    ends: EpochEnds,
+) -> None:
+    """Clean elections, and leaders that don't tell: those before 2.3, say."""
+    sink = ListSink()
+    paper, claim = read_to_150(sink)
+    paper.ends = ends
+    elect(paper, claim, leader=2, epoch=5)
+    assert paper.doubts == [{T0: (5, 4)}]
+    assert paper.loops[-1].given == [(claim, 150)]
+    assert sink.chunks == []
+    paper.end()
+
+
+@pytest.mark.parametrize(
+    "ends", [{T0: int(ErrorCode.NOT_LEADER_FOR_PARTITION)}, ConnectFailed("away")]
+)
+def test_a_leader_that_can_not_tell_yet_is_asked_again(ends: EpochEnds | Exception) -> None:
+    """It has yet to hear that it leads. But it is not waited for without end."""
+    sink = ListSink()
+    paper, claim = read_to_150(sink)
+    paper.ends = ends
+    elect(paper, claim, leader=2, epoch=5)
+    assert len(paper.loops) == 1
+    paper.ends = {T0: EpochEnd(4, 100)}
+    paper.clock.advance(200)
+    paper.turn()
+    assert paper.loops[-1].given == [(claim, 100)]
+    paper.ends = ends
+    paper.leaders, paper.epochs = {T0: 1, T1: 1}, {T0: 6}
+    paper.loops[-1].lose(claim, 160)
+    for _ in range(6):
+        paper.clock.advance(200)
+        paper.turn()
+    assert len(paper.doubts) == 2 + 6
+    assert (claim, 160) in paper.loops[0].given
+    paper.end()
+
+
+@pytest.mark.parametrize(("leader", "epoch"), [(1, 5), (2, 4), (2, -1)])
+def test_a_leader_that_stays_or_has_no_newer_epoch_is_not_asked(leader: int, epoch: int) -> None:
+    """What was fetched from it after it was elected anew lies behind the beginning of its epoch."""
+    paper, claim = read_to_150(ListSink())
+    elect(paper, claim, leader, epoch)
+    assert paper.doubts == []
+    paper.end()
+
+
+def test_metadata_that_lags_behind_makes_no_leader_a_new_one() -> None:
+    """A broker named a leader of before; the one that was read from all along is found again."""
+    paper, claim = read_to_150(ListSink())
+    paper.ends = {T0: EpochEnd(3, 100)}
+    for _ in range(2):
+        elect(paper, claim, leader=2, epoch=3)
+        paper.loops[-1].lose(claim, 150)
+    elect(paper, claim, leader=1, epoch=4)
+    assert paper.doubts == []
+    assert (claim, 150) in paper.loops[0].given
+    paper.end()
+
+
+def test_epochs_that_brokers_before_2_4_name_are_not_asked_about() -> None:
+    """A request without the epoch is answered by whoever leads, whichever epoch was meant."""
+    paper, claim = read_to_150(ListSink())
+    paper.has_exact_epochs = False
+    paper.ends = {T0: EpochEnd(4, 100)}
+    elect(paper, claim, leader=2, epoch=6)
+    assert paper.doubts == []
+    assert paper.loops[-1].given == [(claim, 150)]
+    paper.end()
+
+
+def test_a_topic_that_was_created_again_was_not_cut_back() -> None:
+    """Its epochs count anew, and say nothing of what was read before."""
+    paper, claim = Paper(), claim_of(T0, sink=ListSink())
+    paper.epochs, paper.topic_ids = {T0: 4}, {T0.topic: b"1" * 16}
+    paper.finder.find([(claim, 0)])
+    paper.turn()
+    paper.topic_ids = {T0.topic: b"2" * 16}
+    paper.ends = {T0: EpochEnd(4, 100)}
+    elect(paper, claim, leader=2, epoch=6)
+    assert paper.doubts == []
+    paper.end()
+
+
+def test_who_gave_a_partition_up_meanwhile_is_told_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The leader took its time; nor is a partition in doubt said to have no leader."""
+    caplog.set_level("INFO")
+    sink = ListSink()
+    paper, claim = read_to_150(sink)
+    paper.ends = {T0: int(ErrorCode.NOT_LEADER_FOR_PARTITION)}
+    elect(paper, claim, leader=2, epoch=5)
+    paper.ends = {T0: EpochEnd(4, 100)}
+    paper.on_doubts = lambda: setattr(claim, "active", False)
+    paper.clock.advance(200)
+    paper.turn()
+    assert sink.chunks == []
+    assert "cut the log back" not in caplog.text
+    assert "still without a leader" not in caplog.text
+    paper.end()
+
+
+def test_a_new_claim_was_not_read_under_the_former_ones_leader() -> None:
+    """Its offset was committed whoever knows when: the epoch does not tell."""
+    paper, claim = read_to_150(ListSink())
+    claim.active = False
+    other = claim_of(T0, sink=ListSink())
+    paper.leaders, paper.epochs = {T0: 2, T1: 1}, {T0: 5}
+    paper.finder.find([(other, 150)])
+    paper.clock.advance(200)
+    paper.turn()
+    assert paper.doubts == []
+    assert paper.loops[-1].given == [(other, 150)]
     paper.end()
 
 
