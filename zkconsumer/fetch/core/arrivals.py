@@ -22,7 +22,7 @@ from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.record_set import next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, PositionView
+from zkconsumer.fetch.core.starts import EARLIEST, PositionView, policy_text
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
@@ -151,7 +151,7 @@ class Arrivals:
         """Apply the reset policy once the records in front of the gap are handed out."""
         policy = self.settings.reset
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
-            self._note(f"{state.topic_partition}: going on at {policy!r}")
+            self._note(f"{state.topic_partition}: going on at {policy_text(policy)}")
             state.reset(policy)
             self.effects.resolve_positions = True
 
@@ -265,7 +265,7 @@ class Arrivals:
                 truncated = LogTruncated(tp, position.offset, *known)
             self._report_truncation(state, truncated)
         elif common_end is None:
-            self._note(f"{tp}: going on at {policy!r}")
+            self._note(f"{tp}: going on at {policy_text(policy)}")
             state.reset(policy)
             self.effects.resolve_positions = True
         else:

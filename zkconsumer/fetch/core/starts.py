@@ -69,6 +69,13 @@ class PositionView:
     leader_epoch: int = NO_EPOCH
 
 
+def policy_text(policy: ResetPolicy) -> str:
+    """Return a policy in words, for the log."""
+    if isinstance(policy, ByTime):
+        return f"the first record of {policy.timestamp_ms} ms or later"
+    return f"its {policy.name.lower()} offset"
+
+
 def timestamp_of(policy: ResetPolicy) -> int:
     """Return the timestamp to send in ListOffsets."""
     return policy.timestamp_ms if isinstance(policy, ByTime) else int(policy)

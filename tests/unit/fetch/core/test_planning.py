@@ -48,7 +48,9 @@ def arriving(
 ) -> Any:
     """The plan while these are unpacked, 60 bytes of each."""
     sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in came.items()]
-    others = [one for tp, one in planned.wanted.items() if tp not in came]
+    others = [
+        partition_request for tp, partition_request in planned.wanted.items() if tp not in came
+    ]
     states.unanswered(others)
     return plan_fetch(states, BROKER, 0, arriving=sets)
 
@@ -157,7 +159,9 @@ def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
     partitions = [TopicPartition("t", number) for number in range(10)]
     states = board_of(*partitions, settings=PollFetchSettings(max_bytes=100_000))
     planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
-    assert {one.max_bytes for one in planned.wanted.values()} == {10_000}
+    assert {partition_request.max_bytes for partition_request in planned.wanted.values()} == {
+        10_000
+    }
 
 
 def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
@@ -166,7 +170,9 @@ def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
     for tp in (TP, TP1):
         states.states[tp].needed_bytes = 20_000
     planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
-    assert {tp: one.max_bytes for tp, one in planned.wanted.items()} == {TP: 20_000}
+    assert {
+        tp: partition_request.max_bytes for tp, partition_request in planned.wanted.items()
+    } == {TP: 20_000}
     assert (planned.max_wait_ms, planned.rest_ms) == (0, 0)
 
 
@@ -201,7 +207,7 @@ def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
     states.see(view({TP: OTHER}, epoch=5))
     assert not plan(states, broker=OTHER).wanted
     lookups = plan_lookups(states, 0)
-    assert [one.topic_partition for one in lookups.epochs] == [TP]
+    assert [epoch.topic_partition for epoch in lookups.epochs] == [TP]
     assert not plan_lookups(states, 0).all()
 
 
