@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
 from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
@@ -175,7 +176,7 @@ class MirrorProcess:
         self._errors = folder / "stderr"
         self._output = folder / "stdout"
         with self._output.open("wb") as output, self._errors.open("ab") as errors:
-            self._process = subprocess.Popen(
+            self._process = warm.Popen(
                 [
                     *(sys.executable, "-m", *module, "mirror"),
                     *("--consumer.config", str(config), "--zookeeper", cluster.zookeeper_connect),

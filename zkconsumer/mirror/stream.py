@@ -282,24 +282,28 @@ class MirrorStream(ConsumerRebalanceListener):
         self._last_read_ms = now_ms
         is_idle = pipeline.is_idle
         ours = consumer.assignment()
+        done: dict[TopicPartition, int] = {}
         for tp in self._ledger.missing():
             try:
-                if tp in ours:
-                    # If all messages handed out are written, everything before the position is
-                    # done.
+                if tp not in ours:
+                    done[tp] = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS) or 0
+                elif is_idle:
+                    # All messages handed out are written: everything before the position is done.
                     position = consumer.position(tp, timeout_ms=_PATIENCE_MS)
-                    if position is not None and is_idle:
-                        self._ledger.reached(tp, position)
-                else:
-                    committed = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
-                    self._ledger.reached_by_others(tp, committed or 0)
+                    done[tp] = -1 if position is None else position
             except ZkConsumerError as error:
                 log.info("%s: %s", f"{tp}", error)
         with suppress(ZkConsumerError):
             self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
             # A log may have been truncated, or its topic recreated: it never gets that long again.
-            self._ledger.ends_now(consumer.end_offsets(list(self._ledger.missing())))
+            ends = consumer.end_offsets(list(self._ledger.missing()))
+            self._ledger.ends_now(ends)
+            for tp, end in ends.items():
+                # An offset behind the end was cut off with the log: reading goes back from there.
+                if 0 <= done.get(tp, -1) <= end:
+                    reached = self._ledger.reached if tp in ours else self._ledger.reached_by_others
+                    reached(tp, done[tp])
 
     def _all_due(self) -> Collection[TopicPartition]:
         with self._lock:

@@ -11,6 +11,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
+from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
@@ -118,3 +119,52 @@ def test_what_the_target_refuses_for_good_ends_it() -> None:
     with pytest.raises(BrokerError, match="no access"):
         stream.run()
     assert world.was_closed
+
+
+class CutConsumer:
+    """Says where it stands, where its group has committed, and where the logs end now."""
+
+    def __init__(self, offset: int, ends: Mapping[TopicPartition, int], *, ours: bool) -> None:
+        self.offset = offset
+        self.ends = ends
+        self.ours = ours
+
+    def assignment(self) -> set[TopicPartition]:
+        """See ``KafkaConsumer``."""
+        return {TP} if self.ours else set()
+
+    def position(self, tp: TopicPartition, timeout_ms: float) -> int:
+        """See ``KafkaConsumer``."""
+        del tp, timeout_ms
+        return self.offset
+
+    committed = position
+
+    def topics(self) -> set[str]:
+        """See ``KafkaConsumer``."""
+        return {"t"}
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """See ``KafkaConsumer``."""
+        return {tp: self.ends[tp] for tp in partitions}
+
+
+class IdlePipeline:
+    """Has nothing in hand."""
+
+    is_idle = True
+
+
+@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize(("offset", "is_done"), [(15, False), (14, False), (13, True)])
+def test_an_offset_behind_the_end_of_a_log_that_was_cut_is_no_end(
+    offset: int, *, is_done: bool, ours: bool
+) -> None:
+    """A mirror that ends where the logs do has yet to read what came in place of that."""
+    world = world_of(0)
+    ledger = OffsetLedger(ends=Ends({TP: 13}, {TP: 0}))
+    stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
+    consumer: Any = CutConsumer(offset, {TP: 13}, ours=ours)
+    pipeline: Any = IdlePipeline()
+    stream._look_at_ends(consumer, pipeline, 10_000)
+    assert ledger.is_complete is is_done
