@@ -10,6 +10,7 @@
 
 #include "batches.h"
 #include "crc32c.h"
+#include "order.h"
 #include "sets.h"
 
 enum { MAX_SEEDS = 256, MAX_CRC_BYTES = 700, ALIGNMENTS = 17 };
@@ -81,7 +82,9 @@ static void read_set(bytes set) {
     const size_t bound = BOUNDS[below(5)];
     const int64_t fetch_offset = (int64_t)below(40);
     const zk_set_limits limits = {fetch_offset, bound, bound, 4096 << below(9)};
-    add((uint64_t)zk_look_ahead(set.data, set.size, limits.fetch_offset).next_offset);
+    zk_order place = {.low = fetch_offset, .is_first = true};
+    add(zk_offsets_rise(set.data, set.size, INT64_MAX, &place));
+    add((uint64_t)place.low);
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_runs runs = {0};
     const zk_set_result result = zk_read_set(buffer, 0, &limits, &runs);

@@ -142,8 +142,8 @@ def write_seeds(folder: Path) -> list[Path]:
 def sound_sets() -> Iterator[bytes]:
     """The captured sets, and such as make the codecs use all that they have."""
     for path in sorted((ROOT / "tests/golden/data").glob("records-*.json")):
-        for one in json.loads(path.read_text()):
-            yield bytes.fromhex(one["hex"])
+        for entry in json.loads(path.read_text()):
+            yield bytes.fromhex(entry["hex"])
     chance = random.Random(1)
     words = [b"GET", b"/index.html", b"200", b"user=%d", b"ms", b"\n", b"2015-03-11T10:17:09"]
     for magic in (0, 1):
@@ -163,8 +163,8 @@ def sound_sets() -> Iterator[bytes]:
 
 def sound_batches(chance: random.Random) -> Iterator[bytes]:
     """Batches that Kafka's own classes wrote, and such as have all that batches can have."""
-    for one in json.loads((ROOT / "tests/golden/data/batches.json").read_text()):
-        yield bytes.fromhex(one["hex"])
+    for captured in json.loads((ROOT / "tests/golden/data/batches.json").read_text()):
+        yield bytes.fromhex(captured["hex"])
     for codec in (*CODECS_OF_MESSAGES, Codec.ZSTD):
         for count in (1, 3, 200):
             yield batch_of(chance, codec, count, producer_id=-1)

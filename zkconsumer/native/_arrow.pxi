@@ -21,7 +21,7 @@ cdef extern from "arrow.h" nogil:
 
 
 cdef bytes _blank(size_t size, bint is_zeroed=False):
-    """Bytes that nobody else has seen, to be written."""
+    """New bytes, to be written: there is no other reference yet."""
     cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
     if is_zeroed:
         memset(<char *>made, 0, size)
@@ -64,7 +64,7 @@ def arrow_columns(
     if max(key_bytes, value_bytes, rows) > <size_t>0x7fffffff:
         raise OverflowError("more than 2 GiB in one column")
     cdef zk_columns columns
-    # What nobody wants stays null.
+    # Columns that are not wanted stay null.
     memset(&columns, 0, sizeof(columns))
     columns.rows = rows
     made_keys = _binaries(&columns.keys, rows, key_bytes, null_keys) if keys else None

@@ -171,7 +171,7 @@ def cut_runs(list runs not None, size_t max_bytes, size_t max_count=<size_t>-1):
         if not is_whole:
             _raise_broken()
         if not count and not fits and run.run.count and max_count:
-            fits = 1  # a record that is larger goes by itself
+            fits = 1  # a larger record is a set of its own
             bytes_of = max_bytes
         count += fits
         taken += bytes_of

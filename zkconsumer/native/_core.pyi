@@ -194,8 +194,8 @@ class SetReader:
             (``pass_batch``); 0: none.
 
     Attributes:
-        position: behind the last entry that was read.
-        next_offset: behind the last record; never below the fetch offset.
+        position: after the last entry that was read.
+        next_offset: after the last record; never below the fetch offset.
         remaining_bytes: what is left of the bound.
         last_leader_epoch: of the last batch that was read; -1 if not known.
     """
@@ -289,7 +289,7 @@ class Runs(Sequence[Record]):
     @property
     def runs(self) -> list[Run]: ...
     def settle(self) -> None:
-        """Copy what takes less than half of its buffers out of them; before anybody reads it."""
+        """Copy runs that use less than half of their buffers; call it before reading them."""
     def split(self, max_bytes: int) -> tuple[Runs, Runs]:
         """Make two: what is charged at most so much (or one message), and at least one message.
 
@@ -416,7 +416,7 @@ class NativeCursor(Generic[K, V]):
 
     Args:
         consumes_delivered: see ``streams.delivery``.
-        lease: nothing is handed over after its end.
+        lease: nothing is delivered after its end.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
     """
@@ -436,7 +436,7 @@ class NativeCursor(Generic[K, V]):
         """The current chunk; its ``claim`` is a ``Progress`` with a ``topic_partition``.
 
         Raises:
-            TypeError: (on storing) its records are no ``Runs``; the current chunk stays.
+            TypeError: (on storing) its records are not ``Runs``; the current chunk is kept.
         """
     @chunk.setter
     def chunk(self, chunk: Any) -> None: ...
@@ -502,7 +502,7 @@ def pass_batch(
     """
 
 def cut_set(runs: list[Run], max_bytes: int) -> tuple[list[Run], list[Run]]:
-    """Cut a set off the front: a batch that was kept as it came by itself, else as ``cut_runs``."""
+    """Cut a set off the front: a batch that was kept compressed, else as ``cut_runs``."""
 
 def cut_runs(
     runs: list[Run], max_bytes: int, max_count: int = ...
@@ -558,7 +558,10 @@ def decompress(codec: int, data: bytes | memoryview, *, magic: int, max_bytes: i
     """Decompress as ``records.codecs`` does; None where that would raise (or might)."""
 
 def look_ahead(data: bytes | memoryview, fetch_offset: int) -> tuple[int, int, int, bool] | None:
-    """Find where the next fetch would start; see ``fetch.ahead.Ahead``."""
+    """Return next offset, leader epoch, size of a cut-off entry, and whether any is compressed.
+
+    See ``fetch.core.ahead.HeaderSummary``.
+    """
 
 def offsets_rise(
     data: bytes | memoryview, *, position: int, low: int, is_first: bool, end: int
@@ -613,7 +616,7 @@ class Pump:
                 needed bytes, grown bytes, and the packed set: None, or bytes, position in them,
                 requested offset and requested bytes.
             part_bytes: max bytes of a partition in a request.
-            grown_bytes: limit of that for a partition that is far behind.
+            grown_bytes: the limit of that for a partition that lags far behind.
             others_wait: the broker is not to wait for data.
         """
     def unload(self) -> list[tuple[Any, ...]]:

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
-"""What Python sees of the native core; ``_core.pyi`` has the types and says what each part is.
+"""The Python interface of the native core; ``_core.pyi`` has the types and documentation.
 
-Nothing is decided here: sets are read by ``csrc/batches.c``, and made into objects by this.
+Nothing is decided here: ``csrc/batches.c`` reads sets, this makes objects of them.
 
 It may run without a GIL (0065): objects whose parts must change together do so in their critical
 section, which costs nothing where there is a GIL.
@@ -16,7 +16,7 @@ from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.types cimport clockid_t
@@ -59,7 +59,7 @@ cdef object _NO_TIMESTAMP = -1
 
 @cython.final
 cdef class _Export:
-    """Somebody else's bytes, held for as long as a C buffer needs them."""
+    """The bytes of a Python object, held for as long as a C buffer needs them."""
 
     cdef Py_buffer view
     cdef bint is_held
@@ -143,12 +143,14 @@ cdef list _runs_of(const zk_runs *runs):
 def look_ahead(const uint8_t[::1] data not None, int64_t fetch_offset):
     cdef size_t size = data.shape[0]
     cdef const uint8_t *start = &data[0] if size else NULL
-    cdef zk_ahead seen
+    cdef zk_order order = zk_order(0, fetch_offset, True, 0, ZK_NO_LEADER_EPOCH)
+    cdef bint rises
     with nogil:
-        seen = zk_look_ahead(start, size, fetch_offset)
-    if not seen.is_sound:
+        rises = zk_offsets_rise(start, size, INT64_MAX, &order)
+    if not rises or not order.position or not zk_can_decompress_all(order.codecs):
         return None
-    return seen.next_offset, seen.leader_epoch, seen.needed_bytes, bool(seen.is_compressed)
+    needed_bytes = zk_cut_off_bytes(start, size, order.position)
+    return order.low, order.leader_epoch, needed_bytes, order.codecs >> 1 != 0
 
 
 def offsets_rise(
@@ -160,9 +162,8 @@ def offsets_rise(
     int64_t end,
 ):
     cdef size_t size = data.shape[0]
-    cdef zk_order order
+    cdef zk_order order = zk_order(position, low, is_first, 0, ZK_NO_LEADER_EPOCH)
     cdef bint rises
-    order.position, order.low, order.is_first, order.codecs = position, low, is_first, 0
     with nogil:
         rises = zk_offsets_rise(&data[0] if size else NULL, size, end, &order)
     return None if rises else (order.position, order.low, order.is_first)

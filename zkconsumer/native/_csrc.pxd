@@ -42,6 +42,7 @@ cdef extern from "sink.h" nogil:
     zk_decoded zk_decompress(
         int codec, const uint8_t *data, size_t size, int magic, zk_sink *sink
     )
+    bint zk_can_decompress_all(uint32_t codecs)
     const char *zk_zlib_version()
     const char *zk_lz4_version()
     const char *zk_zstd_version()
@@ -116,13 +117,6 @@ cdef extern from "walk.h" nogil:
         size_t bound_bytes
         size_t enough_bytes
         size_t piece_bytes
-    ctypedef struct zk_ahead:
-        int64_t next_offset
-        size_t needed_bytes
-        bint is_sound
-        bint is_compressed
-        int32_t leader_epoch
-    zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset)
 
 
 cdef extern from "order.h" nogil:
@@ -131,10 +125,14 @@ cdef extern from "order.h" nogil:
         int64_t low
         bint is_first
         uint32_t codecs
-    bint zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *place)
+        int32_t leader_epoch
+    bint zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *order)
+    size_t zk_cut_off_bytes(const uint8_t *data, size_t size, size_t position)
 
 
 cdef extern from "batches.h" nogil:
+    enum:
+        ZK_NO_LEADER_EPOCH
     ctypedef struct zk_aborted:
         int64_t first_offset
         int64_t producer_id

@@ -266,7 +266,7 @@ cdef class NativeCursor:
 
 
 cdef Run _rest_of_run(ChunkPosition position):
-    """Return the run at the position, without the messages in front of it."""
+    """Return the run at the position, without the messages before it."""
     cdef Run run = Run.__new__(Run)
     cdef const zk_run *whole = position.records.runs.items + position.run_index
     cdef size_t done = whole.size - <size_t>(position.cursor.end - position.cursor.at)

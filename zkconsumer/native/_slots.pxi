@@ -1,4 +1,4 @@
-# Attributes of messages that the interpreter reads by itself; a part of _core.pyx.
+# Attributes of messages that the interpreter reads without a call; a part of _core.pyx.
 #
 # What Cython makes of an attribute is a function in C, which CPython calls each time. A member
 # descriptor, as `__slots__` makes them, is read by the interpreter without any call: that is a third of

@@ -70,7 +70,7 @@ def test_the_core_reads_every_codec_itself(codec: Codec) -> None:
     """Nothing of a sound set is left to Python but the decompression of zstd."""
     parts = [many(300, first=first) for first in range(0, 100_000, 20_000)]
     headers = {0: (("a", b"1"),), 299: (("b", None), ("", b""))}
-    data = b"".join(build_batch(one, codec=codec, headers=headers) for one in parts)
+    data = b"".join(build_batch(part, codec=codec, headers=headers) for part in parts)
     found = fetched(data, room=1 << 24)
     assert found.refused_at is None
     wanted = decode_purely(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
@@ -100,7 +100,7 @@ def test_it_reads_mixed_sets_and_transactions_itself() -> None:
             aborted=aborted,
         )
         assert found.refused_at is None
-        assert [one.offset for one in found.take(99).records(ORIGIN)] == offsets
+        assert [record.offset for record in found.take(99).records(ORIGIN)] == offsets
 
 
 def test_a_filter_goes_on_where_the_core_stopped() -> None:
@@ -120,7 +120,7 @@ def test_a_filter_goes_on_where_the_core_stopped() -> None:
     )
     assert found.refused_at is not None
     assert found.error is None
-    assert [one.offset for one in found.take(99).records(ORIGIN)] == [5, 8]
+    assert [record.offset for record in found.take(99).records(ORIGIN)] == [5, 8]
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
@@ -142,7 +142,7 @@ def test_slices_keep_their_bytes_and_nothing_else_does() -> None:
     del whole, first
     with pytest.raises(BufferError):
         data.append(0)
-    assert [one.offset for one in rest.records(ORIGIN)] == [2, 3]
+    assert [record.offset for record in rest.records(ORIGIN)] == [2, 3]
     del rest, view
     data.append(0)
     data[:] = bytes(len(data))
@@ -181,7 +181,7 @@ def test_bytes_that_can_change_are_copied() -> None:
     data = bytearray(build_batch(records(1, 2)))
     whole = fetched(data)
     data[:] = b"\xff" * len(data)
-    assert [one.key for one in whole.take(2).records(ORIGIN)] == [b"k1", b"k2"]
+    assert [record.key for record in whole.take(2).records(ORIGIN)] == [b"k1", b"k2"]
 
 
 def test_bytes_that_changed_all_the_same_are_refused() -> None:
@@ -263,8 +263,8 @@ def test_columns_of_runs_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> N
     core = import_module("zkconsumer.native._core")
     monkeypatch.setattr(columns, "_core", core, raising=False)  # where the pure engine was chosen
     stamped = [
-        Record(one.offset, one.key, one.value, NOW, TimestampType.LOG_APPEND_TIME)
-        for one in many(50, first=9000)
+        Record(record.offset, record.key, record.value, NOW, TimestampType.LOG_APPEND_TIME)
+        for record in many(50, first=9000)
     ]
     data = build_batch(many(70), codec=Codec.SNAPPY) + build_batch(stamped)
     data += build_message_set(records(99_000, 99_001), magic=1)
@@ -306,6 +306,6 @@ def test_threads_decode_while_slices_are_read() -> None:
         for number, whole in pool.map(decode, range(100)):
             slices = [whole.take(37) for _ in range(10)]
             del whole
-            found = [one for part in slices for one in part.records(ORIGIN)]
+            found = [record for part in slices for record in part.records(ORIGIN)]
             assert found == wanted[number]
-            assert all(one.offset < other.offset for one, other in pairwise(found))
+            assert all(record.offset < other.offset for record, other in pairwise(found))

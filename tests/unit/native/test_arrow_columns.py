@@ -49,7 +49,9 @@ def test_what_is_not_wanted_is_not_made(wanted: tuple[str, ...]) -> None:
     runs = runs_of(data)
     every = core.arrow_columns(runs)
     found = core.arrow_columns(runs, **{name: name in wanted for name in NAMES})
-    expected = [one if name in wanted else None for name, one in zip(NAMES, every[1:], strict=True)]
+    expected = [
+        column if name in wanted else None for name, column in zip(NAMES, every[1:], strict=True)
+    ]
     assert list(found) == [9, *expected]
 
 

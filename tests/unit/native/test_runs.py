@@ -226,10 +226,12 @@ def test_null_is_not_decoded() -> None:
     """As in Python, null stays None whatever the decoder; without decoders there are bytes."""
     core = import_module("zkconsumer.native._core")
     (run,) = runs_of(build_message_set(MIXED))
-    decoded = [(one.key, one.value) for one in run.messages(core.Origin("t", 0, len, len))]
+    decoded = [
+        (message.key, message.value) for message in run.messages(core.Origin("t", 0, len, len))
+    ]
     assert decoded == [(3, 5), (None, 0), (0, None), (300, 900)]
-    plain = [(one.key, one.value) for one in run.messages(core.Origin("t", 0))]
-    assert plain == [(one.key, one.value) for one in MIXED]
+    plain = [(message.key, message.value) for message in run.messages(core.Origin("t", 0))]
+    assert plain == [(record.key, record.value) for record in MIXED]
 
 
 def test_messages_are_no_work_for_the_garbage_collector() -> None:
@@ -242,7 +244,7 @@ def test_messages_are_no_work_for_the_garbage_collector() -> None:
     messages = run.messages(origin)
     kept = [*messages]
     del messages, run
-    assert [one.raw_value for one in kept] == [one.value for one in MIXED]
+    assert [chunk.raw_value for chunk in kept] == [record.value for record in MIXED]
 
 
 def test_runs_and_messages_come_from_the_core_only() -> None:
@@ -253,11 +255,11 @@ def test_runs_and_messages_come_from_the_core_only() -> None:
             kind()
 
 
-def test_the_offset_behind_is_read_off_the_headers() -> None:
+def test_the_next_offset_is_read_from_the_headers() -> None:
     """Where the next fetch would start, cut-off tail or not; nothing is decompressed."""
     core = import_module("zkconsumer.native._core")
     packed = build_message_set(MIXED, codec=Codec.GZIP)
-    plain = [build_message_set([one]) for one in records(11, 12)]
+    plain = [build_message_set([record]) for record in records(11, 12)]
     data = packed + b"".join(plain)
     assert core.look_ahead(data, 3) == (13, -1, 0, True)
     assert core.look_ahead(data[:-1], 3) == (12, -1, len(plain[1]), True)
@@ -266,8 +268,8 @@ def test_the_offset_behind_is_read_off_the_headers() -> None:
     assert core.look_ahead(b"", 3) is None
 
 
-def test_the_offset_behind_a_batch_is_read_off_its_head() -> None:
-    """It has its first offset in front, and how far it goes; a damaged head says nothing."""
+def test_the_offset_after_a_batch_is_read_from_its_header() -> None:
+    """The header has the first offset and the range; a damaged header yields nothing."""
     core = import_module("zkconsumer.native._core")
     batches = [
         build_batch(records(3, 5), traits=BatchTraits(leader_epoch=3)),
@@ -276,7 +278,7 @@ def test_the_offset_behind_a_batch_is_read_off_its_head() -> None:
     message = build_message_set(records(2))
     data = message + b"".join(batches)
     assert core.look_ahead(data, 2) == (8, 4, 0, True)
-    assert core.look_ahead(data[:-1], 2) == (6, 3, len(batches[1]), False)
+    assert core.look_ahead(data[:-1], 2) == (6, 3, len(batches[1]), True)
     negative = bytearray(batches[0])
     negative[23:27] = b"\xff" * 4
     assert core.look_ahead(bytes(negative), 3) is None

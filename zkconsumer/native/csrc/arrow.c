@@ -17,7 +17,7 @@ static bool add_binary(zk_binaries *column, size_t row, const uint8_t *data, int
     return true;
 }
 
-/* A time beyond what microseconds can tell becomes the last one that they can. */
+/* Clamps a time that microseconds can't represent. */
 static int64_t micros_of(int64_t millis) {
     const int64_t most = INT64_MAX / 1000;
     return (millis > most ? most : millis < -most ? -most : millis) * 1000;

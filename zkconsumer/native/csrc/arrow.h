@@ -6,8 +6,8 @@
 
 #include "run.h"
 
-/* One column of binaries. `ends` has a slot more than there are rows, the first of them 0; it is null
- * where nobody wants the column. `bits` is the validity bitmap, zeroed; null where no row is null. */
+/* One column of binaries. `ends` has one entry more than there are rows, and begins with 0; null if the
+ * column is not wanted. `bits` is the validity bitmap, zeroed; null if no row is null. */
 typedef struct {
     int32_t *ends;
     uint8_t *bits;
@@ -15,10 +15,10 @@ typedef struct {
     size_t capacity; /* of data; at most INT32_MAX */
 } zk_binaries;
 
-/* The last three are null where nobody wants them. */
+/* The last three are null if they are not wanted. */
 typedef struct {
-    size_t rows; /* how many there is room for */
-    size_t row;  /* how many are there */
+    size_t rows; /* capacity */
+    size_t row;  /* the number of rows so far */
     zk_binaries keys;
     zk_binaries values;
     int64_t *offsets;
@@ -26,7 +26,7 @@ typedef struct {
     int32_t *timestamp_types;
 } zk_columns;
 
-/* Adds all messages of a run; false where they don't fit, which takes bytes that have changed. */
+/* Adds all messages of a run; false if they don't fit: then the bytes have changed. */
 bool zk_columns_add(zk_columns *columns, const zk_run *run);
 
 #endif

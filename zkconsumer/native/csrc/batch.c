@@ -26,7 +26,7 @@ bool zk_batch_begin(const uint8_t *entry, uint32_t size, zk_batch *batch) {
     return zk_crc32c(0, entry + CHECKED_FROM, checked) == zk_be32(entry + 17);
 }
 
-/* The run before its first record is known. */
+/* Returns an empty run at `start`. */
 static zk_run begin_run(const zk_batch *batch, zk_buffer *buffer, size_t start) {
     return (zk_run){.buffer = buffer,
                     .start = start,
@@ -38,7 +38,7 @@ static zk_run begin_run(const zk_batch *batch, zk_buffer *buffer, size_t start) 
                     .is_batch = true};
 }
 
-/* Reads all of a record that is wanted. */
+/* Parses a wanted record. */
 static bool check_record(const zk_run *run, const zk_record_front *front, zk_message *message) {
     message->magic = ZK_BATCH_MAGIC;
     message->timestamp = run->append_time;
@@ -80,7 +80,7 @@ bool zk_batch_marker(const zk_batch *batch, zk_buffer *buffer, size_t start, siz
                      zk_marker *marker) {
     *marker = ZK_MARKER_OTHER;
     if (!batch->record_count)
-        return true; /* compaction took it */
+        return true; /* compacted away */
     zk_run run;
     if (zk_batch_codec(batch) || !zk_batch_check(batch, buffer, start, size, 0, &run))
         return false;

@@ -1,4 +1,4 @@
-/* One record batch of magic 2: its head, and its records checked. The definitions are in
+/* One record batch of magic 2: parses its header and checks its records. Defined in
  * `records.batch_header` and `records.batch_records`. */
 #ifndef ZK_BATCH_H
 #define ZK_BATCH_H
@@ -11,6 +11,7 @@ enum {
     ZK_BATCH_HEAD_BYTES = 61, /* up to the first record */
     ZK_TRANSACTIONAL_MASK = 0x10,
     ZK_CONTROL_MASK = 0x20,
+    ZK_NO_LEADER_EPOCH = -1,
 };
 
 typedef struct {
@@ -29,17 +30,16 @@ static inline int zk_batch_codec(const zk_batch *batch) {
     return batch->attributes & ZK_CODEC_MASK;
 }
 
-/* Reads the head of a whole entry and holds it against its CRC and itself. False: it is not sound.
- * size: what its header says, at least ZK_MIN_ENTRY_SIZE. */
+/* Parses the batch header of a whole entry, and checks its CRC. False: it is invalid.
+ * size: the size in the entry's header, at least ZK_MIN_ENTRY_SIZE. */
 bool zk_batch_begin(const uint8_t *entry, uint32_t size, zk_batch *batch);
 
-/* Checks all records of a batch, which lie in `size` bytes of a buffer from `start` on, and makes a
- * run of those from the fetch offset on; it has no reference yet, and perhaps no record. False: not
- * all of it is sound. */
+/* Checks all records of a batch, `size` bytes of a buffer from `start` on, and makes a run of those at
+ * or above the fetch offset; it holds no reference yet, and may be empty. False: a record is invalid. */
 bool zk_batch_check(const zk_batch *batch, zk_buffer *buffer, size_t start, size_t size,
                     int64_t fetch_offset, zk_run *run);
 
-/* Reads what a control batch says, whose records lie behind its head. False: it is not sound. */
+/* Reads the marker in the records of a control batch. False: it is invalid. */
 bool zk_batch_marker(const zk_batch *batch, zk_buffer *buffer, size_t start, size_t size,
                      zk_marker *marker);
 

@@ -37,7 +37,7 @@ typedef struct {
     uint32_t size;
 } entry;
 
-/* Finds the entry at the position: ENDS without a whole one. */
+/* Finds the entry at the position: ENDS if there is no whole one. */
 static zk_set_status find_entry(const zk_reader *reader, entry *found) {
     const size_t left = reader->set->used - reader->position;
     *found = (entry){0};
@@ -52,14 +52,14 @@ static zk_set_status find_entry(const zk_reader *reader, entry *found) {
     return ZK_SET_ENDS;
 }
 
-/* A batch is behind us. */
+/* Advances past a batch. */
 static void pass(zk_reader *reader, const zk_batch *batch, uint32_t size) {
     reader->last_leader_epoch = batch->leader_epoch;
     zk_walker_advance(&reader->walk, batch->last_offset);
     reader->position += ZK_ENTRY_HEADER_BYTES + size;
 }
 
-/* Whether nobody is to see it. False in `is_sound` if that can't be told. */
+/* Returns whether a batch is hidden from users. `is_sound` is false if its marker is invalid. */
 static bool is_dropped(zk_reader *reader, const zk_batch *batch, uint32_t size, bool *is_sound) {
     const bool is_control = (batch->attributes & ZK_CONTROL_MASK) != 0;
     *is_sound = true;
@@ -75,7 +75,7 @@ static bool is_dropped(zk_reader *reader, const zk_batch *batch, uint32_t size, 
                                            (batch->attributes & ZK_TRANSACTIONAL_MASK) != 0, marker);
 }
 
-/* Takes the records of a batch out of a buffer. */
+/* Adds the records of a batch in a buffer as a run. */
 static zk_set_status take(zk_reader *reader, const zk_batch *batch, zk_buffer *buffer, size_t start,
                           size_t size) {
     zk_run run;
@@ -86,11 +86,11 @@ static zk_set_status take(zk_reader *reader, const zk_batch *batch, zk_buffer *b
     return ZK_SET_ENDS;
 }
 
-/* From how many bytes on it pays to write a batch as it came: a request holds one of each partition,
- * so many small ones cost more there than to compress them again as one. As measured. */
+/* The size from which on it pays to write a batch as it arrived: a request holds one batch of each
+ * partition, so many small ones cost more than compressing them again as one. Measured. */
 static size_t least_kept(int codec) { return codec == ZK_GZIP ? 4096 : 65536; }
 
-/* The newest time of a run. */
+/* Returns the newest timestamp of a run. */
 static int64_t newest(const zk_run *run) {
     zk_cursor cursor = zk_run_begin(run);
     zk_message message;
@@ -101,8 +101,8 @@ static int64_t newest(const zk_run *run) {
     return found;
 }
 
-/* Whether a producer could have sent the batch just so: brokers take no other, and look for times,
- * and for what is old, by the newest one that its head names. */
+/* Returns whether a producer could have sent this very batch: brokers accept no other, and look up
+ * times and expire segments by the max timestamp in its header. */
 static bool is_as_sent(const zk_batch *batch, const zk_run *run) {
     const int known = ZK_CODEC_MASK | ZK_TRANSACTIONAL_MASK;
     return run->count == (size_t)batch->record_count && batch->record_count > 1 &&
@@ -110,12 +110,12 @@ static bool is_as_sent(const zk_batch *batch, const zk_run *run) {
            !(batch->attributes & ~known) && newest(run) == batch->max_time;
 }
 
-/* Keeps the body of the batch that became the last run, behind its records in their buffer. */
+/* Keeps the compressed body of the batch that became the last run, after its records in their buffer. */
 static void keep(zk_reader *reader, const zk_batch *batch, zk_buffer *buffer, size_t start,
                  size_t size) {
     zk_run *run = reader->walk.runs->items + reader->walk.runs->count - 1;
     if (!is_as_sent(batch, run) || !zk_buffer_reserve(buffer, size))
-        return; /* without memory for it, it is compressed again */
+        return; /* without memory for it, it will be compressed again */
     memcpy(buffer->data + buffer->used, reader->set->data + start, size);
     run->packed_codec = zk_batch_codec(batch);
     run->packed_at = buffer->used;
@@ -145,7 +145,7 @@ static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t
             keep(reader, batch, buffer, start, size);
     }
     if (walk->runs->count == runs)
-        buffer->used = before; /* nobody needs it */
+        buffer->used = before; /* no run uses it */
     zk_buffer_drop(buffer);
     if (status == ZK_SET_ENDS)
         zk_walker_renew_arena(walk);
@@ -175,12 +175,12 @@ static zk_set_status read_batch(zk_reader *reader, const entry *found) {
     return status;
 }
 
-/* Reads as many messages as follow each other. */
+/* Reads consecutive messages. */
 static zk_set_status read_messages(zk_reader *reader) {
     const size_t before = reader->position;
     const zk_set_status status = zk_walk_messages(&reader->walk, reader->set, &reader->position);
     if (status == ZK_SET_REFUSED && reader->position == before)
-        return status; /* it was not begun */
+        return status; /* nothing was read */
     reader->last_leader_epoch = ZK_NO_LEADER_EPOCH;
     return status == ZK_SET_REFUSED ? ZK_SET_ENDS : status; /* perhaps a batch follows */
 }
@@ -205,8 +205,8 @@ static zk_set_status read_on(zk_reader *reader) {
 
 zk_set_status zk_reader_read(zk_reader *reader) {
     const zk_set_status status = read_on(reader);
-    /* What its arena has too much goes back before it is counted; whoever judges what is refused needs
-     * it, too. */
+    /* Unused memory of the arena is returned before it is charged. The caller that decides about a
+     * refused entry needs it, too. */
     zk_walker_end(&reader->walk);
     return status;
 }

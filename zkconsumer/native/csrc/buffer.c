@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Spare arenas. A large block fresh from the system costs a page fault every 4 KiB, more than
- * decoding into it. Slots are swapped atomically: no lock that a fork could leave taken. */
+/* Spare arenas: a large block fresh from the system costs a page fault every 4 KiB, more than decoding
+ * into it. Slots are swapped atomically, so there is no lock that a fork could leave locked. */
 enum { SPARE_COUNT = 4 };
 static const size_t SPARE_MIN_BYTES = 512 * 1024;
 static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024 + ZK_SLACK_BYTES;
@@ -40,7 +40,7 @@ static zk_buffer *take_spare(size_t capacity) {
             atomic_store(&found->references, 1);
             return found;
         }
-        destroy(found); /* too small for what is asked now */
+        destroy(found); /* too small */
     }
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* Reference-counted bytes: a response, or an arena that decompressed sets are appended to.
  *
- * While an arena grows it has one owner, and growing may move it: whoever points into it keeps
- * positions, not pointers. Once it is shared it does not change any more. */
+ * A growing arena has one owner, and may move: keep positions in it, not pointers. Once it is shared, it
+ * does not change any more. */
 #ifndef ZK_BUFFER_H
 #define ZK_BUFFER_H
 
@@ -10,46 +10,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a decoder may write beyond what it was asked for, so that it can copy in wide strides. */
+/* Bytes that a decoder may write beyond its output, so that it can copy in wide strides. */
 enum { ZK_SLACK_BYTES = 512 };
 
 typedef struct zk_buffer {
     uint8_t *data;
-    size_t used;     /* how many bytes mean something */
-    size_t capacity; /* how many there are; 0 where they belong to somebody else */
+    size_t used;
+    size_t capacity; /* 0: the bytes belong to `owner` */
     atomic_size_t references;
-    void (*release)(void *owner); /* for bytes that belong to somebody else; may be null */
+    void (*release)(void *owner); /* for bytes with an owner; may be null */
     void *owner;
 } zk_buffer;
 
 /* An empty buffer with one reference, for at least this much and the slack; null without memory. */
 zk_buffer *zk_buffer_new(size_t size);
 
-/* A buffer of exactly this size, all of it in use, for bytes to be copied into at once; null without
- * memory. There is no slack behind them. */
+/* A buffer of exactly this size, all of it in use, to copy bytes into; null without memory. It has no
+ * slack. */
 zk_buffer *zk_buffer_exact(size_t size);
 
-/* A buffer around somebody else's bytes, which must not change; null without memory.
- * release(owner) is called when the last reference goes, in whichever thread that is. */
+/* A buffer around bytes of another owner, which must not change; null without memory.
+ * release(owner) is called when the last reference is dropped, in that thread. */
 zk_buffer *zk_buffer_around(const uint8_t *data, size_t size, void (*release)(void *), void *owner);
 
 zk_buffer *zk_buffer_share(zk_buffer *buffer);
 
-/* What it takes of the memory, its own or somebody else's. */
+/* The memory that it keeps alive, its own or its owner's. */
 static inline size_t zk_buffer_held(const zk_buffer *buffer) {
     return buffer->capacity > buffer->used ? buffer->capacity : buffer->used;
 }
 
-/* Gives a reference back; null is fine. */
+/* Drops a reference; null is fine. */
 void zk_buffer_drop(zk_buffer *buffer);
 
-/* Makes room for so many bytes behind those in use, and the slack; may move the data. */
+/* Reserves space for `size` more bytes, and the slack; may move the data. */
 bool zk_buffer_reserve(zk_buffer *buffer, size_t size);
 
-/* Gives memory back where there is far more than what is in use. Nothing may be added any more. */
+/* Returns unused memory if that is most of it. Nothing may be added after that. */
 void zk_buffer_trim(zk_buffer *buffer);
 
-/* Frees what is kept for reuse: for leak checks. */
+/* Frees the spare buffers: for leak checks. */
 void zk_buffer_forget_spares(void);
 
 #endif

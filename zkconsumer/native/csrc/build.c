@@ -5,9 +5,9 @@
 #include "crc32c.h"
 
 enum {
-    ENTRY_BYTES = 26,  /* of magic 0, beside key and value */
-    HEADER_BYTES = 10, /* that `produce.outgoing` counts for a header beside name and value */
-    MOST_BESIDE = 36,  /* of a record of any magic, beside key, value and headers */
+    ENTRY_BYTES = 26,   /* overhead of magic 0 */
+    HEADER_BYTES = 10,  /* overhead of a header, as `produce.outgoing` counts it */
+    MAX_OVERHEAD = 36,  /* of a record of any magic, without its headers */
     CRC_AT = 12,
     MAGIC_AT = 16,
     BATCH_CRC_AT = 17,
@@ -49,7 +49,7 @@ static inline size_t header_bytes(const zk_message *message) {
     return message->header_count > 0 ? (size_t)(message->headers_end - message->headers) : 0;
 }
 
-size_t zk_build_max_bytes(const zk_run *run) { return run->size + run->count * MOST_BESIDE; }
+size_t zk_build_max_bytes(const zk_run *run) { return run->size + run->count * MAX_OVERHEAD; }
 
 /* The time of a record as its producer would have set it. */
 static int64_t time_of(const zk_build *build, const zk_run *run, const zk_message *message) {
@@ -140,7 +140,7 @@ static zk_build_status add_record(zk_build *build, const zk_message *message, in
 zk_build_status zk_build_add(zk_build *build, const zk_run *run) {
     zk_cursor cursor = zk_run_begin(run);
     for (;;) {
-        zk_message message;
+        zk_message message = {.headers = NULL};
         int64_t offset;
         const uint8_t *const entry = run->is_batch ? NULL : cursor.at;
         const zk_step step = zk_run_next(&cursor, &offset, &message);

@@ -7,12 +7,12 @@
 #include "run.h"
 
 typedef struct {
-    int magic;         /* of what is made: 0, 1 or 2 */
-    bool with_headers; /* keep headers, which magic 2 alone can */
-    int64_t now_ms;    /* the time of records that have none */
+    int magic;         /* of the set: 0, 1 or 2 */
+    bool with_headers; /* keep headers; magic 2 only */
+    int64_t now_ms;    /* the time of records without one */
 } zk_build_terms;
 
-/* A set that is being made. `data` has room for what zk_build_max_bytes says of all its runs. */
+/* A set that is being built. `data` has space for the zk_build_max_bytes of all its runs. */
 typedef struct {
     zk_build_terms terms;
     uint8_t *data;
@@ -28,18 +28,18 @@ typedef enum {
     ZK_BUILD_BROKEN,    /* the bytes have changed since they were checked */
     ZK_BUILD_HEADERS,   /* a record has headers, and nothing but magic 2 can keep them */
     ZK_BUILD_TIMES,     /* two records lie too far apart in time for one batch */
-    ZK_BUILD_TOO_LARGE, /* a record that the format has no room for */
+    ZK_BUILD_TOO_LARGE, /* a record is too large for the format */
 } zk_build_status;
 
-/* How many bytes the records of a run take at most, whatever is made of them. */
+/* The maximum size of a run's records in any format. */
 size_t zk_build_max_bytes(const zk_run *run);
 
 /* Adds the records of a run. */
 zk_build_status zk_build_add(zk_build *build, const zk_run *run);
 
-/* What a batch of magic 2 says in its head beside its records. */
+/* The fields in the header of a batch of magic 2. */
 typedef struct {
-    int64_t producer_id; /* -1: none; and so for the others */
+    int64_t producer_id; /* -1: none; so are the next two */
     int32_t base_sequence;
     int16_t producer_epoch;
     uint16_t attributes;

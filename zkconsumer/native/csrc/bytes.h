@@ -1,4 +1,4 @@
-/* Reading numbers out of bytes that need not be aligned. */
+/* Reads numbers from unaligned bytes. */
 #ifndef ZK_BYTES_H
 #define ZK_BYTES_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Sums of sizes from the wire, which have 32 bits, must not overflow. Elsewhere nothing is built. */
+/* Sums of 32-bit sizes from the wire must not overflow. */
 static_assert(sizeof(size_t) >= 8, "the native core is for 64-bit machines");
 
 static inline uint64_t zk_raw64(const uint8_t *at) {
@@ -35,7 +35,7 @@ static inline uint32_t zk_be32(const uint8_t *at) { return zk_raw32(at); }
 
 static inline uint32_t zk_le16(const uint8_t *at) { return at[0] | (uint32_t)at[1] << 8; }
 
-/* Two's complement, as the wire has it; the cast of a large value is defined by every compiler. */
+/* Two's complement, as on the wire; every compiler defines the cast of a large value. */
 static inline int32_t zk_int32(const uint8_t *at) { return (int32_t)zk_be32(at); }
 static inline int64_t zk_int64(const uint8_t *at) { return (int64_t)zk_be64(at); }
 

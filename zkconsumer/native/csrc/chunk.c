@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of so many buffers at a time it is known that they were counted. */
-enum { KNOWN_BUFFERS = 4 };
+enum { KNOWN_BUFFERS = 4 }; /* the last counted ones, which are not counted again */
 
 size_t zk_runs_charge(const zk_runs *runs) {
     const zk_buffer *known[KNOWN_BUFFERS] = {NULL};
@@ -22,7 +21,7 @@ size_t zk_runs_charge(const zk_runs *runs) {
     return total;
 }
 
-/* How many runs from `begin` on lie in the same buffer, and what they take together. */
+/* Returns the number of runs from `begin` on in the same buffer, and their size. */
 static size_t side_by_side(const zk_runs *runs, size_t begin, size_t *bytes) {
     size_t end = begin;
     *bytes = 0;
@@ -31,7 +30,7 @@ static size_t side_by_side(const zk_runs *runs, size_t begin, size_t *bytes) {
     return end - begin;
 }
 
-/* Moves runs into a buffer of their own. */
+/* Copies runs into a buffer of their own. */
 static bool move_out(zk_run *items, size_t count, size_t bytes) {
     zk_buffer *own = zk_buffer_exact(bytes);
     if (!own)
@@ -42,7 +41,7 @@ static bool move_out(zk_run *items, size_t count, size_t bytes) {
         zk_buffer_drop(run->buffer);
         run->buffer = zk_buffer_share(own);
         run->start = at;
-        run->packed_codec = 0; /* it stays behind */
+        run->packed_codec = 0; /* the compressed body is not copied */
         at += run->size;
     }
     zk_buffer_drop(own);
@@ -93,7 +92,7 @@ bool zk_runs_copy(const zk_runs *runs, zk_runs *copy) {
     return true;
 }
 
-/* Hands the first runs over, as they are. */
+/* Moves the first runs to `front`. */
 static bool move_front(zk_runs *runs, size_t count, zk_runs *front) {
     front->items = malloc(count * sizeof *front->items);
     if (!front->items)
@@ -105,7 +104,7 @@ static bool move_front(zk_runs *runs, size_t count, zk_runs *front) {
     return true;
 }
 
-/* How many runs, with their whole buffers, a chunk of `max_bytes` takes; not the last ones. */
+/* Returns how many runs, with their whole buffers, fit into a chunk of `max_bytes`; not the last ones. */
 static size_t whole_front(const zk_runs *runs, size_t max_bytes) {
     size_t charge = sizeof(zk_chunk), bytes, fitting = 0;
     while (fitting < runs->count) {
@@ -118,8 +117,8 @@ static size_t whole_front(const zk_runs *runs, size_t max_bytes) {
     return fitting;
 }
 
-/* How many runs of the first buffer a chunk of `max_bytes` takes when they are copied; not the very
- * last one. */
+/* Returns how many runs of the first buffer, copied, fit into a chunk of `max_bytes`; not the very last
+ * one. */
 static size_t copied_front(const zk_runs *runs, size_t max_bytes, size_t *bytes) {
     size_t charge = sizeof(zk_chunk), count = 0;
     *bytes = 0;
@@ -163,7 +162,7 @@ static bool cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
     count = copied_front(runs, max_bytes, &bytes);
     if (!count)
         return split_front(runs, max_bytes, front);
-    /* Copied where they stand, so that there is nothing to undo. */
+    /* Copied in place, so that there is nothing to undo. */
     const bool is_shared = runs->items[count].buffer == runs->items[0].buffer;
     if (is_shared || zk_buffer_held(runs->items[0].buffer) > bytes)
         if (!move_out(runs->items, count, bytes))
@@ -174,7 +173,7 @@ static bool cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
 bool zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
     if (!cut_front(runs, max_bytes, front))
         return false;
-    /* What is left may take little of its buffer by now. Without memory it keeps it. */
+    /* The rest may now use little of its buffer. Without memory it keeps it. */
     zk_runs_settle(runs);
     return true;
 }

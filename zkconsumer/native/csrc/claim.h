@@ -1,7 +1,7 @@
-/* What C knows of a `PartitionClaim`: whether it holds, and how far its partition was read.
+/* The part of a `PartitionClaim` that C shares: whether it is active, and how far its partition was read.
  *
- * Reference-counted, and free of Python: it may be shared and dropped in any thread, with the GIL or
- * without. Every field has one writer, as the table in `fetch.claim` says. */
+ * Reference-counted, and free of Python: any thread may share and drop it, with the GIL or without.
+ * Every field has one writer; see the table in `fetch.claim`. */
 #ifndef ZK_CLAIM_H
 #define ZK_CLAIM_H
 
@@ -10,25 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZK_NO_OFFSET INT64_MIN /* what Python shows as None */
+#define ZK_NO_OFFSET INT64_MIN /* None in Python */
 
 typedef struct zk_claim {
     atomic_size_t references;
     atomic_bool active;             /* false once it is given up: one store, from any thread */
     _Atomic int64_t high_watermark; /* the end of the log at the last fetch, -1 before the first */
     _Atomic int64_t consumed;       /* the stream's: see `PartitionClaim` */
-    _Atomic int64_t delivered;      /* the same */
+    _Atomic int64_t delivered;      /* likewise */
 } zk_claim;
 
-/* An active claim with one reference, its offsets unknown; null without memory. */
+/* An active claim with one reference and unknown offsets; null without memory. */
 zk_claim *zk_claim_new(void);
 
 zk_claim *zk_claim_share(zk_claim *claim);
 
-/* Gives a reference back; null is fine. */
+/* Drops a reference; null is fine. */
 void zk_claim_drop(zk_claim *claim);
 
-/* Nothing else is published by any of these: relaxed is enough. */
+/* None of these publishes other data: relaxed is enough. */
 static inline bool zk_claim_is_active(zk_claim *claim) {
     return atomic_load_explicit(&claim->active, memory_order_relaxed);
 }
@@ -45,7 +45,7 @@ static inline void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset) 
     atomic_store_explicit(&claim->high_watermark, offset, memory_order_relaxed);
 }
 
-/* Both are read by whoever commits. */
+/* Both are read when committing. */
 static inline int64_t zk_claim_consumed(zk_claim *claim) {
     return atomic_load_explicit(&claim->consumed, memory_order_relaxed);
 }

@@ -30,3 +30,10 @@ bool zk_can_decompress(int codec) {
         return false;
     }
 }
+
+bool zk_can_decompress_all(uint32_t codecs) {
+    for (int codec = 0; codecs >> codec; codec++)
+        if (codecs >> codec & 1 && !zk_can_decompress(codec))
+            return false;
+    return true;
+}

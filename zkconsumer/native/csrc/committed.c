@@ -13,7 +13,7 @@ static int by_number(const void *one, const void *other) {
     return (first > second) - (first < second);
 }
 
-/* Those who may be open are known from the start, so nothing has to grow. */
+/* Lists the producers that can have an open transaction: so nothing has to grow later. */
 static void note_producers(zk_committed *filter) {
     for (size_t at = 0; at < filter->count; at++)
         filter->producers[at] = filter->to_come[at].producer_id;
@@ -54,7 +54,7 @@ void zk_committed_free(zk_committed *filter) {
     free(filter);
 }
 
-/* The producer's state; null if no transaction of its was aborted. */
+/* Returns the producer's state; null if none of its transactions was aborted. */
 static bool *state_of(const zk_committed *filter, int64_t producer_id) {
     const int64_t *found = bsearch(&producer_id, filter->producers, filter->producer_count,
                                    sizeof *filter->producers, by_number);

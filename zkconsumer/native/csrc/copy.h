@@ -1,7 +1,7 @@
-/* Copying bytes in strides.
+/* Copies bytes in strides.
  *
- * Most copies are short, so what counts is to have no loop and no call for them. What is written
- * behind the end lies in the slack: see ZK_SLACK_BYTES. */
+ * Most copies are short, and should take neither a loop nor a call. Bytes written beyond the end lie in
+ * the slack: see ZK_SLACK_BYTES. */
 #ifndef ZK_COPY_H
 #define ZK_COPY_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Copies `length` bytes that begin `offset` bytes before `to`, and may overlap with what they make. */
+/* Copies `length` bytes from `offset` bytes before `to`; the two may overlap. */
 static inline void zk_copy_back(uint8_t *to, size_t offset, size_t length) {
     const uint8_t *from = to - offset;
     uint8_t *const end = to + length;
@@ -26,7 +26,7 @@ static inline void zk_copy_back(uint8_t *to, size_t offset, size_t length) {
             memset(to, *from, length);
             return;
         }
-        /* What repeats every `offset` bytes repeats every `period` too, the first multiple of it
+        /* Bytes that repeat every `offset` bytes also repeat every PERIODS[offset]: the first multiple
          * that a stride of 8 does not overlap. */
         static const uint8_t PERIODS[8] = {8, 8, 8, 9, 8, 10, 12, 14};
         for (int byte = 0; byte < 8; byte++)

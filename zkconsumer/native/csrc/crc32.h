@@ -7,23 +7,23 @@
 
 typedef uint32_t (*zk_crc_function)(uint32_t crc, const uint8_t *data, size_t size);
 
-/* The way chosen for this CPU by zk_crc32_choose. A call continues a CRC as zlib's crc32() does:
+/* The fastest function for this CPU, set by zk_crc32_choose. A call continues a CRC like zlib's crc32():
  * 0 begins a new one. */
 extern zk_crc_function zk_crc32;
 
-/* Fills the tables and looks at the CPU. Call it once, before anything else of this library. */
+/* Fills the tables and checks the CPU. Call it once, before any other function of this library. */
 void zk_crc32_choose(void);
 
-/* "pclmul", "armv8" or "portable": what zk_crc32 runs. */
+/* The name of that function: "pclmul", "armv8" or "portable". */
 const char *zk_crc32_name(void);
 
-/* The portable way, eight bytes at a time by tables. */
+/* Portable: by tables, eight bytes at a time. */
 uint32_t zk_crc32_portable(uint32_t crc, const uint8_t *data, size_t size);
 
-/* The same without the inversions at both ends: for those who fold first. */
+/* The same without the inversions at both ends: for callers that fold first. */
 uint32_t zk_crc32_tables(uint32_t state, const uint8_t *data, size_t size);
 
-/* Null where this CPU (or this build) has no such instruction. */
+/* Null if this CPU (or this build) has no such instruction. */
 zk_crc_function zk_crc32_x86(void);
 zk_crc_function zk_crc32_arm(void);
 

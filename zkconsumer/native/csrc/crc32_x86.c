@@ -1,10 +1,10 @@
 /* CRC-32 by carry-less multiplication, for x86-64 CPUs that have PCLMULQDQ.
  *
- * A CRC is a remainder of polynomials over GF(2). 128 bits A in front of N more bits are congruent
- * to (A.low * x^(N+64) + A.high * x^N) mod P: two multiplications by constants "fold" A into what
- * comes N bits later. Four folds run side by side, 64 bytes at a time, then one, 16 bytes at a time.
- * What is left over, fewer than 16 bytes, takes as many bytes from the end of the last block, whose
- * others are folded over these. The 16 bytes that remain have the same CRC as the whole: two more
+ * A CRC is a remainder of polynomials over GF(2). 128 bits A, followed by N more bits, are congruent to
+ * (A.low * x^(N+64) + A.high * x^N) mod P: two multiplications by constants "fold" A into the
+ * bits N further on. Four folds run side by side, 64 bytes at a time, then one, 16 bytes at a time.
+ * The last bytes, fewer than 16, are completed to 16 by the end of the last block, and the rest of that
+ * block is folded over them. The 16 bytes that remain have the same CRC as the whole: two more
  * multiplications halve them, and Barrett's method takes the remainder without a division.
  *
  * Method: Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel 2009. */
@@ -23,8 +23,8 @@ static const uint64_t OVER_16_BYTES[2] = {0x01751997d0, 0x00ccaa009e};
 static const uint64_t OVER_4_BYTES[2] = {0x0163cd6124, 0};
 static const uint64_t BARRETT[2] = {0x01db710641, 0x01f7011641};
 
-/* From byte n of it, 16 bytes move a block by 16 - n towards its end; from byte 16 + n, by n towards
- * its front. 0x80 stands for a zero. */
+/* Shuffles: 16 bytes from index n move a block by 16 - n towards its end; from index 16 + n, by n towards
+ * its front. 0x80 makes a zero. */
 #define NOTHING 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
 static const uint8_t MOVES[48] = {
     NOTHING, NOTHING, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, NOTHING, NOTHING};
@@ -37,7 +37,7 @@ PCLMUL static inline __m128i fold(__m128i from, __m128i constants, __m128i into)
     return _mm_xor_si128(_mm_xor_si128(low, high), into);
 }
 
-/* Takes in the last bytes, `size` of them, 1 to 15, which have others in front of them. */
+/* Folds in the last `size` bytes, 1 to 15; at least 16 - size bytes precede them. */
 PCLMUL static inline __m128i fold_last(__m128i block, __m128i over_16, const uint8_t *data,
                                        size_t size) {
     const __m128i to_end = load(MOVES + size), to_front = load(MOVES + 16 + size);

@@ -4,14 +4,14 @@
 
 #include "crc32.h"
 
-/* The way chosen for this CPU by zk_crc32c_choose; calls go on from each other as those of
+/* The fastest function for this CPU, set by zk_crc32c_choose; calls continue each other like those of
  * zk_crc32. */
 extern zk_crc_function zk_crc32c;
 
-/* Fills the tables and looks at the CPU. Call it once, before anything else of this library. */
+/* Fills the tables and checks the CPU. Call it once, before any other function of this library. */
 void zk_crc32c_choose(void);
 
-/* "sse4.2", "armv8" or "portable": what zk_crc32c runs. */
+/* The name of that function: "sse4.2", "armv8" or "portable". */
 const char *zk_crc32c_name(void);
 
 /* By tables. */

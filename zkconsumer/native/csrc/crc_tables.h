@@ -1,4 +1,4 @@
-/* A CRC of 32 bits by tables ("slicing by eight"), whatever the polynomial. */
+/* A CRC of 32 bits by tables ("slicing by eight"), for any polynomial. */
 #ifndef ZK_CRC_TABLES_H
 #define ZK_CRC_TABLES_H
 
@@ -6,7 +6,7 @@
 
 #include "bytes.h"
 
-/* tables[n][b]: the CRC of byte b with n zero bytes behind it. */
+/* tables[n][b]: the CRC of byte b followed by n zero bytes. */
 typedef uint32_t zk_crc_tables[8][256];
 
 /* polynomial: reflected. */

@@ -9,13 +9,13 @@
 #include "response.h"
 
 typedef struct {
-    int socket; /* connected; not closed by anybody during a call */
+    int socket; /* connected; must not be closed during a call */
     zk_wakeup *wakeup;
     const atomic_bool *stopping;
     int64_t deadline_ms; /* of the whole exchange, by zk_now_ms */
     int64_t quiet_ms;    /* silence that ends a call with ZK_IO_SILENT; 0: none does */
     int64_t moved_ms;    /* time of the last bytes sent or received, or start of the call */
-    bool has_received;      /* some of a response came since this was reset */
+    bool has_received;   /* part of a response arrived since this was reset */
     int error;           /* with ZK_IO_FAILED: the errno */
 } zk_exchange;
 
@@ -23,7 +23,7 @@ typedef enum {
     ZK_IO_DONE,
     ZK_IO_WOKEN,
     ZK_IO_STOPPED,
-    ZK_IO_FAILED,    /* an error of the system */
+    ZK_IO_FAILED,    /* a system error */
     ZK_IO_CLOSED,    /* by the broker */
     ZK_IO_TIMED_OUT, /* by the deadline */
     ZK_IO_NONSENSE,  /* the response is malformed */

@@ -13,7 +13,8 @@ void zk_note_waiting(zk_slots *slots) {
     }
 }
 
-/* Whether the offsets of a set ascend and lie below the high watermark; if not, Python finds out which. */
+/* Returns whether a set's offsets ascend and lie below the high watermark; if not, Python finds the
+ * entry at fault. */
 static bool is_in_order(const zk_slot *slot, zk_set *set) {
     set->headers = (zk_order){.low = set->offset, .is_first = true};
     return zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,
@@ -22,20 +23,13 @@ static bool is_in_order(const zk_slot *slot, zk_set *set) {
 
 static bool is_compressed(const zk_set *set) { return set->headers.codecs >> 1 != 0; }
 
-static bool can_decompress(const zk_set *set) {
-    for (int codec = 1; set->headers.codecs >> codec; codec++)
-        if (set->headers.codecs >> codec & 1 && !zk_can_decompress(codec))
-            return false;
-    return true;
-}
-
-/* The offset behind a set that has just come; -1 where it takes reading to know it, or where the next
- * entry needs more than a part. */
-static int64_t offset_behind(const zk_set *set, size_t part_bytes) {
+/* The offset after a set that has just arrived; -1 if its headers do not show it, or if the next entry
+ * needs more than a part. */
+static int64_t offset_after(const zk_set *set, size_t part_bytes) {
     const zk_order *end = &set->headers;
-    const bool is_sound = end->position && can_decompress(set) &&
-                          zk_cut_off_bytes(set, end->position) <= part_bytes;
-    return is_sound ? end->low : -1;
+    const size_t cut_off = zk_cut_off_bytes(set->bytes->data, set->bytes->used, end->position);
+    const bool is_sound = end->position && zk_can_decompress_all(end->codecs);
+    return is_sound && cut_off <= part_bytes ? end->low : -1;
 }
 
 /* The max_bytes of the request after what arrived. */
@@ -81,7 +75,7 @@ static void take_early_set(const zk_unpacker *unpacker, zk_slot *slot) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
     zk_set early = arrived(slot);
     if (!is_in_order(slot, &early))
-        return; /* it is requested again when it is its turn */
+        return; /* it will be requested again in its turn */
     slot->grown_bytes = grown(unpacker, slot, &early);
     slot->next = early;
     slot->arriving = NULL;
@@ -109,18 +103,12 @@ static size_t part_of(const zk_fetch_plan *plan, const zk_slot *slot) {
 
 static bool can_fetch(zk_slot *slot) { return !slot->reclaim && zk_claim_is_active(slot->claim); }
 
-static bool end(const zk_fetch_plan *plan, zk_request *request, zk_request_head *head,
-                bool is_waiting) {
-    head->max_wait_ms = is_waiting || plan->has_others_waiting ? 0 : plan->max_wait_ms;
-    return request->topics && zk_request_end(request, head);
-}
-
 static zk_slot *slot_from(const zk_slots *slots, size_t first, size_t at) {
     const size_t index = first + at;
     return slots->slots + (index < slots->count ? index : index - slots->count);
 }
 
-/* Chooses the first slot: the next one that was passed over, or else the same as before. */
+/* Chooses the first slot: the next one that was passed over, else the same as before. */
 static size_t choose_first(zk_fetch_plan *plan, const zk_slots *slots) {
     if (plan->first >= slots->count)
         plan->first = 0;
@@ -134,23 +122,7 @@ static size_t choose_first(zk_fetch_plan *plan, const zk_slots *slots) {
     return plan->first;
 }
 
-bool zk_plan_request(zk_fetch_plan *plan, zk_slots *slots, zk_request *request, zk_request_head *head) {
-    bool is_waiting = false;
-    const size_t first = choose_first(plan, slots);
-    zk_request_begin(request, head);
-    for (size_t at = 0; at < slots->count; at++) {
-        zk_slot *slot = slot_from(slots, first, at);
-        if (!can_fetch(slot))
-            continue;
-        if (slot->set.bytes || slot->outlet->waiting)
-            is_waiting = true;
-        else
-            zk_request_add(request, slots, slot, slot->fetch_offset, part_of(plan, slot));
-    }
-    return end(plan, request, head, is_waiting);
-}
-
-/* Finds the queues with capacity for what came and what would come, and each slot's early offset. */
+/* Finds the queues with capacity for the arrived sets and the next ones, and each slot's early offset. */
 static void choose_outlets(const zk_fetch_plan *plan, zk_unpacker *unpacker) {
     zk_slots *slots = unpacker->slots;
     for (size_t at = 0; at < slots->count; at++) {
@@ -162,7 +134,7 @@ static void choose_outlets(const zk_fetch_plan *plan, zk_unpacker *unpacker) {
         outlet->early_parts += part_of(plan, slot);
         slot->early_offset = slot->fetch_offset;
         if (slot->set.bytes) {
-            slot->early_offset = offset_behind(&slot->set, plan->part_bytes);
+            slot->early_offset = offset_after(&slot->set, plan->part_bytes);
             outlet->early_bytes +=
                 slot->set.bytes->used * (is_compressed(&slot->set) ? LIKELY_EXPANSION : 1);
         }
@@ -186,26 +158,33 @@ static bool is_any_early(const zk_slots *slots) {
     return false;
 }
 
-bool zk_plan_early_request(zk_fetch_plan *plan, zk_unpacker *unpacker, zk_request *request,
+/* Builds a request; one that `may_be_early` continues after sets that are not in their queues yet. */
+static bool build(zk_fetch_plan *plan, zk_slots *slots, bool may_be_early, zk_request *request,
                   zk_request_head *head) {
-    choose_outlets(plan, unpacker);
-    zk_slots *slots = unpacker->slots;
-    if (!is_any_early(slots))
-        return false;
-    bool is_waiting = false;
+    bool is_waiting = plan->has_others_waiting;
     const size_t first = choose_first(plan, slots);
     zk_request_begin(request, head);
     for (size_t at = 0; at < slots->count; at++) {
         zk_slot *slot = slot_from(slots, first, at);
         if (!can_fetch(slot))
             continue;
-        const bool is_early = slot->outlet->can_request_early && slot->early_offset >= 0;
-        if (is_early)
+        if (may_be_early && slot->outlet->can_request_early && slot->early_offset >= 0)
             zk_request_add(request, slots, slot, slot->early_offset, part_of(plan, slot));
         else if (slot->set.bytes || slot->outlet->waiting)
             is_waiting = true;
         else
             zk_request_add(request, slots, slot, slot->fetch_offset, part_of(plan, slot));
     }
-    return end(plan, request, head, is_waiting);
+    head->max_wait_ms = is_waiting ? 0 : plan->max_wait_ms;
+    return request->topics && zk_request_end(request, head);
+}
+
+bool zk_plan_request(zk_fetch_plan *plan, zk_slots *slots, zk_request *request, zk_request_head *head) {
+    return build(plan, slots, false, request, head);
+}
+
+bool zk_plan_early_request(zk_fetch_plan *plan, zk_unpacker *unpacker, zk_request *request,
+                           zk_request_head *head) {
+    choose_outlets(plan, unpacker);
+    return is_any_early(unpacker->slots) && build(plan, unpacker->slots, true, request, head);
 }

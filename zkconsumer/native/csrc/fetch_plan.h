@@ -1,10 +1,10 @@
-/* Plans the next Fetch request, as `FetchSession.fetch_request` does, for partitions that all need no
- * more than their part of a response; and the early request, sent before the last response is decoded.
+/* Plans the next Fetch request, as `FetchSession.fetch_request` does, for partitions that need no more
+ * than their part of a response; and the early request, sent before the last response is decoded.
  *
  * The request has every partition that has no records waiting, except where records wait for the same
  * queue: then its stream has work. The early request continues after the sets that just arrived, whose
- * headers tell their last offsets. It is made for queues that had nothing waiting before, and have the
- * capacity for what came and for all that may come: so what it brings belongs to their budget as well.
+ * headers hold their last offsets. It is made for queues that had nothing waiting before, and have
+ * capacity for the sets that arrived and for all that may arrive: so these are within their budget, too.
  *
  * A partition that fills its part is requested with twice as many bytes the next time, until it does
  * not (`record_set.grown`); here never with more than leaves capacity for early requests.
@@ -20,19 +20,19 @@
 
 typedef struct {
     size_t part_bytes;
-    size_t response_bytes; /* the limit of a response, but for one entry */
+    size_t response_bytes; /* the limit of a response, except for one entry */
     size_t first;        /* index of the first slot of the last request */
     int32_t max_wait_ms;
-    bool has_others_waiting; /* partitions that are not here wait for capacity */
+    bool has_others_waiting; /* partitions without a slot wait for capacity */
 } zk_fetch_plan;
 
-/* Builds the request (its head is filled in but for the wait); false: there is nothing to request, or
- * no memory (`request->has_failed`). `head->max_wait_ms` is 0 where records wait for a queue. */
+/* Builds the request, and sets `head->max_wait_ms`: 0 if records wait for a queue. False: there is
+ * nothing to request, or no memory (`request->has_failed`). */
 bool zk_plan_request(zk_fetch_plan *plan, zk_slots *slots, zk_request *request, zk_request_head *head);
 
-/* Builds the early request, right after a response was taken; zk_note_waiting must be called before it
- * is taken. False also where no set that came allows an early request: the other partitions are
- * requested once it is known what is left waiting. */
+/* Builds the early request, right after a response was taken; zk_note_waiting must be called before
+ * that. False also if no arrived set allows an early request: the other partitions are requested once it
+ * is known what still waits. */
 bool zk_plan_early_request(zk_fetch_plan *plan, zk_unpacker *unpacker, zk_request *request,
                   zk_request_head *head);
 

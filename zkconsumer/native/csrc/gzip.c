@@ -1,4 +1,4 @@
-/* gzip by zlib: one member or several; what follows the last one is ignored, as Java does. */
+/* gzip, by zlib: one or more members. Trailing bytes are ignored, as in Java. */
 #include "sink.h"
 
 #ifdef ZK_WITH_ZLIB
@@ -38,21 +38,21 @@ static zk_decoded inflate_member(z_stream *stream, size_t likely, zk_sink *sink)
         const size_t most = piece.size < UINT32_MAX ? piece.size : UINT32_MAX;
         stream->next_out = piece.data;
         stream->avail_out = (uInt)most;
-        /* "Finish": where there is space for all, zlib makes no window of its own. */
+        /* "Finish": if the space suffices for all, zlib allocates no window. */
         const int outcome = inflate(stream, Z_FINISH);
         sink->buffer->used += most - stream->avail_out;
         if (outcome == Z_STREAM_END)
             return ZK_DECODED;
         if (outcome == Z_MEM_ERROR)
             return ZK_NO_MEMORY;
-        /* Cut off, if there is space left; without any, more than may come. */
+        /* Truncated input, if space is left; without any, more output than allowed. */
         if ((outcome != Z_OK && outcome != Z_BUF_ERROR) || stream->avail_out || !most)
             return ZK_REFUSED;
     }
 }
 
-/* Decodes the members one after the other. Checksums are ours, which are quicker than zlib's; of
- * one in a header, which nobody writes, the definition may judge. */
+/* Decodes all members. We compute the checksums, which is faster than by zlib; a member with a checksum
+ * of its header, which no producer writes, is left to Python. */
 static zk_decoded inflate_members(z_stream *stream, zk_sink *sink) {
     do {
         const uint8_t *member = stream->next_in;
@@ -60,9 +60,9 @@ static zk_decoded inflate_members(z_stream *stream, zk_sink *sink) {
         if (size < HEADER_BYTES + TRAILER_BYTES || member[3] & HAS_HEADER_CRC ||
             inflateReset(stream) != Z_OK || inflateValidate(stream, 0) != Z_OK)
             return ZK_REFUSED;
-        const size_t promised = zk_le32(member + size - 4), likely = size * LIKELY_EXPANSION;
+        const size_t announced = zk_le32(member + size - 4), likely = size * LIKELY_EXPANSION;
         const zk_decoded outcome =
-            inflate_member(stream, promised < likely ? promised : likely, sink);
+            inflate_member(stream, announced < likely ? announced : likely, sink);
         if (outcome != ZK_DECODED)
             return outcome;
         const uint8_t *trailer = stream->next_in - TRAILER_BYTES;

@@ -1,4 +1,4 @@
-/* Until when messages may be handed out: written by one thread, read at each message by others. */
+/* The time until which messages may be delivered: written by one thread, read for each message. */
 #ifndef ZK_LEASE_H
 #define ZK_LEASE_H
 
@@ -8,23 +8,23 @@
 
 typedef struct {
     _Atomic double until_s;
-    _Atomic int64_t ran_at; /* the coarse clock when it was last found to run; -1: not known */
+    _Atomic int64_t ran_at; /* the coarse clock when the lease was last found to run; -1: unknown */
 } zk_lease;
 
 static inline double zk_lease_until(zk_lease *lease) { return atomic_load(&lease->until_s); }
 
 static inline void zk_lease_end_at(zk_lease *lease, double until_s) {
     atomic_store(&lease->until_s, until_s);
-    atomic_store(&lease->ran_at, -1); /* behind the other: see zk_lease_is_over */
+    atomic_store(&lease->ran_at, -1); /* after `until_s`: see zk_lease_is_over */
 }
 
-/* Whether nothing needs to be looked at: it ran when the coarse clock showed this. */
+/* Returns whether it was found to run at this tick of the coarse clock: no further check is needed. */
 static inline bool zk_lease_ran(zk_lease *lease, int64_t tick) {
     return atomic_load_explicit(&lease->ran_at, memory_order_relaxed) == tick;
 }
 
-/* Whether it is over by the exact clock; if not, that is remembered for as long as the coarse one
- * shows the same. An end that is set meanwhile is either seen here, or forgets that after us. */
+/* Returns whether it is over by the exact clock; if not, caches that for this tick of the coarse one. An
+ * end that is set at the same time is either seen here, or clears the cache after us. */
 static inline bool zk_lease_is_over(zk_lease *lease, double now_s, int64_t tick) {
     const double until_s = atomic_load(&lease->until_s);
     if (now_s >= until_s)

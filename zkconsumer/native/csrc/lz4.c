@@ -1,5 +1,5 @@
-/* LZ4 frames by the library, behind the header checksum that Kafka gets wrong in magic 0; see
- * `records.lz4_header`. What follows the end mark of the frame is ignored, as Java does. */
+/* LZ4 frames, by the library, with the wrong header checksum that Kafka writes in magic 0 corrected; see
+ * `records.lz4_header`. Bytes after the end mark of the frame are ignored, as in Java. */
 #include "sink.h"
 
 #ifdef ZK_WITH_LZ4
@@ -13,11 +13,11 @@
 
 enum { MAGIC_BYTES = 4, MIN_HEADER_BYTES = 7, MOST_HEADER_BYTES = 15, MAX_EXPANSION = 255 };
 enum { HAS_DICTIONARY = 1, HAS_SIZE = 8 };
-static const char NO_MEMORY[] = "ERROR_allocation_failed"; /* all that every version tells of it */
+static const char NO_MEMORY[] = "ERROR_allocation_failed"; /* every version has this name */
 static const uint32_t MAGIC = 0x184D2204u;
 
-/* Copies the frame's header with the checksum that the library expects; returns its size, or 0 where
- * it is not sound. */
+/* Copies the frame's header with the checksum that the library expects; returns its size, 0 if it is
+ * invalid. */
 static size_t sound_header(const uint8_t *data, size_t size, int magic, uint8_t *header) {
     if (size < MIN_HEADER_BYTES || zk_le32(data) != MAGIC || data[4] & HAS_DICTIONARY)
         return 0;
@@ -31,7 +31,7 @@ static size_t sound_header(const uint8_t *data, size_t size, int magic, uint8_t 
     return found == header[sum_at] || is_kafkas ? sum_at + 1 : 0;
 }
 
-/* What a block may become by the header, which the library has found sound. */
+/* The maximum size of a decompressed block, by a header that the library has accepted. */
 static size_t block_bytes(const uint8_t *header) {
     return (size_t)1 << (8 + 2 * (header[5] >> 4 & 7));
 }
@@ -42,7 +42,7 @@ static zk_decoded failure(size_t outcome) {
 
 static zk_decoded decode_blocks(LZ4F_dctx *context, const uint8_t *data, size_t size,
                                 size_t block_max, zk_sink *sink) {
-    /* With space for a whole block the library decodes in place. */
+    /* With space for a whole block, the library decodes in place. */
     const size_t densest = size * MAX_EXPANSION, wanted = block_max < densest ? block_max : densest;
     for (;;) {
         zk_piece piece;
@@ -58,7 +58,7 @@ static zk_decoded decode_blocks(LZ4F_dctx *context, const uint8_t *data, size_t 
         if (outcome == 0)
             return ZK_DECODED;
         if (!made && !taken)
-            return ZK_REFUSED; /* cut off, or more than may come */
+            return ZK_REFUSED; /* truncated, or more output than allowed */
     }
 }
 

@@ -1,5 +1,5 @@
-/* One message of magic 0 or 1 as it lies in a set; the layout is described in `records.legacy`.
- * Records of magic 2 have the same parts, and headers: see record.h. */
+/* One message of magic 0 or 1; the layout is described in `records.legacy`. Records of magic 2 have the
+ * same parts, and headers: see record.h. */
 #ifndef ZK_MESSAGE_H
 #define ZK_MESSAGE_H
 
@@ -8,13 +8,13 @@
 #include "bytes.h"
 
 enum {
-    ZK_ENTRY_HEADER_BYTES = 12, /* offset and size, in front of every entry */
+    ZK_ENTRY_HEADER_BYTES = 12, /* offset and size of every entry */
     ZK_MIN_ENTRY_SIZE = 14,     /* magic 0, null key and null value */
     ZK_CODEC_MASK = 7,
     ZK_LOG_APPEND_MASK = 8,
 };
 
-/* Where the parts of a message lie; a null key or value has no place and -1 bytes. */
+/* The parts of a message; a null key or value has a size of -1. */
 typedef struct {
     const uint8_t *key;
     const uint8_t *value;
@@ -22,20 +22,19 @@ typedef struct {
     int32_t key_bytes;
     int32_t value_bytes;
     uint8_t magic;
-    uint8_t attributes;          /* of magic 2: of its batch, and only who set the time */
+    uint8_t attributes;          /* of magic 2: only ZK_LOG_APPEND_MASK, from its batch */
     int32_t header_count;        /* 0 in magic 0 and 1 */
     const uint8_t *headers;      /* of magic 2: from the first one on */
     const uint8_t *headers_end;
 } zk_message;
 
-/* The offset behind one, as `records.entries` has it: behind the last one there is no other. */
+/* The next offset, as in `records.entries`: the largest one has none. */
 static inline int64_t zk_behind(int64_t offset) {
     return offset < INT64_MAX ? offset + 1 : offset;
 }
 
-/* Takes a whole entry of magic 0 or 1 apart. Every length is held against the entry's size, so a
- * true answer means that all parts lie inside of it. The CRC is the caller's.
- * entry: its first byte; size: what its header says, at least ZK_MIN_ENTRY_SIZE. */
+/* Parses a whole entry of magic 0 or 1. True: all parts lie within it; the CRC is left to the caller.
+ * entry: its first byte; size: the size in its header, at least ZK_MIN_ENTRY_SIZE. */
 static inline bool zk_take_apart(const uint8_t *entry, uint32_t size, zk_message *message) {
     const uint8_t *const end = entry + ZK_ENTRY_HEADER_BYTES + size;
     const uint8_t *at = entry + 18;

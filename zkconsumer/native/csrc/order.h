@@ -1,7 +1,8 @@
-/* Whether the offsets that the entries of a fetched set claim fit together, by their headers alone.
+/* Walks the headers of a fetched set: do the offsets of its entries ascend, and where does it end?
  *
- * No checksum covers them. `records.offset_order` defines what is to be made of those that do not fit;
- * here is only the walk that finds the first of them. */
+ * No checksum covers the offsets. `records.offset_order` defines how to handle an entry that does not
+ * fit; this only finds the first one. Streams and polls send the next request by the position and the
+ * offset at the end of the walk, before the set is decoded. */
 #ifndef ZK_ORDER_H
 #define ZK_ORDER_H
 
@@ -9,18 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A place in a set. */
+/* A position in a set, between two entries. */
 typedef struct {
     size_t position;
-    int64_t low;   /* no offset from here on may be below */
-    bool is_first; /* no entry was in front of it that counts */
-    uint32_t codecs; /* of the entries in front of it, and of one that is cut off: a bit for each */
+    int64_t low;          /* the smallest valid offset from here on */
+    bool is_first;        /* no entry that counts precedes it */
+    uint32_t codecs;      /* of the entries before it and of a truncated one after it: a bit for each */
+    int32_t leader_epoch; /* of the entry before it; ZK_NO_LEADER_EPOCH if it names none */
 } zk_order;
 
-/* Walks on from a place: every entry must be at or above what lies in front of it, and below `end`.
- * False: one is not, and the place is that of the entry before it, which may be what is wrong; or its
- * own, where none was before it or where it is not below `end`. What is cut off, or what no reader
- * would take for an entry, ends the walk, and well: then the place is where it ended. */
+/* Advances `order`: every entry must be at or above the one before it, and below `end`.
+ * False: one is not. Then `order` is at the entry before it, as either may be wrong; or at this one, if
+ * none precedes it or if it is not below `end`. A truncated entry, or bytes that no reader would take
+ * for one, end the walk without a fault: `order` is where it ended. */
 bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *order);
+
+/* The size of the truncated entry at a position; 0 if there is none.
+ * Source: `records.entries.cut_off_entry`. */
+size_t zk_cut_off_bytes(const uint8_t *data, size_t size, size_t position);
 
 #endif

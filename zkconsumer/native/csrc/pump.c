@@ -88,7 +88,7 @@ bool zk_pump_is_called(const zk_pump *pump) {
 }
 
 static bool must_return(const zk_pump *pump) {
-    /* A pause beyond the bound is said at its beginning, not when it is over. */
+    /* A pause beyond the limit is reported when it begins, not when it is over. */
     if (zk_pump_is_called(pump) || pump->counts.throttle_ms > MOST_THROTTLE_MS)
         return true;
     return pump->report_ms && pump->counts.fetches &&
@@ -160,7 +160,7 @@ int64_t zk_pump_quiet_ms(const zk_pump *pump) {
 /* Sends a request, or waits if there is none to send. */
 static bool request_or_wait(zk_pump *pump) {
     if (pump->is_idle && pump->plan.max_wait_ms) {
-        /* The wait that the broker did not do, which free capacity ends. */
+        /* We wait in place of the broker: free capacity ends that. */
         pump->is_idle = false;
         zk_wakeup_wait(pump->wakeup, pump->plan.max_wait_ms);
         return true;

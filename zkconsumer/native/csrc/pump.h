@@ -6,37 +6,37 @@
  *
  * How slots map to `FetchPosition`. Between two loads a position is delegated to a slot: fetch_offset,
  * needed_bytes and its packed set, as (bytes, at, offset and bytes requested). `unload` reads these from
- * the slot. What was read of a set but is in no queue is dropped: `at` and `fetch_offset` tell where to
- * read again (see slots.h). So is an early set that follows another one.
+ * the slot. Records that were read but are in no queue are dropped: `at` and `fetch_offset` are where to
+ * read again (see slots.h). An early set after another one is dropped, too.
  *
  * When zk_pump_run returns:
- *   ZK_PUMP_CALLED   somebody called (zk_pump_call), a slot must be reclaimed, or the counts are due.
+ *   ZK_PUMP_CALLED   zk_pump_call was called, a slot must be reclaimed, or the counts are due.
  *                    Nothing is in flight: no more requests are sent, and the last response is taken.
  *   ZK_PUMP_STOPPED  zk_pump_stop: at once, whatever is in flight. The connection must be closed.
- *   ZK_PUMP_BROKEN   the exchange failed, `failure` and `detail` say how. The connection must be closed.
+ *   ZK_PUMP_BROKEN   the exchange failed, see `failure` and `detail`. The connection must be closed.
  *   ZK_PUMP_SILENT   a response is awaited, and nothing of it came for quiet_ms. The state is kept: the
  *                    next run continues to wait for it.
  *   ZK_PUMP_NO_MEMORY
  *
  * Why nothing is lost or duplicated. The `fetch_offset` of a slot moves in one place only: where a queue
  * takes a chunk (or the front of one), to the end of that. A response counts only for a slot that is at
- * the requested offset, with nothing in front of it; an early one is kept until its slot gets there, or
- * dropped if it never does. So wherever a run ends, the queued records end where the slots begin.
+ * the requested offset, with no set before it; an early one is kept until its slot gets there, or dropped
+ * if it never does. So wherever a run ends, the queued records end where the slots begin.
  *   - A broken connection: a response counts once its frame is complete; nothing of a partial one does.
- *   - A claim that is given up: its set is dropped in the next turn; a chunk that was put meanwhile is
- *     dropped by queue or stream. A new claim is a new slot, in a new load: nothing in flight is left.
+ *   - A revoked claim: its set is dropped in the next turn; a chunk that was put meanwhile is dropped by
+ *     queue or stream. A new claim is a new slot, in a new load: nothing remains in flight.
  *   - A full queue: its slots keep their sets and are not requested. The others continue.
  *   - A stop: checked between two pieces, and in every wait.
- *   - A quota: no request is sent for as long as the broker says (from version 8 on; older brokers delay
- *     their response). Sets that are there are unpacked meanwhile, and calls and stops take effect.
+ *   - A quota: no request is sent for the broker's throttle time (from version 8 on; older brokers delay
+ *     their response). Meanwhile arrived sets are unpacked, and calls and stops take effect.
  *
- * Memory: the queues' budget, and one response: a slot is requested only while it has nothing, or early,
- * and then what waits and what may come fit into its queue. One compressed entry is unpacked whole.
+ * Memory: the queues' budget, and one response: a slot is requested only while it has no set, or early,
+ * if the waiting records and the next ones fit into its queue. A compressed entry is unpacked whole.
  *
  * Wake-ups: to call, stop or free capacity means to change the state first, then to notify; each turn of
  * the loop clears the wakeup first and reads the state afterwards.
  *
- * A fork copies no thread: in a child nobody runs the pump, and freeing it there does nothing.
+ * A fork copies no thread: in a child the pump does not run, and freeing it does nothing.
  *
  * Thread: one, but for zk_pump_call and zk_pump_stop, which any thread and any signal handler may use. */
 #ifndef ZK_PUMP_H
@@ -79,8 +79,8 @@ typedef struct {
     atomic_bool stopping, is_called;
     pid_t process; /* that it belongs to */
     bool is_in_flight;
-    bool is_early; /* the last request was: it left out partitions that had nothing waiting */
-    bool is_idle;  /* the last response was empty, and the broker was not to wait */
+    bool is_early; /* the last request was early: it omitted partitions without waiting records */
+    bool is_idle;  /* the last response was empty, and the broker was not asked to wait */
     int64_t quiet_until_ms; /* no request before this (the broker's quota) */
     int64_t sent_ms;
     int64_t report_ms, reported_ms; /* interval of returns for the counts; 0: none */
@@ -105,23 +105,23 @@ void zk_pump_load_set(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at,
 /* Drops all slots. */
 void zk_pump_clear(zk_pump *pump);
 
-/* Runs over a connected socket that nobody else closes or uses. Correlation ids continue from
- * `head.correlation_id`. A silence of `quiet_ms` since the begin of the run, or the last bytes in it, ends
- * it; 0: none does. */
+/* Runs over a connected socket, which must not be closed or used meanwhile. Correlation ids continue
+ * from `head.correlation_id`. A silence of `quiet_ms` since the start of the run, or since the last bytes
+ * in it, ends it; 0: none does. */
 zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms);
 
-/* Has a run return soon, this one or the next, until zk_pump_clear_call: the caller clears the call before
- * it reads what it was called for. */
+/* Makes the present or next run return soon, until zk_pump_clear_call: clear the call before reading the
+ * state that it was about. */
 void zk_pump_call(zk_pump *pump);
 void zk_pump_clear_call(zk_pump *pump);
 
-/* Whether Python must reclaim the slots: somebody called, or a slot is unsupported. */
+/* Returns whether Python must reclaim the slots: it was called, or a slot is unsupported. */
 bool zk_pump_is_called(const zk_pump *pump);
 
-/* How long from now on no request may be sent. */
+/* Returns for how long no request may be sent. */
 int64_t zk_pump_quiet_ms(const zk_pump *pump);
 
-/* Has all runs return at once, for ever. */
+/* Makes the present run and all later ones return at once. */
 void zk_pump_stop(zk_pump *pump);
 
 #endif

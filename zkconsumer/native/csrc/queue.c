@@ -151,13 +151,7 @@ size_t zk_queue_free_bytes(zk_queue *queue, zk_wakeup *pump) {
     return bytes;
 }
 
-size_t zk_queue_half_share(zk_queue *queue) {
-    if (!zk_queue_enter(queue))
-        return NO_BOUND;
-    const size_t half = half_share(queue);
-    zk_queue_leave(queue);
-    return half;
-}
+ZK_QUEUE_READER(size_t, zk_queue_half_share, NO_BOUND, half_share(queue))
 
 /* With the mutex, which it leaves. */
 static void put(zk_queue *queue, zk_chunk *chunk) {

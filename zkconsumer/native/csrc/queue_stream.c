@@ -30,13 +30,15 @@ void zk_queue_set_listened(zk_queue *queue, bool is_listened) {
     zk_queue_leave(queue);
 }
 
-uint64_t zk_queue_next_number(zk_queue *queue) {
-    if (!zk_queue_enter(queue))
-        return 0;
-    const uint64_t number = ++queue->last_number;
-    zk_queue_leave(queue);
-    return number;
+static uint64_t named_head(const zk_queue *queue) {
+    return queue->first && queue->first->is_named ? queue->first->number : 0;
 }
+
+ZK_QUEUE_READER(uint64_t, zk_queue_next_number, 0, ++queue->last_number)
+ZK_QUEUE_READER(uint64_t, zk_queue_named_head, 0, named_head(queue))
+ZK_QUEUE_READER(size_t, zk_queue_chunk_count, 0, zk_queue_count_active(queue))
+ZK_QUEUE_READER(size_t, zk_queue_waiting_pumps, 0, queue->wakeup_count)
+ZK_QUEUE_READER(size_t, zk_queue_used_bytes, 0, zk_queue_charge(queue))
 
 bool zk_queue_fits(zk_queue *queue, size_t size_bytes) {
     if (!zk_queue_enter(queue))
@@ -144,14 +146,6 @@ bool zk_queue_name(zk_queue *queue, uint64_t number) {
     return is_same;
 }
 
-uint64_t zk_queue_named_head(zk_queue *queue) {
-    if (!zk_queue_enter(queue))
-        return 0;
-    const uint64_t number = queue->first && queue->first->is_named ? queue->first->number : 0;
-    zk_queue_leave(queue);
-    return number;
-}
-
 bool zk_queue_remove(zk_queue *queue) {
     if (!zk_queue_enter(queue))
         return false;
@@ -216,28 +210,4 @@ void zk_queue_remove_wakeup(zk_queue *queue, zk_wakeup *wakeup) {
     }
     zk_queue_leave(queue);
     zk_wakeup_drop(removed);
-}
-
-size_t zk_queue_chunk_count(zk_queue *queue) {
-    if (!zk_queue_enter(queue))
-        return 0;
-    const size_t count = zk_queue_count_active(queue);
-    zk_queue_leave(queue);
-    return count;
-}
-
-size_t zk_queue_waiting_pumps(zk_queue *queue) {
-    if (!zk_queue_enter(queue))
-        return 0;
-    const size_t count = queue->wakeup_count;
-    zk_queue_leave(queue);
-    return count;
-}
-
-size_t zk_queue_used_bytes(zk_queue *queue) {
-    if (!zk_queue_enter(queue))
-        return 0;
-    const size_t used = zk_queue_charge(queue);
-    zk_queue_leave(queue);
-    return used;
 }

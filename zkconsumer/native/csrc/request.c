@@ -58,7 +58,7 @@ static void add_no_tags(zk_request *request) {
         add_varint(request, 0);
 }
 
-/* A text, as the version has it. */
+/* A string, with the length prefix of the version. */
 static void add_sized(zk_request *request, const uint8_t *text, size_t size) {
     if (!has(request, ZK_FETCH_FLEXIBLE)) {
         add_text(request, text, size);
@@ -68,7 +68,7 @@ static void add_sized(zk_request *request, const uint8_t *text, size_t size) {
     add_bytes(request, text, size);
 }
 
-/* Adds a placeholder for a number that is not known yet. */
+/* Reserves space for a number that is filled in later; returns its position. */
 static size_t add_placeholder(zk_request *request, size_t size) {
     const size_t at = request->size;
     add_number(request, 0, size);
@@ -114,7 +114,7 @@ void zk_request_begin(zk_request *request, const zk_request_head *head) {
     if (has(request, ZK_FETCH_BOUNDED))
         add_number(request, (uint32_t)head->max_bytes, 4);
     if (has(request, ZK_FETCH_TRANSACTIONS))
-        add_number(request, 0, 1); /* all records are seen, whatever became of their transaction */
+        add_number(request, 0, 1); /* READ_UNCOMMITTED */
     if (has(request, ZK_FETCH_SESSIONS)) {
         add_number(request, NO_SESSION, 4);
         add_number(request, (uint32_t)SESSIONLESS_EPOCH, 4);

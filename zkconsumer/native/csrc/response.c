@@ -72,12 +72,12 @@ static size_t varint_bytes(const zk_response *response, size_t at) {
     return size + 1;
 }
 
-/* The end of the count at this position: a compact or a fixed length, by version. */
+/* The end of the count at this position: a varint or four bytes, by version. */
 static size_t count_end(const zk_response *response, size_t at) {
     return at + (is_flexible(response) ? varint_bytes(response, at) : COUNT_BYTES);
 }
 
-/* Reads a length up to `end`; compact ones are one more, and null is -1. False: it is none. */
+/* Reads a length up to `end`; a compact one is stored plus one; null is -1. False: it is invalid. */
 static bool read_length(const zk_response *response, const uint8_t *at, const uint8_t *end,
                         int64_t *length) {
     uint64_t found;
@@ -91,7 +91,7 @@ static bool read_length(const zk_response *response, const uint8_t *at, const ui
     return true;
 }
 
-/* Finds a topic's name in the stage; false: its length has not come yet. */
+/* Finds a topic's name in the stage; false: its length has not arrived yet. */
 static bool find_name(const zk_response *response, size_t *start, size_t *end) {
     const uint8_t *const at = response->stage + response->from;
     int64_t size;
@@ -152,7 +152,7 @@ static size_t needed(const zk_response *response) {
     }
 }
 
-/* Takes `count` bytes of the stage, and of the frame. */
+/* Consumes `count` bytes of the stage, and of the frame; returns them. */
 static const uint8_t *taken(zk_response *response, size_t count) {
     const uint8_t *at = response->stage + response->from;
     response->from += count;
@@ -180,7 +180,7 @@ static zk_parsed take_head(zk_response *response, size_t size) {
         const int32_t throttle_ms = zk_int32(at);
         response->throttle_ms = throttle_ms < 0 ? 0 : throttle_ms;
     }
-    /* No session was requested. The Python loop, which repeats the request, reports the error. */
+    /* No session was requested. The Python loop repeats the request, and reports the error. */
     if (response->version >= ZK_FETCH_SESSIONS && be16(at + 4))
         return nonsense(response, "its error code");
     return go_on(response, ZK_AT_TOPICS);
@@ -246,7 +246,7 @@ static zk_parsed take_size(zk_response *response, size_t size) {
     int64_t set_bytes;
     if (!read_length(response, at + replica_bytes(response), at + size, &set_bytes))
         return nonsense(response, "the size of a record set");
-    response->set_left = set_bytes < 0 ? 0 : (size_t)set_bytes; /* null is as good as empty */
+    response->set_left = set_bytes < 0 ? 0 : (size_t)set_bytes; /* null counts as empty */
     if (response->set_left > response->frame_left)
         return nonsense(response, "a record set that is larger than the answer");
     response->set_count++;
@@ -257,7 +257,7 @@ static zk_parsed take_size(zk_response *response, size_t size) {
         slot = response->slot = NULL;
     }
     if (slot) {
-        /* Allocates what was requested; more only once it comes. */
+        /* Allocates the requested size; more only as it arrives. */
         const size_t likely = slot->requested_bytes > FIRST_SET_BYTES ? slot->requested_bytes : FIRST_SET_BYTES;
         slot->arriving = zk_buffer_new(response->set_left < likely ? response->set_left : likely);
         if (!slot->arriving)
@@ -370,7 +370,7 @@ static zk_parsed step(zk_response *response, size_t size) {
     }
 }
 
-/* Whether the next bytes may come in any pieces, and none of them is staged. */
+/* Returns whether the next step takes pieces of any size, and none is staged. */
 static bool must_come(const zk_response *response) {
     const bool is_set = response->state == ZK_AT_SET && response->set_left;
     const bool is_skipped = response->state == ZK_AT_SKIPPED && response->skip_left;
@@ -416,7 +416,7 @@ bool zk_response_space(zk_response *response, zk_space *space) {
         stage_space(response, space->data, space->size);
         return true;
     }
-    /* The stage is empty here: its part of the set was moved. */
+    /* The stage is empty: its part of the set was moved. */
     zk_buffer *buffer = response->slot->arriving;
     size_t free_bytes = buffer->capacity - ZK_SLACK_BYTES - buffer->used;
     if (free_bytes == 0) {

@@ -1,15 +1,15 @@
-/* Parses the response to a Fetch request of any version to ZK_FETCH_LAST, in pieces of any size. No I/O.
+/* Parses the response to a Fetch request of any version up to ZK_FETCH_LAST, in pieces of any size. No I/O.
  *
  *     zk_response_begin(...)
- *     do { space = zk_response_space(...); count = what came into the space; }
+ *     do { space = zk_response_space(...); count = bytes received into the space; }
  *     while (zk_response_take(..., count) == ZK_PARSED_PART);
  *
- * Each record set goes straight into a buffer of its own; only what lies around them goes through a
- * small one. Every length is held against what is left of the frame before it is believed, and memory
- * grows with what has come. A partition that was not requested is skipped, and so are sessions,
- * transactions and replicas, and what later versions may add.
+ * Each record set is received straight into a buffer of its own; the fields between them go through a
+ * small one, the stage. Every length is checked against the rest of the frame, and memory grows with the
+ * bytes received. Partitions that were not requested are skipped, as are sessions, transactions,
+ * replicas, and unknown tagged fields.
  *
- * Nothing counts before the frame has ended well: until then the slots hold it as arriving. */
+ * Nothing counts before the whole frame is valid: until then the slots hold it as arriving. */
 #ifndef ZK_RESPONSE_H
 #define ZK_RESPONSE_H
 
@@ -19,14 +19,14 @@
 enum {
     /* The largest contiguous piece: a topic's name, and the numbers around it. */
     ZK_STAGE_BYTES = 36 * 1024,
-    /* Bytes read beyond what is known to be needed. */
+    /* Bytes to read beyond those that the next step needs. */
     ZK_READ_AHEAD_BYTES = 4096,
 };
 
 typedef enum {
     ZK_PARSED_PART, /* more must come */
     ZK_PARSED_ALL,
-    ZK_PARSED_NONSENSE, /* `fault` says what of it */
+    ZK_PARSED_NONSENSE, /* invalid; `fault` names the field */
     ZK_PARSED_NO_MEMORY,
 } zk_parsed;
 
@@ -45,7 +45,7 @@ typedef enum {
     ZK_AT_TOPIC_END,
     ZK_AT_TAGS, /* count of tagged fields */
     ZK_AT_TAG,
-    ZK_AT_SKIPPED, /* bytes without meaning to us */
+    ZK_AT_SKIPPED, /* bytes that are not parsed */
     ZK_AT_END,
 } zk_parse_state;
 
@@ -58,14 +58,14 @@ typedef struct {
     int32_t throttle_ms; /* the throttle time of the response; never negative */
     zk_parse_state state;
     zk_parse_state after_tags, after_skipped; /* the states that follow */
-    size_t frame_left; /* what the parser has not taken of the frame */
+    size_t frame_left; /* bytes of the frame that are not parsed */
     uint32_t topics_left, partitions_left, transactions_left, tags_left;
     size_t skip_left;
     int64_t topic;
     zk_slot *slot; /* of the partition, if it was requested; else null */
     size_t set_left;
     size_t set_count, set_bytes; /* of all partitions in it */
-    size_t from, to; /* what the stage holds */
+    size_t from, to; /* the unparsed bytes in the stage */
     uint8_t stage[ZK_STAGE_BYTES];
 } zk_response;
 

@@ -1,8 +1,8 @@
-/* Runs: rows of checked, plain messages that lie back to back in one buffer; or the records of one
- * batch of magic 2, or what is wanted of them.
+/* Runs: consecutive checked, uncompressed messages in one buffer; or the records of one batch of magic 2,
+ * or the wanted ones of them.
  *
- * A run is all that is kept of a decoded set. There is no table of positions: whoever reads it walks
- * it again, by the lengths in it, which costs less than memory for a table would. */
+ * A decoded set consists of runs only. There is no table of positions: readers walk a run again by the
+ * lengths in it, which costs less than the memory of a table. */
 #ifndef ZK_RUN_H
 #define ZK_RUN_H
 
@@ -10,14 +10,14 @@
 #include "record.h"
 
 typedef struct {
-    zk_buffer *buffer;    /* one reference is this run's */
+    zk_buffer *buffer;    /* a reference */
     size_t start;         /* of the first entry in the buffer */
     size_t size;          /* of all entries, with their headers */
-    int64_t base_offset;  /* to be added to the offsets in the bytes */
-    int64_t append_time;  /* with has_append_time: stands for the timestamps of magic 1 and 2 */
-    int64_t base_time;    /* of a batch: to be added to the times in the bytes */
-    int32_t leader_epoch; /* of the leader that wrote it; -1 if not known */
-    bool has_append_time; /* the broker set the time of the set around it, or of the batch */
+    int64_t base_offset;  /* add it to the offsets in the bytes */
+    int64_t append_time;  /* with has_append_time: in place of the timestamps of magic 1 and 2 */
+    int64_t base_time;    /* of a batch: add it to the times in the bytes */
+    int32_t leader_epoch; /* of the leader that wrote it; -1 if unknown */
+    bool has_append_time; /* the broker set the time of the wrapper, or of the batch */
     bool is_batch;        /* records of magic 2 */
     int64_t first_offset;
     int64_t last_offset;
@@ -26,10 +26,10 @@ typedef struct {
     size_t value_bytes;
     size_t null_keys;
     size_t null_values;
-    size_t timestamps;   /* messages that have one that is not negative */
-    size_t with_headers; /* messages that have headers */
-    int packed_codec;    /* of a whole batch that can be written as it came; 0: it can't */
-    size_t packed_at;    /* its body as it came, compressed, in the same buffer */
+    size_t timestamps;   /* messages with a timestamp that is not negative */
+    size_t with_headers; /* messages with headers */
+    int packed_codec;    /* the codec of a whole batch that can be written as it arrived; 0: it can't */
+    size_t packed_at;    /* its compressed body, in the same buffer */
     size_t packed_size;
 } zk_run;
 
@@ -39,33 +39,33 @@ typedef struct {
     size_t capacity;
 } zk_runs;
 
-/* A place in a run. */
+/* A position in a run. */
 typedef struct {
     const uint8_t *at;
     const uint8_t *end;
     int64_t base_offset;
-    int64_t base_time; /* of a batch; and so for the others */
+    int64_t base_time; /* of a batch */
     bool is_batch, has_append_time;
 } zk_cursor;
 
 zk_cursor zk_run_begin(const zk_run *run);
 
-/* Adds a run, with its reference to the buffer; false without memory.
- * It becomes a part of the last one where it lies right behind it and differs in nothing, as small
- * compressed sets do in their arena, as long as the two take at most `max_bytes`. */
+/* Adds a run, with a reference to its buffer; false without memory.
+ * It is merged into the last one if it directly follows that, is of the same kind (as small compressed
+ * sets in an arena are), and both together have at most `max_bytes`. */
 bool zk_runs_add(zk_runs *runs, const zk_run *run, size_t max_bytes);
 
-/* Drops the runs behind the first `count`, and their references. */
+/* Drops all runs but the first `count`. */
 void zk_runs_cut(zk_runs *runs, size_t count);
 
 /* Drops all. */
 void zk_runs_free(zk_runs *runs);
 
-/* Adds one message to what a run knows of its messages. */
+/* Counts a message as one of the run. */
 void zk_run_note(zk_run *run, int64_t offset, const zk_message *message);
 
-/* Takes messages off the front: at least one, then more as long as they need at most `max_bytes`
- * and `max_count`. `head` gets a reference of its own. What is left may be empty.
+/* Moves messages from the front to `head`, which gets a reference of its own: at least one, then more
+ * while they have at most `max_bytes` and `max_count`. The rest may be empty.
  * False if the bytes have changed since they were checked. */
 bool zk_run_split(zk_run *run, size_t max_bytes, size_t max_count, zk_run *head);
 
@@ -86,8 +86,8 @@ static inline zk_step zk_record_next(zk_cursor *cursor, int64_t *offset, zk_mess
     return ZK_MESSAGE;
 }
 
-/* Reads the next message. All bounds are checked again: it costs next to nothing, and bytes that
- * belong to somebody else might not be what they were. */
+/* Reads the next message. All bounds are checked again: that costs next to nothing, and bytes of another
+ * owner may have changed. */
 static inline zk_step zk_run_next(zk_cursor *cursor, int64_t *offset, zk_message *message) {
     const int64_t left = cursor->end - cursor->at;
     if (left == 0)

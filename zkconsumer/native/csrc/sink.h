@@ -1,4 +1,4 @@
-/* Where a decoder writes: behind what a buffer holds, and no further than its bound. */
+/* The output of a decoder: the end of a buffer, up to a limit. */
 #ifndef ZK_SINK_H
 #define ZK_SINK_H
 
@@ -7,16 +7,16 @@
 /* Why a decoder stopped. */
 typedef enum {
     ZK_DECODED = 0,
-    ZK_REFUSED, /* not sound, more than the bound, or not for us to read: `records.codecs` says which */
+    ZK_REFUSED, /* invalid, beyond the limit, or unsupported: `records.codecs` finds out which */
     ZK_NO_MEMORY,
 } zk_decoded;
 
 typedef struct {
-    zk_buffer *buffer; /* its own; grows, and so moves */
-    size_t limit;      /* `used` must not pass this */
+    zk_buffer *buffer; /* grows, and may move */
+    size_t limit;      /* the maximum of its `used` */
 } zk_sink;
 
-/* A piece of a sink's buffer, to be written. */
+/* A piece of a sink's buffer to write to. */
 typedef struct {
     uint8_t *data;
     size_t size;
@@ -24,9 +24,8 @@ typedef struct {
 
 static inline size_t zk_sink_free_bytes(const zk_sink *sink) { return sink->limit - sink->buffer->used; }
 
-/* Makes space behind what the buffer holds: about `wanted` bytes, never more than there may be, and
- * none where the bound is reached. Where the buffer is full it doubles: so memory is taken for what
- * came. False without memory. */
+/* Makes space at the end of the buffer: about `wanted` bytes, never beyond the limit. A full buffer
+ * doubles, so that memory grows with the output. False without memory. */
 static inline bool zk_sink_space(zk_sink *sink, size_t wanted, zk_piece *piece) {
     zk_buffer *buffer = sink->buffer;
     const size_t free_bytes = zk_sink_free_bytes(sink);
@@ -37,9 +36,8 @@ static inline bool zk_sink_space(zk_sink *sink, size_t wanted, zk_piece *piece) 
     return true;
 }
 
-/* Decoders, one for each codec: all of `data` becomes bytes behind those in the sink's buffer.
- * Whatever they return, the buffer's `used` never passes the limit. Those for which the core was
- * built without a library refuse everything. */
+/* Decoders, one per codec: they append the decoded `data` to the sink's buffer, never beyond the limit,
+ * whatever they return. One whose library was missing at build time refuses everything. */
 zk_decoded zk_gunzip(const uint8_t *data, size_t size, zk_sink *sink);
 zk_decoded zk_unsnap(const uint8_t *data, size_t size, zk_sink *sink);
 zk_decoded zk_unlz4(const uint8_t *data, size_t size, int magic, zk_sink *sink);
@@ -52,7 +50,10 @@ zk_decoded zk_decompress(int codec, const uint8_t *data, size_t size, int magic,
 /* Whether there is a decoder for a codec; 0, no codec, needs none. */
 bool zk_can_decompress(int codec);
 
-/* The version of the library that reads a codec; null where the core was built without it. */
+/* The same for several codecs, a bit for each. */
+bool zk_can_decompress_all(uint32_t codecs);
+
+/* The version of a codec's library; null if the core was built without it. */
 const char *zk_zlib_version(void);
 const char *zk_lz4_version(void);
 const char *zk_zstd_version(void);

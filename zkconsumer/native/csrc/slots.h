@@ -1,10 +1,10 @@
 /* The slots of a pump: the partitions that it reads, their state, and their lookup by name.
  *
- * A slot is a `fetch.position.FetchPosition` while its partition is supported. Its set is what came and
+ * A slot is a `fetch.position.FetchPosition` while its partition is supported. Its set has arrived, and
  * is not in a queue yet. `fetch_offset` moves with every chunk that a queue takes, and with nothing
- * else; `at` moves only when all that was read from there is in the queue. So (`fetch_offset`, the set
- * from `at` on) is at any moment all that another reader needs to continue: what was read and not taken
- * is dropped and read again, and records below `fetch_offset` are skipped.
+ * else; `at` moves only when all records read from there are in the queue. So at any moment another reader
+ * can continue with `fetch_offset` and the set from `at` on: records that were read but not queued are
+ * dropped and read again, and those below `fetch_offset` are skipped.
  *
  * Plain data, touched by the one thread that runs the pump. */
 #ifndef ZK_SLOTS_H
@@ -19,26 +19,26 @@ typedef struct {
     zk_buffer *bytes; /* the record set; null for none */
     int64_t offset;   /* the requested offset */
     size_t requested_bytes;
-    zk_order headers; /* where its whole entries end; position 0 while it is not known */
+    zk_order headers; /* the end of its whole entries; position 0 while unknown */
 } zk_set;
 
 /* Why Python must reclaim a slot. */
 typedef enum {
     ZK_NO_RECLAIM = 0,
     ZK_RECLAIM_ERROR,   /* the broker returned an error code for `set.offset` */
-    ZK_RECLAIM_SET,     /* from `at` on the set can't be read here, or holds nothing whole */
-    ZK_RECLAIM_TOO_LARGE,  /* its next entry needs more than a part of a response */
+    ZK_RECLAIM_SET,       /* from `at` on the set can't be read here, or has no whole entry */
+    ZK_RECLAIM_TOO_LARGE, /* its next entry needs more than a part of a response */
 } zk_reclaim;
 
 /* A queue, and the sets that wait for it. */
 typedef struct {
     zk_queue *queue;
-    size_t slots;       /* how many fill it */
-    size_t waiting;     /* slots of it that have a set */
+    size_t slots;       /* the number of slots that fill it */
+    size_t waiting;     /* those of them that have a set */
     bool is_full;       /* in this pass over the slots */
-    struct zk_slot *first; /* its chunk did not fit: nothing passes it */
-    size_t early_bytes; /* of an early request: the bytes that came and that may come */
-    size_t early_parts; /* requested bytes, summed up */
+    struct zk_slot *first; /* its chunk did not fit, and no other overtakes it */
+    size_t early_bytes; /* of an early request: the bytes that arrived and that may arrive */
+    size_t early_parts; /* the sum of the requested bytes */
     bool can_request_early;
 } zk_outlet;
 
@@ -47,10 +47,10 @@ typedef struct zk_slot {
     zk_outlet *outlet;
     uint32_t topic; /* its index */
     int32_t partition;
-    int64_t fetch_offset; /* after all that queues took */
-    size_t needed_bytes;  /* size of the next entry; 0: not known */
-    size_t grown_bytes;   /* max_bytes of the next request, since it filled the last one; 0: its part */
-    uint64_t turn;        /* number of its last turn; 0: none since it was loaded */
+    int64_t fetch_offset; /* after all queued records */
+    size_t needed_bytes;  /* size of the next entry; 0: unknown */
+    size_t grown_bytes;   /* max_bytes of the next request, as it filled the last one; 0: its part */
+    uint64_t turn;        /* the number of its last turn; 0: none since it was loaded */
     zk_reclaim reclaim;
     int16_t error_code;
 
@@ -58,26 +58,26 @@ typedef struct zk_slot {
     zk_set next; /* the early set after it */
     size_t at;   /* the byte up to which the set is in the queue */
 
-    /* What was read from `at` on and is not all in the queue. */
+    /* Records read from `at` on, not all of which are queued. */
     bool is_read;
-    zk_runs runs;     /* the first `runs_taken` of them are in chunks */
+    zk_runs runs;     /* the first `runs_taken` are in chunks */
     size_t runs_taken;
     zk_chunk *chunk;  /* did not fit */
-    size_t read_to;   /* the byte where reading ended */
+    size_t read_to;   /* the position where reading ended */
     int64_t read_next; /* the offset after it */
     zk_set_status read_status;
 
     /* The request and what arrives. */
     bool is_requested, has_response;
     bool is_passed_over; /* it has records, and the response brought none */
-    int64_t early_offset; /* the offset of an early request; -1: not known */
+    int64_t early_offset; /* the offset of an early request; -1: unknown */
     int64_t requested_offset;
     size_t requested_bytes;
     int16_t arriving_error;
     int64_t arriving_high_watermark;
     zk_buffer *arriving;
 
-    struct zk_slot *next_waiting; /* in the list of those that have a set */
+    struct zk_slot *next_waiting; /* in the list of slots that have a set */
 } zk_slot;
 
 typedef struct {
@@ -86,39 +86,38 @@ typedef struct {
 } zk_topic;
 
 typedef struct {
-    zk_slot *slots; /* those of a topic together */
+    zk_slot *slots; /* grouped by topic */
     size_t count, capacity;
     zk_topic *topics;
     size_t topic_count, topic_capacity;
     zk_outlet *outlets;
     size_t outlet_count, outlet_capacity;
-    uint32_t *by_name;      /* topics, hashed; number + 1, 0 for none */
+    uint32_t *by_name;      /* topics, hashed; index + 1, 0 for none */
     uint32_t *by_partition; /* slots, hashed */
     size_t name_mask, partition_mask;
 } zk_slots;
 
-/* Allocates for these counts, before any is added: nothing moves after that. Drops what was there.
- * False without memory. */
+/* Clears the slots, and allocates for these counts: nothing moves after that. False without memory. */
 bool zk_slots_begin(zk_slots *slots, size_t slot_count, size_t topic_count, size_t outlet_count);
 
-/* Adds one; null without memory or beyond the capacity. */
+/* Both add one; false without memory or beyond the capacity. */
 bool zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size);
 bool zk_slots_add_outlet(zk_slots *slots, zk_queue *queue);
-/* Of the topic added last; shares the claim. */
+/* Adds a slot of the last topic; shares the claim. Null beyond the capacity. */
 zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_claim *claim);
 
 /* Drops everything. */
 void zk_slots_clear(zk_slots *slots);
 
-/* The number of a topic, or -1. */
+/* The index of a topic, or -1. */
 int64_t zk_slots_topic(const zk_slots *slots, const uint8_t *name, size_t size);
 zk_slot *zk_slots_find(const zk_slots *slots, int64_t topic, int32_t partition);
 
-/* Drops a set, and what was read of it. */
+/* Drops the set, and all records read of it. */
 void zk_slot_drop_set(zk_slot *slot);
-/* Drops what was read of the set and is not in the queue. */
+/* Drops the records that were read but are not queued. */
 void zk_slot_drop_read(zk_slot *slot);
-/* Drops what arrives. */
+/* Drops the arriving set. */
 void zk_slot_drop_arriving(zk_slot *slot);
 
 #endif

@@ -1,6 +1,6 @@
 /* Raw snappy blocks, and snappy-java's framing around them; see `records.xerial`.
  *
- * A block is the size it becomes, then elements: literals, and copies of what was written before.
+ * A block is its decoded size, then elements: literals, and copies of earlier output.
  * Written after snappy's format_description.txt. */
 #include <stdbool.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 enum { MAX_EXPANSION = 32, FRAME_HEADER_BYTES = 16, MAGIC_BYTES = 8 };
 static const uint8_t MAGIC[MAGIC_BYTES] = {0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
 
-/* Reads the head of a block; returns its length, or 0 where it makes no sense. */
+/* Reads the decoded size of a block; returns the length of that field, 0 if it is invalid. */
 static size_t read_size(const uint8_t *block, size_t size, size_t *becomes) {
     uint64_t value = 0;
     for (size_t at = 0; at < 5 && at < size; at++) {
@@ -25,7 +25,7 @@ static size_t read_size(const uint8_t *block, size_t size, size_t *becomes) {
     return 0;
 }
 
-/* Reads a literal's length: in the tag, or in one to four bytes behind it. */
+/* Reads a literal's length: in the tag, or in one to four bytes after it. */
 static inline bool literal_length(uint8_t tag, const uint8_t **at, const uint8_t *end,
                                   size_t *length) {
     *length = (size_t)(tag >> 2) + 1;
@@ -59,7 +59,7 @@ static inline bool copy_parts(uint8_t tag, const uint8_t **at, const uint8_t *en
     return true;
 }
 
-/* Decodes the elements; true if they make exactly what lies between out and out_end. */
+/* Decodes the elements; true if their output ends exactly at out_end. */
 static bool decode_elements(const uint8_t *at, const uint8_t *end, uint8_t *out,
                             const uint8_t *out_end) {
     const uint8_t *const start = out;
@@ -72,7 +72,7 @@ static bool decode_elements(const uint8_t *at, const uint8_t *end, uint8_t *out,
                 length > free_bytes)
                 return false;
             if (length <= 16 && end - at >= 16)
-                memcpy(out, at, 16); /* wider than asked for: there is slack behind the output */
+                memcpy(out, at, 16); /* a fixed width: the output has slack */
             else
                 memcpy(out, at, length);
             at += length;

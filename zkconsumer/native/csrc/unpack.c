@@ -4,8 +4,7 @@
 
 enum {
     PIECE_BYTES = 1 << 20, /* size of chunks of decompressed messages */
-    SMALL_BYTES = 4096,    /* below this, wasted bytes are not worth a copy */
-    NO_ENTRY_BYTES = ZK_ENTRY_HEADER_BYTES - 1,
+    SMALL_BYTES = 4096,    /* wasted bytes below this are not worth a copy */
 };
 
 static void push_waiting(zk_unpacker *unpacker, zk_slot *slot) {
@@ -37,7 +36,7 @@ static void reclaim(zk_unpacker *unpacker, zk_slot *slot, zk_reclaim reason) {
     unpacker->reclaims++;
 }
 
-/* Takes the early set, if it begins where the one before ended. */
+/* Continues with the early set, if it begins where the last one ended. */
 static void take_next(zk_slot *slot) {
     zk_slot_drop_set(slot);
     if (slot->next.bytes && slot->next.offset == slot->fetch_offset && !slot->reclaim)
@@ -47,23 +46,16 @@ static void take_next(zk_slot *slot) {
     slot->next = (zk_set){0};
 }
 
-size_t zk_cut_off_bytes(const zk_set *set, size_t at) {
-    if (set->bytes->used - at <= NO_ENTRY_BYTES)
-        return 0;
-    const int32_t size = zk_int32(set->bytes->data + at + 8);
-    return size < ZK_MIN_ENTRY_SIZE ? 0 : ZK_ENTRY_HEADER_BYTES + (size_t)size;
-}
-
-/* Everything readable of the set is in the queue. */
+/* Ends a set whose readable records are all queued. */
 static void end_set(zk_unpacker *unpacker, zk_slot *slot) {
-    const size_t cut_off = zk_cut_off_bytes(&slot->set, slot->at);
+    const size_t cut_off = zk_cut_off_bytes(slot->set.bytes->data, slot->set.bytes->used, slot->at);
     slot->needed_bytes = cut_off <= unpacker->limits.growth_max_bytes ? cut_off : 0;
     take_next(slot);
     if (!slot->set.bytes && slot->needed_bytes > unpacker->limits.part_bytes)
         reclaim(unpacker, slot, ZK_RECLAIM_TOO_LARGE);
 }
 
-/* Reads on in the set. */
+/* Reads more of the set. */
 static void read_on(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
     const zk_set_limits limits = {
         .fetch_offset = slot->fetch_offset,
@@ -80,7 +72,7 @@ static void read_on(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
     unpacker->has_no_memory |= result.status == ZK_SET_NO_MEMORY;
 }
 
-/* Takes runs for one chunk: those in the set itself, or a piece of what was decompressed. */
+/* Takes the runs of one chunk: those in the set itself, or a piece of decompressed ones. */
 static bool take_runs(zk_slot *slot, zk_runs *taken) {
     const zk_buffer *buffer = NULL;
     size_t size = 0;
@@ -97,7 +89,7 @@ static bool take_runs(zk_slot *slot, zk_runs *taken) {
     return zk_runs_charge(taken) <= size * 2 + SMALL_BYTES || zk_runs_settle(taken);
 }
 
-/* Makes the next chunk of what was read; false: there is none. */
+/* Makes the next chunk of the runs; false: there is none. */
 static bool make_chunk(zk_unpacker *unpacker, zk_slot *slot) {
     if (slot->runs_taken == slot->runs.count && slot->fetch_offset >= slot->read_next)
         return false;
@@ -143,7 +135,7 @@ static bool put(zk_unpacker *unpacker, zk_slot *slot) {
     return false;
 }
 
-/* Everything that was read is in the queue. */
+/* Ends a reading whose records are all queued. */
 static void end_reading(zk_unpacker *unpacker, zk_slot *slot) {
     const zk_set_status status = slot->read_status;
     slot->at = slot->read_to;
@@ -151,7 +143,7 @@ static void end_reading(zk_unpacker *unpacker, zk_slot *slot) {
     if (status == ZK_SET_FULL)
         return;
     if (status == ZK_SET_REFUSED || slot->fetch_offset == slot->set.offset)
-        reclaim(unpacker, slot, ZK_RECLAIM_SET); /* the latter: nothing whole is in it */
+        reclaim(unpacker, slot, ZK_RECLAIM_SET); /* invalid, or without a whole entry */
     else
         end_set(unpacker, slot);
 }
@@ -160,8 +152,8 @@ static bool is_at_work(const zk_unpacker *unpacker) {
     return !unpacker->has_no_memory && !atomic_load(unpacker->stopping);
 }
 
-/* One turn of a slot whose queue has capacity. It ends when all that it read is in the queue, or the
- * queue is full: otherwise each waiting slot could hold a decompressed set. */
+/* One turn of a slot whose queue has capacity. It ends when all records it read are queued, or the queue
+ * is full: otherwise each waiting slot could hold a decompressed set. */
 static void have_turn(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
     slot->turn = ++unpacker->turns;
     if (!slot->is_read)
@@ -175,7 +167,7 @@ static void have_turn(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
         end_reading(unpacker, slot);
 }
 
-/* Whether the slot's queue has capacity for its next chunk. */
+/* Returns whether the slot's queue has capacity for its next chunk. */
 static bool has_capacity(zk_unpacker *unpacker, zk_slot *slot, size_t *free_bytes) {
     zk_outlet *outlet = slot->outlet;
     if (outlet->is_full || (outlet->first && outlet->first != slot))

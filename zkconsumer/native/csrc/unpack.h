@@ -1,15 +1,15 @@
 /* Turns record sets into chunks in queues, as `PythonFetchLoop._unpack` and `position.unpack` do.
  *
  * Slots that have a set wait in a list, in round-robin order: in each turn a slot puts one piece of its
- * set into its queue, so that slots that share a full queue get equal shares of it. Nothing of a queue
- * passes a chunk that did not fit: so only one slot per queue holds more than came from the broker. */
+ * set into its queue, so that slots that share a full queue get equal shares of it. No chunk overtakes
+ * one that did not fit: so only one slot per queue holds decoded records beside its set. */
 #ifndef ZK_UNPACK_H
 #define ZK_UNPACK_H
 
 #include "slots.h"
 
 typedef struct {
-    size_t max_decompressed_bytes; /* limit for one compressed entry and all that is in it */
+    size_t max_decompressed_bytes; /* limit for one compressed entry, nested ones included */
     size_t growth_max_bytes;       /* limit for one entry */
     size_t part_bytes;             /* max_bytes of each partition */
     size_t grown_bytes;            /* limit of max_bytes for one that is far behind */
@@ -21,19 +21,15 @@ typedef struct {
     zk_wakeup *wakeup; /* notified by queues that have capacity again */
     const atomic_bool *stopping;
     zk_slot *first, *last; /* the waiting slots */
-    size_t waiting;        /* how many of them */
-    size_t reclaims;            /* number of slots that Python must reclaim */
+    size_t waiting;        /* their number */
+    size_t reclaims;       /* the number of slots that Python must reclaim */
     uint64_t turns;
-    uint64_t records; /* put into queues since this was last read */
+    uint64_t records; /* queued since this was last read */
     bool has_no_memory;
 } zk_unpacker;
 
-/* Adds a slot that was given a set to the end of the list. */
+/* Appends a slot that got a set to the list. */
 void zk_unpacker_add(zk_unpacker *unpacker, zk_slot *slot);
-
-/* The size of the truncated entry at the end of a set; 0: there is none.
- * Source: `records.entries.cut_off_entry`. */
-size_t zk_cut_off_bytes(const zk_set *set, size_t at);
 
 /* Unpacks round-robin until no queue takes more, everything is unpacked, or `stopping` is set. */
 void zk_unpacker_run(zk_unpacker *unpacker);

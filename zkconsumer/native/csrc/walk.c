@@ -5,15 +5,15 @@
 #include "sink.h"
 #include "walk_inside.h"
 
-/* The entries of one set: the fetched one, or what was inside of a wrapper. */
+/* The entries of one set: the fetched one, or one inside a wrapper. */
 typedef struct {
     zk_buffer *buffer;
     size_t start, stop;
-    zk_run pattern; /* what its runs have in common */
+    zk_run pattern; /* the fields that its runs have in common */
     int depth;
 } message_set;
 
-/* A whole entry of it. */
+/* A whole entry of a set. */
 typedef struct {
     const uint8_t *bytes;
     uint32_t size;
@@ -23,7 +23,7 @@ typedef struct {
 
 static zk_set_status read_entries(zk_walker *self, const message_set *set, size_t *position);
 
-/* Hands over the run that is being made, and begins the next one at `position`. */
+/* Adds the current run, and begins the next one at `position`. */
 static bool close_run(zk_walker *self, const message_set *set, zk_run *run, size_t position) {
     const bool added = run->count == 0 || zk_runs_add(self->runs, run, self->limits->piece_bytes);
     *run = set->pattern;
@@ -31,8 +31,8 @@ static bool close_run(zk_walker *self, const message_set *set, zk_run *run, size
     return added;
 }
 
-/* Finds what to add to the relative offsets inside a wrapper of magic 1. False: they make no sense.
- * See `records.legacy`: the last message's offset is the wrapper's. */
+/* Finds the base of the relative offsets inside a wrapper of magic 1, whose last message has the wrapper's
+ * offset (see `records.legacy`). False: they are invalid. */
 static bool find_base(const uint8_t *data, size_t size, int64_t wrapper_offset, int64_t *base) {
     int64_t last = 0;
     for (size_t at = 0; at <= size && size - at >= ZK_ENTRY_HEADER_BYTES;) {
@@ -51,7 +51,7 @@ static bool find_base(const uint8_t *data, size_t size, int64_t wrapper_offset, 
     return last <= wrapper_offset;
 }
 
-/* Whether a set begins behind what lies in front of it, if anything does. See `records.legacy`. */
+/* Returns whether a nested set begins after the messages before it, if any. See `records.legacy`. */
 static bool starts_behind(const zk_walker *self, const uint8_t *data, size_t size, int64_t base) {
     int64_t first;
     if (size < ZK_ENTRY_HEADER_BYTES || self->next_offset == self->limits->fetch_offset)
@@ -59,7 +59,7 @@ static bool starts_behind(const zk_walker *self, const uint8_t *data, size_t siz
     return !__builtin_add_overflow(zk_int64(data), base, &first) && first >= self->next_offset;
 }
 
-/* Reads what was decompressed to `inside.start` of its buffer. */
+/* Reads a set that was decompressed to `inside.start` of its buffer. */
 static zk_set_status read_inside(zk_walker *self, message_set *inside, const entry *wrapper) {
     inside->stop = inside->buffer->used;
     const uint8_t *data = inside->buffer->data + inside->start;
@@ -78,13 +78,13 @@ static zk_set_status read_inside(zk_walker *self, message_set *inside, const ent
     }
     size_t position = inside->start;
     const zk_set_status status = read_entries(self, inside, &position);
-    /* Inside everything must be whole: what is cut off there would be lost. */
+    /* A truncated entry in a wrapper would be lost. */
     return status == ZK_SET_ENDS && position != inside->stop ? ZK_SET_REFUSED : status;
 }
 
 static zk_set_status decompress(zk_walker *self, const message_set *set, const entry *wrapper) {
     const zk_message *message = &wrapper->message;
-    const uint8_t *end = set->buffer->data + set->stop; /* all that may still come */
+    const uint8_t *end = set->buffer->data + set->stop; /* of all further entries */
     zk_buffer *buffer = zk_walker_buffer(self, set->depth, (size_t)(end - wrapper->bytes));
     if (!buffer)
         return ZK_SET_NO_MEMORY;
@@ -103,14 +103,14 @@ static zk_set_status decompress(zk_walker *self, const message_set *set, const e
     if (status != ZK_SET_ENDS)
         zk_undo_runs(self->runs, &before);
     if (zk_nothing_added(self->runs, &before))
-        buffer->used = start; /* nobody needs it */
+        buffer->used = start; /* no run uses it */
     if (set->depth) /* there may be a million of them */
         zk_buffer_trim(buffer);
     zk_buffer_drop(buffer);
     return status;
 }
 
-/* Reads a message with a codec: ENDS if all is well, FULL if it is for another call. */
+/* Reads a compressed message: ENDS if it was read, FULL if it is left to another call. */
 static zk_set_status read_wrapper(zk_walker *self, const message_set *set, const entry *wrapper) {
     if (wrapper->message.value_bytes < 0 || set->depth == ZK_MAX_DEPTH)
         return ZK_SET_REFUSED;
@@ -133,7 +133,7 @@ static zk_set_status read_wrapper(zk_walker *self, const message_set *set, const
     return status;
 }
 
-/* Checks the entry at a position: ENDS if it is sound or to be passed over. */
+/* Checks the entry at a position: ENDS if it is valid or to be skipped. */
 static zk_set_status check(const zk_walker *self, const message_set *set, entry *found) {
     const int64_t offset = zk_int64(found->bytes);
     const uint8_t magic = found->bytes[16];
@@ -150,7 +150,7 @@ static zk_set_status check(const zk_walker *self, const message_set *set, entry 
     return ZK_SET_ENDS;
 }
 
-/* Takes a checked entry that is wanted: into the run, or apart. */
+/* Adds a checked, wanted entry to the run; decompresses a wrapper. */
 static zk_set_status take(zk_walker *self, const message_set *set, const entry *found, zk_run *run,
                           size_t position) {
     if (found->message.attributes & ZK_CODEC_MASK) {
@@ -203,44 +203,4 @@ zk_set_status zk_walk_messages(zk_walker *self, zk_buffer *set, size_t *position
     const zk_run pattern = {.buffer = set, .leader_epoch = ZK_NO_LEADER_EPOCH};
     const message_set whole = {set, *position, set->used, pattern, 0};
     return read_entries(self, &whole, position);
-}
-
-/* The last offset of a batch, whose entry has the first one; false where it can't be told. */
-static bool last_of_batch(const uint8_t *entry, int32_t entry_size, int64_t *offset) {
-    if (entry[16] != ZK_BATCH_MAGIC || entry_size < ZK_BATCH_HEAD_BYTES - ZK_ENTRY_HEADER_BYTES)
-        return false;
-    const int32_t delta = (int32_t)zk_be32(entry + 23);
-    if (delta < 0 || *offset >= INT64_MAX - delta)
-        return false;
-    *offset += delta;
-    return true;
-}
-
-zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
-    const uint8_t *at = data, *end = data + size;
-    zk_ahead seen = {.next_offset = fetch_offset, .leader_epoch = ZK_NO_LEADER_EPOCH};
-    while (end - at >= ZK_ENTRY_HEADER_BYTES) {
-        const int64_t offset = zk_int64(at);
-        const int32_t entry_size = zk_int32(at + 8);
-        if (entry_size < ZK_MIN_ENTRY_SIZE || offset < 0 || offset == INT64_MAX)
-            return seen;
-        if (entry_size > end - at - ZK_ENTRY_HEADER_BYTES) {
-            seen.needed_bytes = ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
-            break;
-        }
-        int64_t last = offset;
-        if (at[16] > 1 && !last_of_batch(at, entry_size, &last))
-            return seen;
-        const int codec = at[at[16] == ZK_BATCH_MAGIC ? 22 : 17] & ZK_CODEC_MASK;
-        const bool is_message = at[16] < ZK_BATCH_MAGIC;
-        if (!zk_can_decompress(codec) || (is_message && codec > ZK_LZ4))
-            return seen; /* Python reads it, and asks for what is behind it */
-        seen.is_compressed |= codec != 0;
-        seen.leader_epoch = at[16] == ZK_BATCH_MAGIC ? zk_int32(at + 12) : ZK_NO_LEADER_EPOCH;
-        if (last >= seen.next_offset)
-            seen.next_offset = last + 1;
-        at += ZK_ENTRY_HEADER_BYTES + entry_size;
-    }
-    seen.is_sound = seen.next_offset > fetch_offset;
-    return seen;
 }

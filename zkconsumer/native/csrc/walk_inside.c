@@ -18,7 +18,7 @@ zk_buffer *zk_walker_buffer(zk_walker *self, int depth, size_t left_bytes) {
 void zk_walker_renew_arena(zk_walker *self) {
     if (!self->arena || self->arena->used < self->limits->piece_bytes)
         return;
-    zk_buffer_drop(self->arena); /* its runs keep it */
+    zk_buffer_drop(self->arena); /* its runs keep it alive */
     self->arena = NULL;
 }
 

@@ -1,4 +1,4 @@
-/* zstd by its library: one frame or several, whole ones and nothing else. */
+/* zstd, by its library: one or more whole frames, and nothing else. */
 #include "sink.h"
 
 #ifdef ZK_WITH_ZSTD
@@ -13,8 +13,8 @@ enum { MAGIC_BYTES = 4, WINDOW_LOG_MAX = 27 /* as in `records.codecs` */ };
 enum { SPARE_COUNT = 4, LIKELY_EXPANSION = 4 };
 static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024;
 
-/* Idle contexts: a new one costs more than a small batch does. As for buffers, see there; each is
- * whole again after a reset, and one that met a large window is not kept. */
+/* Spare contexts, as in buffer.c: a new one costs more than a small batch. A reset makes one usable
+ * after an error; one that allocated a large window is not kept. */
 static _Atomic(ZSTD_DCtx *) spares[SPARE_COUNT];
 
 static ZSTD_DCtx *take_context(void) {
@@ -41,7 +41,7 @@ static void give_context(ZSTD_DCtx *context) {
     ZSTD_freeDCtx(context);
 }
 
-/* Whether a frame begins here, of those that today's format has: the library may read older ones. */
+/* Returns whether a frame of the current format begins here: the library may also read older ones. */
 static bool begins_frame(const ZSTD_inBuffer *input) {
     if (input->size - input->pos < MAGIC_BYTES)
         return false;
@@ -65,7 +65,7 @@ static zk_decoded decode_frame(ZSTD_DCtx *context, ZSTD_inBuffer *input, zk_sink
         if (outcome == 0)
             return ZK_DECODED;
         if (!output.pos && input->pos == before)
-            return ZK_REFUSED; /* cut off, or more than may come */
+            return ZK_REFUSED; /* truncated, or more output than allowed */
     }
 }
 
