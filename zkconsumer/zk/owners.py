@@ -24,39 +24,66 @@ _MAX_DIGITS = 10
 
 
 class PartitionOwners:
-    """The owner nodes of one group. Thread: control only."""
+    """The owner nodes of one group: the part of ``GroupRegistry`` that claims and releases.
+
+    Thread: control only.
+    """
 
     def __init__(self, store: ZkStore, paths: GroupPaths) -> None:
         self._store = store
         self._paths = paths
+        self._registered_session: int | None = None
         self._memory = OwnerMemory(store, paths)
         self._known_parents: set[str] = set()
         self._blocked_by: dict[TopicPartition, str] = {}
 
-    def read(
-        self, partitions: Sequence[TopicPartition], session_id: int
-    ) -> dict[TopicPartition, Owner | None]:
-        """Return the present owner of each partition."""
-        nodes = self._memory.read(partitions, session_id)
-        return {tp: None if node is None else _owner(node) for tp, node in nodes.items()}
+    @property
+    def session_id(self) -> int:
+        """The session that fences every write: the registration's, once there is one.
 
-    def nodes(
-        self, partitions: Sequence[TopicPartition], session_id: int, *, anew: bool
+        Pass it as the fence of other writes that must not outlive the ownership (offset commits).
+        """
+        registered = self._registered_session
+        return self._store.session_id if registered is None else registered
+
+    def owner_path(self, tp: TopicPartition) -> str:
+        """Return the path of a partition's owner node, for messages."""
+        return self._paths.owner(tp)
+
+    def read_owners(
+        self, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, Owner | None]:
+        """Return the present owner of each of these partitions, or None."""
+        return self._read(partitions, self.session_id)
+
+    def owner_nodes(
+        self, partitions: Sequence[TopicPartition], *, anew: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
-        """Return the present owner nodes; with ``anew`` without the cache."""
+        """Return the present owner nodes, for writes that depend on them.
+
+        Args:
+            partitions: the partitions.
+            anew: read all of them; else skip those that are certainly unchanged.
+        """
         if anew:
             self._memory.drop(partitions)
-        return self._memory.read(partitions, session_id)
+        return self._memory.read(partitions, self.session_id)
 
-    def owned(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
-        """Return the partitions of each topic that have an owner node, of any session."""
+    def still_ours(self, partitions: Sequence[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those of these partitions that ``session_id`` owns, read now."""
+        ours = self.session_id
+        owners = self._read(partitions, ours) if partitions else {}
+        return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == ours)
+
+    def owned_partitions(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
+        """Return the partitions of these topics that have an owner; one read per topic."""
         listed = self._store.children_many([self._paths.owners(topic) for topic in topics])
         return {
             topic: frozenset(int(name) for name in names or () if _is_number(name))
             for topic, names in zip(topics, listed, strict=True)
         }
 
-    def watch(
+    def watch_owners(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:
         """Watch owner nodes; return the partitions that have no owner already.
@@ -71,13 +98,14 @@ class PartitionOwners:
         return tuple(tp for tp, stat in zip(watched, stats, strict=True) if stat is None)
 
     def claim(
-        self, assignment: Mapping[TopicPartition, ConsumerThreadId], session_id: int
+        self, assignment: Mapping[TopicPartition, ConsumerThreadId]
     ) -> Claimed | ClaimConflict:
-        """Create the owner nodes of all partitions, or of none.
+        """Become the owner of all these partitions, or of none that was not ours before.
 
         A conflict with nodes that are gone by the time they are read is retried at once: there is
         no owner to wait for.
         """
+        session_id = self.session_id
         result = self._claim_once(assignment, session_id)
         for _ in range(MAX_TRIES - 1):
             if isinstance(result, Claimed) or result.held:
@@ -108,8 +136,12 @@ class PartitionOwners:
             self._memory.forget(topics)
         return ClaimConflict(self._blocking_owners(list(assignment), session_id))
 
-    def release(self, owned: Mapping[TopicPartition, ConsumerThreadId], session_id: int) -> None:
-        """Delete the owner nodes that this session created with exactly these thread ids."""
+    def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
+        """Release partitions: delete the nodes of this session with exactly these thread ids.
+
+        A missing node, or another session's or thread's, is left as it is.
+        """
+        session_id = self.session_id
         topics = {tp.topic for tp in owned}
         by_path = {self._paths.owner(tp): tp for tp in owned}
         nodes = self._memory.read(list(owned), session_id)
@@ -151,7 +183,7 @@ class PartitionOwners:
         """
         held: dict[TopicPartition, Owner] = {}
         if len(wanted) > HELD_SHOWN:
-            owned = self.owned(list(dict.fromkeys(tp.topic for tp in wanted)))
+            owned = self.owned_partitions(list(dict.fromkeys(tp.topic for tp in wanted)))
             taken = [
                 tp
                 for tp in wanted
@@ -167,9 +199,18 @@ class PartitionOwners:
     def _foreign(
         self, partitions: Sequence[TopicPartition], session_id: int
     ) -> dict[TopicPartition, Owner]:
-        owners = self.read(partitions, session_id)
+        owners = self._read(partitions, session_id)
         return {
             tp: owner for tp, owner in owners.items() if owner and owner.session_id != session_id
+        }
+
+    def _read(
+        self, partitions: Sequence[TopicPartition], session_id: int
+    ) -> dict[TopicPartition, Owner | None]:
+        nodes = self._memory.read(partitions, session_id)
+        return {
+            tp: None if node is None else Owner(parse_owner(node.data), node.ephemeral_owner)
+            for tp, node in nodes.items()
         }
 
     def _texts(self, threads: Mapping[TopicPartition, ConsumerThreadId]) -> dict[str, bytes]:
@@ -180,10 +221,6 @@ class PartitionOwners:
         if parents:
             self._store.ensure_paths(sorted(parents))
             self._known_parents |= parents
-
-
-def _owner(node: ZNode) -> Owner:
-    return Owner(parse_owner(node.data), node.ephemeral_owner)
 
 
 def _is_number(name: str) -> bool:

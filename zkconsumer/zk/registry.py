@@ -9,11 +9,8 @@ by the session that owns the node (as from 0.9 on, KAFKA-1387), a claim is all o
 own nodes are deleted.
 """
 
-from collections.abc import Mapping, Sequence
-
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
-from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.zk.group_reader import Expand, read_brokers, read_group
 from zkconsumer.zk.group_values import (
@@ -29,7 +26,7 @@ from zkconsumer.zk.group_values import (
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.owners import PartitionOwners
 from zkconsumer.zk.paths import GroupPaths
-from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore, ZNode
+from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore
 
 __all__ = [
     "BrokerList",
@@ -48,7 +45,7 @@ __all__ = [
 _MAX_ROUNDS = 5
 
 
-class GroupRegistry:
+class GroupRegistry(PartitionOwners):
     """One group, read and written by one member. Thread: control only.
 
     Once registered, everything it writes is fenced by the session of the registration: after that
@@ -74,12 +71,9 @@ class GroupRegistry:
         Raises:
             ConfigError: the group id can't be part of a path.
         """
-        self._store = store
-        self._paths = GroupPaths(group_id)
+        super().__init__(store, GroupPaths(group_id))
         self._clock = clock or SystemClock()
         self._protocol: SecurityProtocol = protocol
-        self._owners = PartitionOwners(store, self._paths)
-        self._registered_session: int | None = None
 
     @property
     def group_id(self) -> str:
@@ -156,65 +150,6 @@ class GroupRegistry:
     def member_path(self, consumer_id: str) -> str:
         """Return the path of a member's registration, for messages."""
         return self._paths.member(consumer_id)
-
-    def owner_path(self, tp: TopicPartition) -> str:
-        """Return the path of a partition's owner node, for messages."""
-        return self._paths.owner(tp)
-
-    def read_owners(
-        self, partitions: Sequence[TopicPartition]
-    ) -> dict[TopicPartition, Owner | None]:
-        """Return the present owner of each of these partitions, or None."""
-        return self._owners.read(partitions, self.session_id)
-
-    def owner_nodes(
-        self, partitions: Sequence[TopicPartition], *, anew: bool = False
-    ) -> dict[TopicPartition, ZNode | None]:
-        """Return the present owner nodes, for writes that depend on them.
-
-        Args:
-            partitions: the partitions.
-            anew: read every one of them; else skip those that are certainly unchanged.
-        """
-        return self._owners.nodes(partitions, self.session_id, anew=anew)
-
-    def still_ours(self, partitions: Sequence[TopicPartition]) -> frozenset[TopicPartition]:
-        """Return those of these partitions that ``session_id`` owns, read now."""
-        owners = self.read_owners(partitions) if partitions else {}
-        ours = self.session_id
-        return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == ours)
-
-    def owned_partitions(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
-        """Return the partitions of these topics that have an owner; one read per topic."""
-        return self._owners.owned(topics)
-
-    def watch_owners(
-        self, partitions: Sequence[TopicPartition], watch: Watch
-    ) -> tuple[TopicPartition, ...]:
-        """Watch the owner nodes; return the partitions that have no owner already."""
-        return self._owners.watch(partitions, watch)
-
-    def claim(
-        self, assignment: Mapping[TopicPartition, ConsumerThreadId]
-    ) -> Claimed | ClaimConflict:
-        """Become the owner of all these partitions, or of none that was not ours before."""
-        return self._owners.claim(assignment, self.session_id)
-
-    def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
-        """Release partitions: delete the nodes of this session with exactly these thread ids.
-
-        A missing node, or another session's or thread's, is left as it is.
-        """
-        self._owners.release(owned, self.session_id)
-
-    @property
-    def session_id(self) -> int:
-        """The session that fences every write: the registration's, once there is one.
-
-        Pass it as the fence of other writes that must not outlive the ownership (offset commits).
-        """
-        registered = self._registered_session
-        return self._store.session_id if registered is None else registered
 
     def _write(self, op: CreateOp | SetOp | DeleteOp, session_id: int) -> OpError | None:
         error = self._store.write_many([op], session_id=session_id)[0]

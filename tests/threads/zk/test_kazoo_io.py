@@ -65,8 +65,8 @@ class Connection:
 
     def close(self) -> None:
         """End."""
-        for one in (self._socket, self.server, self._read_sock, self.wakeup):
-            one.close()
+        for sock in (self._socket, self.server, self._read_sock, self.wakeup):
+            sock.close()
 
     def queue(self, request: bytes) -> None:
         """As kazoo does: queue, then ring."""

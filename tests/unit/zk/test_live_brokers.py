@@ -25,7 +25,7 @@ def store_with(*paths: str) -> ZkStore:
 
 def children_of(tree: Mapping[str, Sequence[str]]) -> object:
     """Reads a tree that is written down."""
-    return lambda paths: [None if one not in tree else sorted(tree[one]) for one in paths]
+    return lambda paths: [None if path not in tree else sorted(tree[path]) for path in paths]
 
 
 def test_brokers_that_live() -> None:
@@ -92,8 +92,8 @@ def test_the_search_is_bounded_and_tells_no_strange_names() -> None:
     def many(paths: Sequence[str]) -> list[list[str] | None]:
         requested.extend(paths)
         return [
-            [f"n{number:06}" for number in range(1_000)] if one.count("/") == 1 else None
-            for one in paths
+            [f"n{number:06}" for number in range(1_000)] if path.count("/") == 1 else None
+            for path in paths
         ]
 
     assert clusters_at("zk:1/x", many) == ()

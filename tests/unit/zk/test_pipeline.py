@@ -35,7 +35,7 @@ class Wire:
     def send(self) -> "PromisedAnswer":
         response = PromisedAnswer(self, len(self.sent))
         self.sent.append(response)
-        in_flight = sum(not one.is_there for one in self.sent)
+        in_flight = sum(not promised_answer.is_there for promised_answer in self.sent)
         self.most_in_flight = max(self.most_in_flight, in_flight)
         return response
 
