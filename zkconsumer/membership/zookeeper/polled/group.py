@@ -5,6 +5,7 @@ needs that engine.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
@@ -17,42 +18,38 @@ from zkconsumer.membership.zookeeper.configured import (
 )
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
-from zkconsumer.membership.zookeeper.polled.member import MemberComponents, ZookeeperMember
+from zkconsumer.membership.zookeeper.polled.member import CallerSide, ZookeeperMember
 from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.model import Broker
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import MemberName, Observer
-from zkconsumer.scope import ThreadScope, WakeEvent
+from zkconsumer.scope import WakeEvent
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers
 from zkconsumer.zk.store import ZkStore
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ZookeeperGroup:
     """A ZooKeeper session in which a membership can be created.
 
     Attributes:
+        config: the settings of the member; those of fetching are not used.
+        store: the session.
         brokers: the registered brokers; at least one.
+        max_poll_interval_ms: the member leaves when no poll comes for this long.
+        clock: for pauses and time-outs.
+        observers: receive the group's events, as those of a connector.
+        security: of all connections to brokers.
     """
 
-    def __init__(  # noqa: PLR0913 - one part a line, all by name
-        self,
-        config: ConsumerConfig,
-        store: ZkStore,
-        brokers: Sequence[Broker],
-        *,
-        max_poll_interval_ms: int,
-        clock: Clock,
-        observers: Sequence[Observer],
-        security: SecuritySettings = PLAINTEXT,
-    ) -> None:
-        self.brokers = brokers
-        self._config = config
-        self._store = store
-        self._max_poll_interval_ms = max_poll_interval_ms
-        self._clock = clock
-        self._observers = observers
-        self._security = security
+    config: ConsumerConfig
+    store: ZkStore
+    brokers: Sequence[Broker]
+    max_poll_interval_ms: int
+    clock: Clock
+    observers: Sequence[Observer]
+    security: SecuritySettings
 
     def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> ZookeeperMember:
         """Create the membership; to be called once. Closing it closes the session.
@@ -61,7 +58,7 @@ class ZookeeperGroup:
             handler: called in the caller's thread when partitions come and go.
             wake: wakes the caller's thread; called from any thread, must only notify.
         """
-        config, store, clock = self._config, self._store, self._clock
+        config, clock = self.config, self.clock
         counts, wakeup = ZookeeperGroupCounts(), WakeEvent()
 
         def signal() -> None:
@@ -71,42 +68,25 @@ class ZookeeperGroup:
         context = member_context(
             config,
             name=MemberName(config.group_id, new_consumer_id(config, clock)),
-            store=store,
+            store=self.store,
             clock=clock,
-            observers=(counts, *self._observers),
-            security=self._security,
+            observers=(counts, *self.observers),
+            security=self.security,
         )
         context.gate.add_waker(signal)
         bridge = Bridge(signal, grace_ms=rebalance_grace_ms(config), clock=clock)
         # Only the caller's thread knows what was handed out: it commits.
         member = configured_member(context, bridge, auto_commit=False)
         bridge.attend = member.control.attend
-        member.control.life = watch = PollWatch(self._max_poll_interval_ms, clock)
+        member.control.life = watch = PollWatch(self.max_poll_interval_ms, clock)
         member.listener.listener = bridge
         member.listener.on_lost = bridge.lost
-        return ZookeeperMember(
-            MemberComponents(
-                group_id=config.group_id,
-                consumer_id=context.name.consumer_id,
-                store=store,
-                control=member.control,
-                core=member.core,
-                bridge=bridge,
-                watch=watch,
-                counts=counts,
-                gate=context.gate,
-                offsets=context.offsets,
-                scope=ThreadScope(context.name.consumer_id),
-                clock=clock,
-                signal=signal,
-                wakeup=wakeup,
-            ),
-            handler,
-        )
+        caller = CallerSide(bridge=bridge, watch=watch, counts=counts, signal=signal, wakeup=wakeup)
+        return ZookeeperMember(context, member, caller, handler)
 
     def close(self) -> None:
         """End the session, if no membership was created. Idempotent."""
-        self._store.close()
+        self.store.close()
 
 
 def open_zookeeper_group(
@@ -118,12 +98,12 @@ def open_zookeeper_group(
     observers: Sequence[Observer] = (),
     security: SecuritySettings = PLAINTEXT,
 ) -> ZookeeperGroup:
-    """Connect to ``zookeeper_connect``; write nothing, start no thread of ours.
+    """Connect to ``zookeeper_connect``; write nothing, and start no thread but kazoo's.
 
     Args:
         config: the settings of the member; those of fetching are not used.
         max_poll_interval_ms: the member leaves when no poll comes for this long.
-        clock: for pauses and time-outs.
+        clock: for pauses and time-outs; None: the system's.
         connect: opens the session.
         observers: receive the group's events, as those of a connector.
         security: of all connections to brokers.
@@ -141,9 +121,9 @@ def open_zookeeper_group(
     try:
         brokers = live_brokers(store, config.zookeeper_connect, security.protocol)
         return ZookeeperGroup(
-            config,
-            store,
-            brokers,
+            config=config,
+            store=store,
+            brokers=brokers,
             max_poll_interval_ms=max_poll_interval_ms,
             clock=clock or SystemClock(),
             observers=observers,

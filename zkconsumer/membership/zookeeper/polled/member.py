@@ -9,18 +9,17 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.protocol import CommitDone, Offsets, OwnershipHandler, Partitions
+from zkconsumer.membership.zookeeper.assembly import MemberRuntime
+from zkconsumer.membership.zookeeper.configured import MemberContext
 from zkconsumer.membership.zookeeper.core import events as ev
-from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.commits import CallersCommits
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
 from zkconsumer.membership.zookeeper.polled.handler_calls import HandlerCalls
 from zkconsumer.membership.zookeeper.polled.subscription import FailureQueue, PollSubscription
-from zkconsumer.membership.zookeeper.threads.control import ControlThread
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     ControlTask,
@@ -31,10 +30,8 @@ from zkconsumer.membership.zookeeper.threads.messages import (
 from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.membership.zookeeper.threads.reply import ObservedReply
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.wiring import OffsetSide
 from zkconsumer.scope import Mailbox, ThreadScope, WakeEvent
-from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
 
 log = logging.getLogger(__name__)
 
@@ -42,26 +39,20 @@ _MAX_SLEEP_MS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberComponents:
-    """The components of a member.
+class CallerSide:
+    """What ties a member to the caller that polls.
 
     Attributes:
+        bridge: the control thread's end.
+        watch: makes the member leave when the caller stops polling.
+        counts: what happened, for metrics.
         signal: wakes the caller's thread, and ``wakeup``.
         wakeup: wakes a call of the member that waits.
     """
 
-    group_id: str
-    consumer_id: str
-    store: ZkStore
-    control: ControlThread
-    core: RebalanceCore
     bridge: Bridge
     watch: PollWatch
     counts: ZookeeperGroupCounts
-    gate: DeliveryGate
-    offsets: OffsetSide
-    scope: ThreadScope
-    clock: Clock
     signal: Callable[[], None]
     wakeup: WakeEvent
 
@@ -70,43 +61,53 @@ class ZookeeperMember:
     """``Membership`` in a ZooKeeper group; or only its offsets, without a subscription.
 
     Args:
-        parts: see ``MemberComponents``.
+        context: its session, and what belongs to it.
+        member: the wired member; its control thread is started here.
+        caller: what ties it to the caller.
         handler: called in the caller's thread when partitions come and go.
-
-    Attributes:
-        counts: what happened, for metrics.
     """
 
-    def __init__(self, parts: MemberComponents, handler: OwnershipHandler) -> None:
-        self._parts = parts
-        self.counts = parts.counts
-        self._calls = HandlerCalls(handler, parts.bridge.notices, self._nudge)
+    def __init__(
+        self,
+        context: MemberContext,
+        member: MemberRuntime,
+        caller: CallerSide,
+        handler: OwnershipHandler,
+    ) -> None:
+        self._context = context
+        self._core = member.core
+        self._control = member.control
+        self._caller = caller
+        self._group_id, self._consumer_id = context.name
+        self._scope = ThreadScope(self._consumer_id)
+        self._calls = HandlerCalls(handler, caller.bridge.notices, self._nudge)
         self._failures: Mailbox[ZkConsumerError] = Mailbox()
         self._queue = FailureQueue(self._fail)
         self._broken: GroupFailed | None = None
         self._wanted: frozenset[str] | None = None
         self._requested: frozenset[str] | None = None
         self._join: JoinRequest | None = None
-        self._join_reply: ObservedReply[None] = ObservedReply(parts.signal)
+        self._join_reply: ObservedReply[None] = ObservedReply(caller.signal)
         self._left: ObservedReply[None] | None = None
         self._as_member = False
         self._closed = False
         self._commits = CallersCommits(
-            parts.group_id,
+            self._group_id,
             send=self._send,
-            offsets=parts.offsets,
-            signal=parts.signal,
-            clock=parts.clock,
-            is_connected=lambda: parts.store.connected,
+            offsets=context.offsets,
+            signal=caller.signal,
+            clock=context.clock,
+            is_connected=lambda: context.store.connected,
         )
-        parts.scope.spawn("control", parts.control.run, stop=parts.control.stop, on_error=self._die)
+        control = self._control
+        self._scope.spawn("control", control.run, stop=control.stop, on_error=self._die)
 
     # --- state ----------------------------------------------------------------------------
 
     @property
     def member_id(self) -> str:
         """See ``Membership``."""
-        return self._parts.consumer_id if self._join is not None else ""
+        return self._consumer_id if self._join is not None else ""
 
     @property
     def generation(self) -> int:
@@ -116,11 +117,11 @@ class ZookeeperMember:
     @property
     def state(self) -> str:
         """See ``Membership``: the state of the rebalance (docs/architecture.md)."""
-        return self._parts.core.state.name.lower()
+        return self._core.state.name.lower()
 
     def numbers(self) -> Mapping[str, float]:
         """See ``Membership``."""
-        return self.counts.numbers()
+        return self._caller.counts.numbers()
 
     def deliverable(self) -> Partitions:
         """See ``Membership``.
@@ -128,7 +129,7 @@ class ZookeeperMember:
         Raises:
             ConsumerForked: this is a child of the consumer's process.
         """
-        return frozenset() if self._parts.gate.is_shut() else self._calls.active()
+        return frozenset() if self._context.gate.is_shut() else self._calls.active()
 
     # --- membership -----------------------------------------------------------------------
 
@@ -137,20 +138,20 @@ class ZookeeperMember:
         del open_ended
         self._wanted = topics
         self._as_member = True
-        # A pattern is expanded during a poll, after its call of ours: make it call again.
-        self._parts.signal()
+        # A pattern is expanded during a poll, after its call to this member: make it call again.
+        self._caller.signal()
 
     def poll(self) -> None:
         """See ``Membership``.
 
         Raises:
-            RebalanceFailed: no assignment after all tries; they go on.
-            PartitionFailed: a partition of ours can't be claimed, or its offset can't be read.
+            RebalanceFailed: no assignment after all attempts; the member keeps trying.
+            PartitionFailed: a partition can't be claimed, or its offset can't be read.
             GroupFailed: the member broke down; final.
             Exception: what the handler raised; all due calls have been made.
         """
-        self._parts.wakeup.clear()
-        self._parts.watch.polled()
+        self._caller.wakeup.clear()
+        self._caller.watch.polled()
         self._commits.run_callbacks()
         self._rejoin_after_silence()
         self._join_or_leave()
@@ -166,16 +167,18 @@ class ZookeeperMember:
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._parts.control.mailbox.put(ev.RebalanceTriggered(ev.RebalanceCause.ASKED))
+        self._control.mailbox.put(ev.RebalanceTriggered(ev.RebalanceCause.ASKED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
         self._wanted = None
         failed: Exception | None = None
-        if not self._parts.control.done:
+        if not self._control.done:
             self._join_or_leave()
             if self._left is not None:
-                failed = self._run_calls_until(self._left, self._parts.clock.now_ms() + timeout_ms)
+                failed = self._run_calls_until(
+                    self._left, self._context.clock.now_ms() + timeout_ms
+                )
         try:
             self._end(failed)
         finally:
@@ -183,49 +186,49 @@ class ZookeeperMember:
 
     def close(self, timeout_ms: int) -> None:
         """See ``Membership``: the session with ZooKeeper ends, too."""
-        parts = self._parts
-        deadline_ms = parts.clock.now_ms() + timeout_ms
+        context, mailbox = self._context, self._control.mailbox
+        deadline_ms = context.clock.now_ms() + timeout_ms
         self._commits.closing_by_ms = deadline_ms
         self._wanted = None
         failed: Exception | None = None
         try:
-            if not parts.control.done:
-                parts.offsets.stop_fetching()
-                left: ObservedReply[None] = ObservedReply(parts.signal)
-                parts.control.mailbox.put(CloseRequest(left))
+            if not self._control.done:
+                context.offsets.stop_fetching()
+                left: ObservedReply[None] = ObservedReply(self._caller.signal)
+                mailbox.put(CloseRequest(left))
                 # Keep some of the time for ending what did not stop in order.
                 failed = self._run_calls_until(left, deadline_ms - min(1000, timeout_ms // 4))
             self._end(failed)
         finally:
-            left_ms = max(0, deadline_ms - parts.clock.now_ms())
+            left_ms = max(0, deadline_ms - context.clock.now_ms())
             # The session first: it takes our nodes with it, and frees a control thread blocked on
             # it.
-            parts.store.close(min(left_ms, CLOSE_TIMEOUT_MS))
+            context.store.close(min(left_ms, CLOSE_TIMEOUT_MS))
             # Whether the session would have come back in time does not matter any more.
-            parts.control.mailbox.put(ev.SessionEnded(parts.store.session_id))
-            parts.offsets.close()
-            running = parts.scope.close(max(0, deadline_ms - parts.clock.now_ms()))
+            mailbox.put(ev.SessionEnded(context.store.session_id))
+            context.offsets.close()
+            running = self._scope.close(max(0, deadline_ms - context.clock.now_ms()))
             if running:
-                log.error("%s: still running: %s", parts.consumer_id, ", ".join(running))
+                log.error("%s: still running: %s", self._consumer_id, ", ".join(running))
             self._closed = True
             self._commits.run_callbacks()
 
     def _rejoin_after_silence(self) -> None:
         """Join again after the member left for want of polls."""
-        watch = self._parts.watch
+        watch = self._caller.watch
         if watch.fell_silent:
             watch.fell_silent = False
             log.warning(
                 "%s: left its group, since no poll came for %d ms (max.poll.interval.ms): joining "
                 "again. Take fewer records a poll (max.poll.records), or allow more time",
-                self._parts.consumer_id,
+                self._consumer_id,
                 watch.limit_ms,
             )
             self._join = self._requested = None
 
     def _join_or_leave(self) -> None:
         """Join with the wanted topics, or leave, if they differ from the last request."""
-        control = self._parts.control
+        control = self._control
         join = self._join
         if join is not None and self._join_reply.look() and self._join_reply.error is not None:
             # The control thread has withdrawn it, or ended; the next poll tries again.
@@ -235,15 +238,15 @@ class ZookeeperMember:
         if self._wanted == self._requested:
             return
         if join is not None:
-            self._left = ObservedReply(self._parts.signal)
+            self._left = ObservedReply(self._caller.signal)
             control.mailbox.put(WithdrawRequest(join, self._left))
             self._join = None
         self._requested = self._wanted
-        self._parts.watch.watch(joined=bool(self._wanted))
+        self._caller.watch.watch(joined=bool(self._wanted))
         self._calls.joined = bool(self._wanted)
         if self._wanted:
             subscription = PollSubscription(self._wanted, self._queue)
-            self._join_reply = ObservedReply(self._parts.signal)
+            self._join_reply = ObservedReply(self._caller.signal)
             self._join = JoinRequest(subscription, self._join_reply)
             self._send(self._join)
 
@@ -251,15 +254,15 @@ class ZookeeperMember:
         """Call the handler until the reply is there; return the first error."""
         failed: Exception | None = None
         while True:
-            is_done = response.look() or self._parts.control.done
+            is_done = response.look() or self._control.done
             try:
                 self._calls.run()
             except Exception as error:  # noqa: BLE001 - the caller's code: raised at the end
                 failed = failed or error
-            left_ms = deadline_ms - self._parts.clock.now_ms()
+            left_ms = deadline_ms - self._context.clock.now_ms()
             if is_done or left_ms <= 0:
                 return failed
-            self._parts.wakeup.wait(min(left_ms, _MAX_SLEEP_MS))
+            self._caller.wakeup.wait(min(left_ms, _MAX_SLEEP_MS))
 
     def _end(self, failed: Exception | None) -> None:
         """Report everything that was not handed over as lost."""
@@ -268,7 +271,7 @@ class ZookeeperMember:
             self._calls.lose_the_rest()
         except Exception as error:
             if failed is not None:
-                log.exception("%s: the handler failed again", self._parts.consumer_id)
+                log.exception("%s: the handler failed again", self._consumer_id)
             failed = failed or error
         self._commits.run_callbacks()
         if failed is not None:
@@ -306,26 +309,26 @@ class ZookeeperMember:
         Raises:
             ConsumerClosed: the control thread has ended.
         """
-        control = self._parts.control
+        control = self._control
         if not self._closed:
             control.mailbox.put(message)
         if self._closed or control.done:
-            raise self._broken or ConsumerClosed(f"group {self._parts.group_id}: shut down")
+            raise self._broken or ConsumerClosed(f"group {self._group_id}: shut down")
 
     def _nudge(self) -> None:
         """Make the control thread check what it waits for."""
-        if not self._parts.control.done:
+        if not self._control.done:
             nobody: ObservedReply[None] = ObservedReply(lambda: None)
-            self._parts.control.mailbox.put(ControlTask(lambda: None, nobody))
+            self._control.mailbox.put(ControlTask(lambda: None, nobody))
 
     def _fail(self, error: ZkConsumerError) -> None:
         """Have ``poll`` raise this. Thread: any."""
         self._failures.put(error)
-        self._parts.signal()
+        self._caller.signal()
 
     def _die(self, error: BaseException) -> None:
         """Record that the control thread died: that is a bug, which every ``poll`` reports."""
-        failure = GroupFailed(self._parts.group_id, f"the member broke down: {error!r}", final=True)
+        failure = GroupFailed(self._group_id, f"the member broke down: {error!r}", final=True)
         failure.__cause__ = error
         self._broken = failure
-        self._parts.signal()
+        self._caller.signal()

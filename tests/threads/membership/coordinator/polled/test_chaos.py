@@ -103,13 +103,13 @@ def test_a_bad_time_passes(make: MakeMember, strategy: str, seed: int) -> None:
             trouble.strike()
         for reader in chance.sample(readers, chance.randrange(len(readers) + 1)):
             reader.read()
-        for one, other in combinations(members, 2):
-            assert not one.has & other.has
+        for test, other in combinations(members, 2):
+            assert not test.has & other.has
         wait_ms(chance.randrange(10))
     trouble.mend()
     poll_until(
         "all is shared evenly",
-        lambda: all(len(one.has) == 2 for one in members),
+        lambda: all(len(test.has) == 2 for test in members),
         *members,
     )
     for reader in readers:

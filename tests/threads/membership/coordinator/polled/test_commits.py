@@ -189,7 +189,7 @@ def test_positions_wait_for_open_transactions(
     """KIP-447: the stable position is asked for, until it is there."""
     broker.refuse(OffsetFetchRequest, *[ErrorCode.UNSTABLE_OFFSET_COMMIT] * 3)
     assert member.member.committed([ONE], timeout_ms=5_000) == {ONE: None}
-    assert [one.require_stable for one in broker.kinds(OffsetFetchRequest)] == [True] * 4
+    assert [request.require_stable for request in broker.kinds(OffsetFetchRequest)] == [True] * 4
 
 
 # --- what is refused ---------------------------------------------------------------------------

@@ -23,7 +23,7 @@ STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 def even(*members: MemberInTest) -> bool:
     """Whether these share all of the topic evenly, each partition in one hand."""
-    shares = [one.has for one in members]
+    shares = [member.has for member in members]
     return frozenset().union(*shares) == ALL and all(
         len(share) == len(ALL) // len(members) for share in shares
     )
@@ -311,7 +311,7 @@ def test_commits_on_the_way_out(broker: CoordinatorDouble, make: MakeMember) -> 
     member.handler.on_give_up = commit
     member.close()
     assert broker.offsets == {tp: OffsetAndMetadata(5) for tp in ALL}
-    kinds = [type(one) for one, _ in broker.requested]
+    kinds = [type(request) for request, _ in broker.requested]
     assert kinds[-1] is LeaveGroupRequest
 
 

@@ -28,11 +28,11 @@ def test_offsets_of_who_chose_his_partitions(
     assert found[OTHER] is None
     requested = [
         number
-        for one, number in broker.requested
-        if isinstance(one, OffsetCommitRequest | OffsetFetchRequest)
+        for request, number in broker.requested
+        if isinstance(request, OffsetCommitRequest | OffsetFetchRequest)
     ]
     assert set(requested) == {version}
-    assert {one.generation_id for one in broker.kinds(OffsetCommitRequest)} == {-1}
+    assert {request.generation_id for request in broker.kinds(OffsetCommitRequest)} == {-1}
 
 
 def test_a_keeper_of_offsets_that_is_gone_is_looked_for_again(make: MakeMember) -> None:

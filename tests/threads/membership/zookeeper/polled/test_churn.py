@@ -93,14 +93,14 @@ def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPart
                 one.turn()
 
     def owned() -> int:
-        for one in programs:
-            one.turn()
-        return sum(len(one.membership.deliverable()) for one in programs) == PARTITIONS
+        for program in programs:
+            program.turn()
+        return sum(len(program.membership.deliverable()) for program in programs) == PARTITIONS
 
     wait_until(owned, what="all partitions to be read in the end")
     for one in programs:
         one.membership.close(TIMEOUT_MS)
-    return read, str([one.received for one in (*programs, *gone)])
+    return read, str([program.received for program in (*programs, *gone)])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -124,4 +124,4 @@ def test_in_a_rough_one_nothing_is_passed_over(seed: int) -> None:
     group.set_topic("t", PARTITIONS)
     read, _ = churn(group, seed, rough=True)
     for tp, end in final_offsets(group).items():
-        assert {offset for one, offset in read if one == tp} >= set(range(end))
+        assert {offset for partition, offset in read if partition == tp} >= set(range(end))

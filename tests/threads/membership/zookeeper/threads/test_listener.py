@@ -22,7 +22,7 @@ def test_a_shutdown_in_the_listener_of_a_real_thread_does_not_block() -> None:
         connector.set_consumer_rebalance_listener(listener)
         [stream] = connector.create_message_streams({"t": 1})["t"]
         assert list(stream) == []
-        wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")
+        wait_until(lambda: member.control.done, what="the end of the thread")
         assert (group.ids(), group.owners()) == ([], {})
         assert len(listener.assigned) == 1
 
@@ -36,7 +36,7 @@ def test_a_shutdown_in_the_listener_alone_leaves_no_session() -> None:
         NotedListener(on_start=lambda _: connector.shutdown())
     )
     connector.create_message_streams({"t": 1})
-    wait_until(lambda: not member.store.connected, timeout_s=5, what="the end of the session")
+    wait_until(lambda: not member.store.connected, what="the end of the session")
     assert (group.ids(), group.owners()) == ([], {})
 
 

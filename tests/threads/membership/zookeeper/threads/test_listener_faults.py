@@ -25,9 +25,7 @@ def test_one_that_ends_the_thread_ends_the_member_and_not_the_group() -> None:
     other.create_message_streams({"t": 1})
     with pytest.raises(ConsumerClosed, match="control thread died"):
         next(stream)
-    wait_until(
-        lambda: group.owners() == {0: "g_0-0", 1: "g_0-0"}, timeout_s=5, what="the other's share"
-    )
+    wait_until(lambda: group.owners() == {0: "g_0-0", 1: "g_0-0"}, what="the other's share")
     assert group.ids() == ["g_0"]
     connector.shutdown()
     other.shutdown()
@@ -46,4 +44,4 @@ def test_a_shutdown_does_not_wait_for_one_that_never_returns() -> None:
     assert (group.ids(), group.owners()) == ([], {})
     let_go.append(True)
     assert list(stream) == []
-    wait_until(lambda: connector.closed, timeout_s=5, what="the end of the thread")
+    wait_until(lambda: connector.closed, what="the end of the thread")

@@ -69,12 +69,14 @@ def member(member_id: str, subscription: ConsumerSubscription, *, version: int) 
 def test_join_carries_a_claim_for_each_strategy() -> None:
     """In the order of preference; the sticky ones in their own data as well."""
     request = join_request()
-    assert [one.name for one in request.protocols] == list(ASSIGNORS)
-    read = {one.name: decode_subscription(one.metadata)[1] for one in request.protocols}
-    for one in read.values():
-        assert one.topics == ("t", "u")
-        assert one.owned_partitions == to_wire(JOIN.owned)
-        assert (one.generation_id, one.rack_id) == (4, "r1")
+    assert [protocol.name for protocol in request.protocols] == list(ASSIGNORS)
+    read = {
+        protocol.name: decode_subscription(protocol.metadata)[1] for protocol in request.protocols
+    }
+    for consumer_subscription in read.values():
+        assert consumer_subscription.topics == ("t", "u")
+        assert consumer_subscription.owned_partitions == to_wire(JOIN.owned)
+        assert (consumer_subscription.generation_id, consumer_subscription.rack_id) == (4, "r1")
     assert read["range"].user_data is None
     assert read["sticky"].user_data == sticky_data(JOIN.remembered, 4)
     assert read["cooperative-sticky"].user_data == cooperative_data(4)

@@ -7,7 +7,10 @@ def test_every_state_has_a_way_out_and_can_be_reached() -> None:
     """From UNJOINED to STABLE and back."""
     assert set(TRANSITIONS) == set(MembershipState)
     reached = {MembershipState.UNJOINED}
-    while more := {to for one in reached for to in TRANSITIONS[one]} - reached:
+    while (
+        more := {to for membership_state in reached for to in TRANSITIONS[membership_state]}
+        - reached
+    ):
         reached |= more
     assert reached == set(MembershipState)
     assert all(TRANSITIONS.values())

@@ -70,7 +70,7 @@ def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
     """Only that; the other partition is not touched."""
     script = losing_one()
     script.run_on()
-    assert [type(one) for one in script.message] == [
+    assert [type(action) for action in script.message] == [
         ev.ReadGroup,
         ev.Revoke,
         ev.Commit,

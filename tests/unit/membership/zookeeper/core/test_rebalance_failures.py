@@ -39,7 +39,7 @@ def test_a_refused_claim_waits_for_the_owners_and_tries_again() -> None:
     script.now_ms = 999
     assert script.send(ev.DeadlineReached()) == []
     script.now_ms = 1_000
-    assert [type(one) for one in script.send(ev.DeadlineReached())] == [ev.ReadGroup]
+    assert [type(action) for action in script.send(ev.DeadlineReached())] == [ev.ReadGroup]
     script.run_on()
     assert script.core.started == mine(0, 1)
 
@@ -67,7 +67,9 @@ def test_a_try_that_comes_early_is_not_counted() -> None:
             script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
         )
         refuse_until_resting(script)
-    assert [one.attempt for one in script.message if isinstance(one, ev.RetryLater)] == [1] * 11
+    assert [action.attempt for action in script.message if isinstance(action, ev.RetryLater)] == [
+        1
+    ] * 11
     assert "ReportFailure" not in script.kinds()
 
 
@@ -81,7 +83,7 @@ def test_an_early_try_that_succeeds_leaves_no_trace() -> None:
     script.done(ev.Start)
     script.message.clear()
     script.failed(ev.ReadGroup)
-    assert [one.attempt for one in script.message if isinstance(one, ev.RetryLater)] == [1]
+    assert [action.attempt for action in script.message if isinstance(action, ev.RetryLater)] == [1]
 
 
 def test_after_all_tries_the_caller_hears_it_once_and_tries_go_on() -> None:
@@ -319,7 +321,7 @@ def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live
     for _ in range(2):
         script.blocked()
         script.tick()
-    assert any(isinstance(one, ev.ReportFailure) for one in script.message)
+    assert any(isinstance(action, ev.ReportFailure) for action in script.message)
 
 
 def test_a_blocked_registration_is_tried_again_not_taken_for_ours() -> None:

@@ -73,7 +73,7 @@ def test_without_brokers_there_is_nothing_to_poll_from() -> None:
     group.write("/brokers/ids/7", b'{"host":null,"port":-1,"endpoints":["SSL://h:9093"]}')
     with pytest.raises(RegistryError, match="no PLAINTEXT listener"):
         open_group(config(), door)
-    assert [one.connected for one in door.opened] == [False, False]
+    assert [store.connected for store in door.opened] == [False, False]
 
 
 def test_a_wrong_setting_is_told_before_anything_is_opened() -> None:

@@ -72,7 +72,7 @@ def test_what_was_queued_of_a_disowned_partition_comes_under_the_new_claim() -> 
     assert member.starts()[T0] == 3
     assert drained(member.stream()) == []
     member.deliver(T0, range(3, 10))
-    assert drained(member.stream()) == [(0, one) for one in range(3, 10)]
+    assert drained(member.stream()) == [(0, number) for number in range(3, 10)]
 
 
 def test_without_automatic_commits_it_is_read_again_from_the_commit() -> None:
@@ -177,7 +177,7 @@ def test_an_audit_that_finds_nothing_changes_nothing() -> None:
     events = member.observed.events[before:]
     assert [event.cause for event in events if isinstance(event, RebalanceStarted)] == ["an audit"]
     finished = [event for event in events if isinstance(event, RebalanceFinished)]
-    assert [one.changed for one in finished] == [False]
+    assert [rebalance_finished.changed for rebalance_finished in finished] == [False]
 
 
 def test_audits_go_on_and_on() -> None:
@@ -223,10 +223,13 @@ def test_an_orphan_that_falls_to_us_is_taken() -> None:
     group.set_topic("t", 3)
     group.pass_time(AUDIT_MS)
     assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-0"}
-    orphans = [tuple(one.partitions) for one in member.observed.of(OrphansSeen)]
+    orphans = [tuple(orphans_seen.partitions) for orphans_seen in member.observed.of(OrphansSeen)]
     assert orphans == [(TopicPartition("t", 2),)]
     group.pass_time(AUDIT_MS)
-    assert [tuple(one.partitions) for one in member.observed.of(OrphansSeen)] == [*orphans, ()]
+    assert [tuple(orphans_seen.partitions) for orphans_seen in member.observed.of(OrphansSeen)] == [
+        *orphans,
+        (),
+    ]
 
 
 def test_an_orphan_that_falls_to_another_is_told_once_and_left_to_it() -> None:
@@ -238,10 +241,15 @@ def test_an_orphan_that_falls_to_another_is_told_once_and_left_to_it() -> None:
     for _ in range(3):
         group.pass_time(AUDIT_MS)
     assert group.owners() == {0: "g_a-0"}
-    assert [tuple(one.partitions) for one in member.observed.of(OrphansSeen)] == [(T1,)]
+    assert [tuple(orphans_seen.partitions) for orphans_seen in member.observed.of(OrphansSeen)] == [
+        (T1,)
+    ]
     group.joined("c", {})
     group.pass_time(AUDIT_MS)
-    assert [tuple(one.partitions) for one in member.observed.of(OrphansSeen)] == [(T1,), ()]
+    assert [tuple(orphans_seen.partitions) for orphans_seen in member.observed.of(OrphansSeen)] == [
+        (T1,),
+        (),
+    ]
 
 
 # --- what stands still ---------------------------------------------------------------------------

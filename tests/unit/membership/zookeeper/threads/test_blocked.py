@@ -47,7 +47,10 @@ def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
 
 def blocked(member: ControlledMember) -> list[set[TopicPartition]]:
     """What observers heard of blocked partitions."""
-    return [set(one.reasons) for one in member.observed.of(PartitionsBlocked)]
+    return [
+        set(partitions_blocked.reasons)
+        for partitions_blocked in member.observed.of(PartitionsBlocked)
+    ]
 
 
 def test_garbage_blocks_its_own_partition_only() -> None:
@@ -311,7 +314,7 @@ def test_it_is_said_anew_when_it_happens_anew() -> None:
         group.settle()
         for _ in range(5):
             group.pass_time(BACKOFF_MS)
-        assert [type(one) for one in errors_of(member)] == [RebalanceFailed]
+        assert [type(error) for error in errors_of(member)] == [RebalanceFailed]
         group.admin.delete_many([path])
         group.settle()
         assert stands_in(member, RebalanceState.OWNING)

@@ -130,7 +130,7 @@ def test_garbage_of_another_member_is_skipped_and_said(caplog: pytest.LogCapture
         member = group.joined("a")
         group.joined("b")
     assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
-    message = [one for one in caplog.messages if "g_pykafka" in one and one.startswith("g_a:")]
+    message = [line for line in caplog.messages if "g_pykafka" in line and line.startswith("g_a:")]
     assert len(message) == 1
     assert set(member.owned()) == {T0}
 
@@ -168,7 +168,7 @@ def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
         second.close()
         group.settle()
     assert set(first.owned()) == {T0, T1}
-    message = [one for one in caplog.messages if one.startswith("g_a:")]
+    message = [line for line in caplog.messages if line.startswith("g_a:")]
     assert len(message) == 1
     assert "/consumers/g/ids/g_x" in message[0]
     assert "is not supported" in message[0]
@@ -200,7 +200,7 @@ def test_a_hostile_filter_costs_its_own_member_alone(
     with caplog.at_level(logging.WARNING):
         member = group.joined("a", max_retries=1)
     assert sorted(member.owned()) == owned
-    lines = [one for one in caplog.messages if "/consumers/g/ids/g_x" in one]
+    lines = [line for line in caplog.messages if "/consumers/g/ids/g_x" in line]
     assert len(lines) == (message is not None)
     assert all(str(message) in line and len(line) < 500 for line in lines)
 

@@ -78,8 +78,11 @@ def test_at_most_once_commits_before_the_first_message_is_handed_over() -> None:
     member.deliver(T0, range(5))
     member.deliver(T0, range(5, 8))
     seen = [(member.consume(1), group.offset(0)) for _ in range(8)]
-    assert seen == [([(0, one)], "5" if one < 5 else "8") for one in range(8)]
-    assert [dict(one.offsets) for one in member.observed.of(Committed)] == [{T0: 5}, {T0: 8}]
+    assert seen == [([(0, number)], "5" if number < 5 else "8") for number in range(8)]
+    assert [dict(committed.offsets) for committed in member.observed.of(Committed)] == [
+        {T0: 5},
+        {T0: 8},
+    ]
 
 
 def test_at_most_once_hands_nothing_over_that_it_could_not_commit() -> None:

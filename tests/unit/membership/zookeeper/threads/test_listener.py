@@ -37,7 +37,10 @@ def test_it_is_told_of_exactly_what_is_released() -> None:
         {TopicPartition(topic, number) for topic, numbers in share.items() for number in numbers}
         for share in listener.released
     ]
-    assert [set(one.owned) for one in member.observed.of(PartitionsReleased)] == reported
+    assert [
+        set(partitions_released.owned)
+        for partitions_released in member.observed.of(PartitionsReleased)
+    ] == reported
 
 
 def test_shares_of_several_topics_come_by_topic() -> None:
@@ -86,7 +89,7 @@ def test_the_assignment_is_that_of_the_whole_group() -> None:
     group, listener = Group(partitions=3), NotedListener()
     listened(group, listener)
     group.joined("b", {"t": 2})
-    assert [plainly(one) for one in listener.assigned] == [
+    assert [plainly(assignment) for assignment in listener.assigned] == [
         {"t": {0: "g_a-0", 1: "g_a-0", 2: "g_a-0"}},
         {"t": {0: "g_a-0", 1: "g_b-0", 2: "g_b-1"}},
     ]
@@ -105,7 +108,7 @@ def test_a_member_whose_own_share_stays_hears_of_the_others() -> None:
     group.joined("d", {})
     group.touch("/brokers/topics/t")
     group.settle()
-    assert [plainly(one).get("u") for one in listener.assigned] == [
+    assert [plainly(assignment).get("u") for assignment in listener.assigned] == [
         None,
         {0: "g_b-0", 1: "g_b-0"},
         {0: "g_b-0", 1: "g_c-0"},
@@ -153,7 +156,7 @@ def test_it_does_not_hear_of_what_the_end_of_the_session_took() -> None:
     group.server.expire(member.store.session_id)
     group.settle()
     assert listener.released == []
-    assert [plainly(one) for one in listener.assigned] == [
+    assert [plainly(assignment) for assignment in listener.assigned] == [
         {"t": {0: "g_a-0", 1: "g_a-0"}},
         {"t": {0: "g_a-0", 1: "g_a-0"}},
     ]
@@ -176,7 +179,7 @@ def test_without_a_share_it_hears_of_no_release() -> None:
     member.close()
     group.settle()
     assert listener.released == []
-    assert [plainly(one) for one in listener.assigned] == [{"t": {0: "g_0-0"}}]
+    assert [plainly(assignment) for assignment in listener.assigned] == [{"t": {0: "g_0-0"}}]
 
 
 # --- what it may do ------------------------------------------------------------------------------

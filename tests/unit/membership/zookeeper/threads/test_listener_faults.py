@@ -28,7 +28,9 @@ def fail(_reported: object) -> None:
 
 def errors_of(member: ControlledMember) -> list[tuple[str, str]]:
     """Where something went wrong, and what."""
-    return [(one.where, str(one.error)) for one in member.observed.of(ErrorSeen)]
+    return [
+        (error_seen.where, str(error_seen.error)) for error_seen in member.observed.of(ErrorSeen)
+    ]
 
 
 def test_an_error_before_a_release_keeps_the_automatic_commit_from_what_leaves() -> None:

@@ -83,10 +83,10 @@ NOT_LOGGED = (Fetched, LeaderLost, PositionReset, CommitFailed, MessagePoisoned,
 
 def test_there_is_an_example_of_every_event() -> None:
     """So that what follows covers them all."""
-    assert {type(one) for one in EVERY_EVENT} == set(get_args(Event))
+    assert {type(event) for event in EVERY_EVENT} == set(get_args(Event))
 
 
-@pytest.mark.parametrize("event", EVERY_EVENT, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("event", EVERY_EVENT, ids=lambda item: type(item).__name__)
 def test_the_structured_log_takes_every_event(
     event: Event, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -99,7 +99,7 @@ def test_the_structured_log_takes_every_event(
     [record] = caplog.records
     values = record.__dict__["zkconsumer"]
     assert json.loads(json.dumps(values)) == values
-    assert all(isinstance(one, str | int | None) for one in values.values())
+    assert all(isinstance(value, str | int | None) for value in values.values())
     assert set(values) == {"event", "group_id", "consumer_id", *(f.name for f in fields(event))}
     text = record.getMessage()
     assert text.startswith(f"group g, member g_a: {values['event']}")
@@ -128,8 +128,8 @@ def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFix
         member.join({"t": 1})
         group.settle()
         group.joined("0")
-    reported = [one.__dict__["zkconsumer"] for one in caplog.records]
-    assert [one["event"] for one in reported if one["event"] != "rebalance step"] == [
+    reported = [record.__dict__["zkconsumer"] for record in caplog.records]
+    assert [item["event"] for item in reported if item["event"] != "rebalance step"] == [
         "rebalance started",
         "partitions claimed",
         "rebalance finished",
@@ -159,4 +159,4 @@ def test_what_needs_nobody_is_not_said_aloud(
     """A round that changed nothing is no news; a connection that is back is none to worry about."""
     with caplog.at_level(logging.DEBUG, "zkconsumer.events"):
         LoggingObserver().observe(MEMBER, event)
-    assert [one.levelno for one in caplog.records] == [level]
+    assert [record.levelno for record in caplog.records] == [level]

@@ -46,13 +46,13 @@ MEMBER = MemberName("g", "g_a")
 
 def causes(member: ControlledMember) -> list[str]:
     """Why it rebalanced, so far."""
-    return [one.cause for one in member.observed.of(RebalanceStarted)]
+    return [rebalance_started.cause for rebalance_started in member.observed.of(RebalanceStarted)]
 
 
 def steps_since(member: ControlledMember, count: int) -> list[tuple[str, int]]:
     """The steps of its rebalances after so many events, and how many partitions they were about."""
     events = member.observed.events[count:]
-    return [(one.step, one.partitions) for one in events if isinstance(one, RebalanceStep)]
+    return [(event.step, event.partitions) for event in events if isinstance(event, RebalanceStep)]
 
 
 # --- rounds --------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_a_hand_over_is_told_step_by_step() -> None:
         ("Commit", 1),
         ("Release", 1),
     ]
-    assert [dict(one.offsets) for one in member.observed.of(Committed)] == [{T0: 2}]
+    assert [dict(committed.offsets) for committed in member.observed.of(Committed)] == [{T0: 2}]
     finished = member.observed.of(RebalanceFinished)[-1]
     assert finished.owned == {T1: A0}
 
@@ -145,12 +145,14 @@ def test_a_rebalance_names_its_cause_and_whether_it_changed_anything(
     before = len(member.observed.events)
     happens(group)
     events = member.observed.events[before:]
-    started = [one.cause for one in events if isinstance(one, RebalanceStarted)]
-    finished = [one for one in events if isinstance(one, RebalanceFinished)]
+    started = [event.cause for event in events if isinstance(event, RebalanceStarted)]
+    finished = [event for event in events if isinstance(event, RebalanceFinished)]
     assert cause in started
-    assert [(one.cause, one.changed) for one in finished if one.cause == cause] == [
-        (cause, changed)
-    ]
+    assert [
+        (rebalance_finished.cause, rebalance_finished.changed)
+        for rebalance_finished in finished
+        if rebalance_finished.cause == cause
+    ] == [(cause, changed)]
 
 
 def test_an_owner_that_lets_go_and_a_broker_that_comes_are_causes() -> None:
@@ -178,15 +180,19 @@ def test_failed_tries_are_told_with_their_numbers_and_pauses() -> None:
     for _ in range(2):
         group.pass_time(BACKOFF_MS)
     failed = member.observed.of(RebalanceTryFailed)
-    assert [one.attempt for one in failed] == [1, 2, 3]
-    assert all(one.delay_ms > 0 and "t-0 by g_x-0" in one.reason for one in failed)
+    assert [event.attempt for event in failed] == [1, 2, 3]
+    assert all(event.delay_ms > 0 and "t-0 by g_x-0" in event.reason for event in failed)
     group.pass_time(BACKOFF_MS)
     [given_up] = member.observed.of(RebalanceGivenUp)
     assert given_up.attempts == 3
     assert "t-0 by g_x-0" in given_up.reason
     assert member.observed.of(RebalanceFinished) == []
     group.admin.delete_many([path])
-    failures = [one.failure for one in member.observed.of(RebalanceStep) if one.failure]
+    failures = [
+        rebalance_step.failure
+        for rebalance_step in member.observed.of(RebalanceStep)
+        if rebalance_step.failure
+    ]
     assert failures == ["1 partitions have another owner"] * 3
 
 
@@ -217,12 +223,16 @@ def test_durations_are_never_negative_and_add_up() -> None:
     group.joined("0")
     group.server.expire(member.store.session_id)
     group.settle()
-    timed = [one for one in member.observed.events if hasattr(one, "duration_ms")]
-    assert {type(one) for one in timed} == {RebalanceStep, RebalanceFinished, Joined, Committed}
-    assert all(one.duration_ms > 0 for one in timed)
+    timed = [event for event in member.observed.events if hasattr(event, "duration_ms")]
+    assert {type(event) for event in timed} == {RebalanceStep, RebalanceFinished, Joined, Committed}
+    assert all(event.duration_ms > 0 for event in timed)
     finished = member.observed.of(RebalanceFinished)[0]
     first_round = member.observed.events[: member.observed.events.index(finished)]
-    steps = [one.duration_ms for one in first_round if isinstance(one, RebalanceStep)]
+    steps = [
+        rebalance_step.duration_ms
+        for rebalance_step in first_round
+        if isinstance(rebalance_step, RebalanceStep)
+    ]
     assert sum(steps) <= finished.duration_ms <= member.observed.of(Joined)[0].duration_ms
 
 
@@ -272,7 +282,9 @@ def test_an_error_of_the_listener_is_told_with_the_error_itself() -> None:
     group.settle()
     member.close()
     group.settle()
-    reported = [(one.where, one.error) for one in member.observed.of(ErrorSeen)]
+    reported = [
+        (error_seen.where, error_seen.error) for error_seen in member.observed.of(ErrorSeen)
+    ]
     assert reported == [("listener before a start", error), ("listener before a release", error)]
 
 
@@ -321,7 +333,11 @@ def test_session_events_are_told_with_the_session() -> None:
     assert reported == [SessionStarted(first), SessionEnded(first), SessionStarted(second)]
     assert broken_off == [False]
     assert received == [("SUSPENDED", True), ("LOST", False), ("CONNECTED", False)]
-    assert [one.session_id for one in observed.of(SessionChanged)] == [first, first, second]
+    assert [session_changed.session_id for session_changed in observed.of(SessionChanged)] == [
+        first,
+        first,
+        second,
+    ]
     assert observed.of(DeliveryPaused) == [DeliveryPaused(1_000)]
     assert observed.of(DeliveryResumed) == [DeliveryResumed()]
 

@@ -20,7 +20,7 @@ def reading(
     """Member a, with messages 0 to 9 of partition 0 queued and some of them handed over."""
     member = group.joined("a", {"t": streams}, auto_commit=auto_commit)
     member.deliver(T0, range(10))
-    assert member.consume(take) == [(0, one) for one in range(take)]
+    assert member.consume(take) == [(0, number) for number in range(take)]
     return member
 
 
@@ -51,7 +51,7 @@ def test_what_stays_goes_on_without_a_gap(auto_commit: bool) -> None:
     member = reading(group, auto_commit=auto_commit)
     for name in ("b", "c"):
         group.joined(name)
-    assert drained(member.stream()) == [(0, one) for one in range(4, 10)]
+    assert drained(member.stream()) == [(0, number) for number in range(4, 10)]
 
 
 # --- threads -------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def moved(group: Group, *, auto_commit: bool) -> ControlledMember:
     member = group.joined("a", {"t": 2}, auto_commit=auto_commit)
     assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1"}
     member.deliver(T1, range(10))
-    assert member.consume(4) == [(1, one) for one in range(4)]
+    assert member.consume(4) == [(1, number) for number in range(4)]
     group.joined("b")
     assert group.owners() == {0: "g_a-0", 1: "g_a-1", 2: "g_b-0"}
     return member
@@ -74,7 +74,7 @@ def test_a_partition_that_moves_to_another_thread_repeats_the_message_in_hand() 
     assert member.starts()[T1] == 3
     assert drained(member.stream("t", 0)) == []
     member.deliver(T1, range(3, 10))
-    assert drained(member.stream("t", 1)) == [(1, one) for one in range(3, 10)]
+    assert drained(member.stream("t", 1)) == [(1, number) for number in range(3, 10)]
 
 
 def test_one_that_moves_without_automatic_commits_is_read_again_from_the_commit() -> None:
