@@ -20,8 +20,8 @@ from zkconsumer.forking import ForkedLock
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.known_versions import KnownBroker, KnownVersions
-from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
-from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
+from zkconsumer.net.negotiated_connection import NegotiatedConnection
+from zkconsumer.net.sasl import ClosedOnCredentials, SaslSession
 from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecurityProtocol, SecuritySettings
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
@@ -187,14 +187,14 @@ class BrokerDialer:
             return self._handed_over(connection, found, None)
         try:
             session = self._authenticated(connection, found, deadline_ms)
-        except ClosedUnbelieved:
+        except ClosedOnCredentials:
             # Once more, so that a broker that is just stopping is not taken for one that refuses.
             self._check_running(broker)
             found = self._find(broker, deadline_ms, connect)
             connection = found.connection or connect()
             try:
                 session = self._authenticated(connection, found, deadline_ms)
-            except ClosedUnbelieved as error:
+            except ClosedOnCredentials as error:
                 self._check_running(broker)
                 raise SaslAuthenticationFailedError(f"{error}, twice") from error
         return self._handed_over(connection, found, session)
@@ -231,13 +231,14 @@ class BrokerDialer:
         connect: Callable[[], BrokerConnection],
         *,
         before_sasl: bool,
+        in_the_clear: bool = False,
     ) -> VersionSearch:
         return VersionSearch(
             broker=broker,
             connect=connect,
-            client_id=self._client_id,
+            client_id="" if in_the_clear else self._client_id,
             before_sasl=before_sasl,
-            in_tls=self._security.uses_tls,
+            in_tls=self._security.uses_tls and not in_the_clear,
             deadline_ms=deadline_ms,
             answer_ms=self._request_timeout_ms,
             stopped=lambda: self._stopped,
@@ -265,10 +266,10 @@ class BrokerDialer:
             connection = connect()
             try:
                 self._authenticated(connection, NegotiatedVersions(old, old, None), deadline_ms)
-            except ClosedUnbelieved as error:
+            except ClosedOnCredentials as error:
                 self._check_running(broker)
                 raise ConnectFailed(
-                    f"{closed}; or it is one, and does not believe our ticket"
+                    f"{closed}; or it is one, and refuses the client's ticket"
                 ) from error
             return connection
 
@@ -278,7 +279,7 @@ class BrokerDialer:
         return NegotiatedVersions(found.versions, found.fact, None)
 
     def _handed_over(
-        self, connection: BrokerConnection, found: NegotiatedVersions, renewal: Renewal | None
+        self, connection: BrokerConnection, found: NegotiatedVersions, sasl: SaslSession | None
     ) -> NegotiatedConnection:
         broker = connection.broker
         finding: KnownBroker = self._known.use((broker.host, broker.port), found.fact)
@@ -286,19 +287,13 @@ class BrokerDialer:
             connection,
             found.versions,
             on_end=lambda lost: self._known.release(finding, lost=lost),
-            renewal=renewal,
+            sasl=sasl,
             clock=self._clock,
         )
 
     def _open(self, broker: Broker, deadline_ms: int) -> BrokerConnection:
         """Connect, and do the TLS handshake if TLS is used."""
-        self._check_running(broker)
-        left_ms = deadline_ms - self._clock.now_ms()
-        if left_ms <= 0:
-            raise RequestTimedOut(f"{broker}: no connection in time")
-        transport: Transport = self._connector.connect(
-            broker.host, broker.port, timeout_ms=min(left_ms, self._connect_timeout_ms)
-        )
+        transport = self._transport(broker, deadline_ms)
         if self._tls is None:
             return self._held(broker, transport)
         from zkconsumer.net.tls import TlsTransport  # noqa: PLC0415 - few need it
@@ -317,6 +312,15 @@ class BrokerDialer:
             raise
         return connection
 
+    def _transport(self, broker: Broker, deadline_ms: int) -> Transport:
+        self._check_running(broker)
+        left_ms = deadline_ms - self._clock.now_ms()
+        if left_ms <= 0:
+            raise RequestTimedOut(f"{broker}: no connection in time")
+        return self._connector.connect(
+            broker.host, broker.port, timeout_ms=min(left_ms, self._connect_timeout_ms)
+        )
+
     def _check_no_plain_port(self, broker: Broker, deadline_ms: int, closed: ConnectFailed) -> None:
         """Find out why a broker closed the connection in the TLS handshake.
 
@@ -330,28 +334,15 @@ class BrokerDialer:
         opened: list[BrokerConnection] = []
 
         def connect() -> BrokerConnection:
-            self._check_running(broker)
-            left_ms = max(1, deadline_ms - self._clock.now_ms())
-            transport = self._connector.connect(
-                broker.host, broker.port, timeout_ms=min(left_ms, self._connect_timeout_ms)
-            )
-            opened.append(self._held(broker, transport))
+            opened.append(self._held(broker, self._transport(broker, deadline_ms)))
             return opened[-1]
 
         try:
             # A SASL port responds only to what may precede SASL; a 0.9 never responds to that.
             is_plain = any(
-                self._responses(
-                    VersionSearch(
-                        broker=broker,
-                        connect=connect,
-                        client_id="",
-                        before_sasl=before_sasl,
-                        in_tls=False,
-                        deadline_ms=deadline_ms,
-                        answer_ms=self._request_timeout_ms,
-                        stopped=lambda: self._stopped,
-                        clock=self._clock,
+                self._responds(
+                    self._search(
+                        broker, deadline_ms, connect, before_sasl=before_sasl, in_the_clear=True
                     )
                 )
                 for before_sasl in (False, True)
@@ -363,13 +354,13 @@ class BrokerDialer:
                 connection.close()
         if is_plain:
             raise AuthenticationFailed(
-                f"{broker}: speaks no TLS at this port, it answers in the clear: connect to its "
-                "port with TLS, or set security_protocol to what this port speaks (PLAINTEXT or "
-                "SASL_PLAINTEXT)"
+                f"{broker}: this port does not use TLS: connect to the broker's TLS port, or set "
+                "security_protocol to the protocol of this port (PLAINTEXT or SASL_PLAINTEXT)"
             ) from closed
 
     @staticmethod
-    def _responses(search: VersionSearch) -> bool:
+    def _responds(search: VersionSearch) -> bool:
+        """Return whether a search ends with the versions of a broker."""
         try:
             search.run()
         except ZkConsumerError:

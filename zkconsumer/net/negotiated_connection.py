@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import (
@@ -14,32 +14,11 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.in_flight import InFlight, RawStream, Received
+from zkconsumer.net.sasl import SaslSession
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
 
 R = TypeVar("R")
-
-
-class Renewal(Protocol):
-    """Re-authenticates a connection whose SASL session may expire (KIP-368)."""
-
-    @property
-    def is_to_come(self) -> bool:
-        """Whether the session ever expires."""
-        ...
-
-    def is_due(self, now_ms: int) -> bool:
-        """Return whether to re-authenticate before the next request."""
-        ...
-
-    def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:
-        """Authenticate again.
-
-        Raises:
-            AuthenticationFailed: the broker no longer accepts our credentials.
-            TransportError: no response.
-        """
-        ...
 
 
 class NegotiatedConnection:
@@ -61,14 +40,14 @@ class NegotiatedConnection:
         versions: BrokerVersions,
         *,
         on_end: Callable[[bool], None],
-        renewal: Renewal | None,
+        sasl: SaslSession | None,
         clock: Clock,
     ) -> None:
         self.broker: Broker = connection.broker
         self.versions = versions
         self._connection = connection
         self._on_end = [on_end]
-        self._renewal = renewal
+        self._sasl = sasl
         self._clock = clock
 
     @property
@@ -130,7 +109,7 @@ class NegotiatedConnection:
     @property
     def is_renewal_due(self) -> bool:
         """Whether the connection must be re-authenticated, with nothing in flight."""
-        return self._renewal is not None and self._renewal.is_due(self._clock.now_ms())
+        return self._sasl is not None and self._sasl.is_due(self._clock.now_ms())
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
         """Wait up to ``timeout_ms`` from now for the response to a request sent by ``begin``.
@@ -148,7 +127,7 @@ class NegotiatedConnection:
     @property
     def has_descriptor(self) -> bool:
         """Whether it can be delegated: it is not encrypted and never has to re-authenticate."""
-        if self._renewal is not None and self._renewal.is_to_come:
+        if self._sasl is not None and self._sasl.expires:
             return False
         return self._connection.has_descriptor
 
@@ -188,9 +167,9 @@ class NegotiatedConnection:
         self._connection.close()
 
     def _renew_if_due(self, timeout_ms: int) -> None:
-        if self._renewal is not None and self._renewal.is_due(self._clock.now_ms()):
+        if self._sasl is not None and self._sasl.is_due(self._clock.now_ms()):
             try:
-                self._renewal.renew(self._connection, timeout_ms=timeout_ms)
+                self._sasl.renew(self._connection, timeout_ms=timeout_ms)
             except AuthenticationFailed:
                 self.close()
                 raise

@@ -37,7 +37,7 @@ _SOONEST_MS = 1_100
 """Brokers refuse a second authentication within a second."""
 
 
-class ClosedUnbelieved(ConnectionLost):
+class ClosedOnCredentials(ConnectionLost):
     """An old broker closed the connection on our token: most likely, it refuses our credentials."""
 
 
@@ -57,16 +57,16 @@ class SaslSession:
     _due_ms: int | None = None
 
     @property
-    def is_to_come(self) -> bool:
-        """See ``Renewal``: whether the broker gave what was said a lifetime."""
+    def expires(self) -> bool:
+        """Whether the broker limits the lifetime of the session (KIP-368)."""
         return self._due_ms is not None
 
     def is_due(self, now_ms: int) -> bool:
-        """See ``Renewal``: whether the broker would soon close the connection (KIP-368)."""
+        """Return whether to re-authenticate before the next request."""
         return self._due_ms is not None and now_ms >= self._due_ms
 
     def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:
-        """See ``Renewal``."""
+        """Re-authenticate the connection; raises as ``authenticate``."""
         self.authenticate(connection, deadline_ms=self.clock.now_ms() + timeout_ms)
 
     def authenticate(self, connection: BrokerConnection, *, deadline_ms: int) -> None:
@@ -74,7 +74,7 @@ class SaslSession:
 
         Raises:
             AuthenticationFailed: the broker refuses our credentials, or fails to prove its own.
-            ClosedUnbelieved: it closed the connection instead of a refusal.
+            ClosedOnCredentials: it closed the connection instead of a refusal.
             TransportError: no response, or none in time.
         """
 
@@ -172,7 +172,7 @@ class SaslSession:
             response = connection.exchange(_framed(token), timeout_ms=timeout_ms)
         except ConnectionLost as error:
             reason = "the broker closed the connection instead of an answer"
-            raise ClosedUnbelieved(str(self._failed(connection, reason))) from error
+            raise ClosedOnCredentials(str(self._failed(connection, reason))) from error
         return bytes(response), 0
 
     def _failed(

@@ -252,7 +252,7 @@ class TlsTransport:
                 "that signed it by ssl_cafile; ssl_check_hostname=False takes another host's)"
             )
         elif error.reason in _NOT_TLS:
-            reason = "it speaks no TLS (security_protocol)"
+            reason = "it does not use TLS (security_protocol)"
         else:
             # The text of the peer's alert, or of what some brokers send in its place.
             words = (error.reason or str(error)).lower().replace("_", " ")

@@ -11,8 +11,9 @@ import pytest
 from tests.integration.net.conftest import SecureBrokerOf
 from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
-from tests.support.real_topics import keyed_lines, write_lines
+from tests.support.real_topics import keyed_lines
 from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
+from tests.support.traffic import write
 from tests.support.waiting import PROMPT_MS
 from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
@@ -64,17 +65,17 @@ def test_a_group_over_sasl_and_tls(
     broker = secure_broker_of(version)
     topic = fresh_name("secure")
     broker.sandbox.create_topic(topic)
-    lines = keyed_lines(COUNT)
-    write_lines(broker.sandbox, topic, lines, Codec.GZIP, java=True)
+    lines = [value.encode() for _, value in keyed_lines(COUNT)]
+    write(broker.sandbox, TopicPartition(topic, 0), lines, codec=Codec.GZIP)
     clock = SystemClock()
-    read: list[str] = []
+    read: list[bytes] = []
     with consumer(broker, certificates, topic) as member:
         deadline_ms = clock.now_ms() + LONG_MS
         while len(read) < COUNT and clock.now_ms() < deadline_ms:
             for records in member.poll(timeout_ms=500).values():
-                read += [record.value.decode() for record in records]
+                read += [record.value for record in records]
         member.commit()
-    assert read == [value for _, value in lines]
+    assert read == lines
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
@@ -134,7 +135,7 @@ class Refusal:
 
 REFUSALS = {
     "plain-to-tls": Refusal("SSL", "PLAINTEXT", "", "answers in TLS.*security_protocol"),
-    "tls-to-plain": Refusal("PLAINTEXT", "SSL", "authority", "speaks no TLS.*security_protocol"),
+    "tls-to-plain": Refusal("PLAINTEXT", "SSL", "authority", "does not use TLS.*security_protocol"),
     "unknown-authority": Refusal("SSL", "SSL", "stranger", "not to be trusted.*ssl_cafile"),
     "no-certificate": Refusal("MUTUAL", "SSL", "authority", "refuses us.*ssl_certfile"),
 }
@@ -189,7 +190,7 @@ def test_a_broker_that_restarts_is_not_taken_for_one_without_tls(
     def restart() -> None:
         sandbox.stop_broker(0)
         sandbox.start_broker(0)
-        write_lines(sandbox, topic, keyed_lines(COUNT), Codec.NONE, java=True)
+        write(sandbox, TopicPartition(topic, 0), [b"value"] * COUNT)
 
     with (
         contextlib.closing(

@@ -42,7 +42,10 @@ def test_offsets_are_set_and_messages_replayed_over_sasl_and_tls(
     brokers = ("--bootstrap-servers", f"{at.host}:{at.port}")
     how = (*brokers, "--command-config", "security.properties")
     zookeeper = ("--zookeeper", broker.sandbox.zookeeper_connect)
-    assert main(["offsets", "set", *zookeeper, *how, "--group", group, "--shift-by", "-3"]) == 0
+    assert (
+        main(["offsets", "set", *zookeeper, *how, "--group", group, "--shift-by", "-3", "--yes"])
+        == 0
+    )
     assert offsets.offset(tp) == 4
     capfd.readouterr()
     assert main(["replay", *how, "--topic", tp.topic, "--from-offset", "4"]) == 0

@@ -10,7 +10,7 @@ from tests.integration.net.conftest import SecureBrokerOf
 from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
 from tests.support.members import Member, settings_for
-from tests.support.real_topics import keyed_lines, write_lines
+from tests.support.real_topics import keyed_lines
 from tests.support.secure_broker import (
     LIFETIME_MS,
     PASSWORD,
@@ -18,6 +18,7 @@ from tests.support.secure_broker import (
     SCRAM_USER,
     SecureBroker,
 )
+from tests.support.traffic import write
 from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
@@ -118,10 +119,10 @@ def pumped(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def topic_with(broker: SecureBroker, values: list[str]) -> TopicPartition:
     """Write them by the port without security."""
-    topic = fresh_name("secure")
-    broker.sandbox.create_topic(topic)
-    write_lines(broker.sandbox, topic, [("k", one) for one in values], Codec.GZIP, java=True)
-    return TopicPartition(topic, 0)
+    tp = TopicPartition(fresh_name("secure"), 0)
+    broker.sandbox.create_topic(tp.topic)
+    write(broker.sandbox, tp, [value.encode() for value in values], codec=Codec.GZIP)
+    return tp
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
@@ -165,7 +166,7 @@ def test_an_authentication_that_ends_is_renewed(
         wait_until(lambda: member.got(tp) == [0], what="the first message")
         connected, began_ms = len(ports), clock.now_ms()
         wait_until(lambda: clock.now_ms() - began_ms > 3 * LIFETIME_MS, what="three lifetimes")
-        write_lines(broker.sandbox, tp.topic, [("k", "last")], Codec.NONE, java=True)
+        write(broker.sandbox, tp, [b"last"])
         wait_until(lambda: member.got(tp) == [0, 1], what="the last message")
         assert len(ports) == connected
     assert "needs its leader again" not in caplog.text

@@ -136,9 +136,9 @@ class Mistake:
 
 MISTAKES = [
     Mistake("SSL", "PLAINTEXT", AuthenticationFailed, "wants that .security_protocol"),
-    Mistake("PLAINTEXT", "SSL", AuthenticationFailed, "speaks no TLS .*security_protocol"),
-    Mistake("SASL_PLAINTEXT", "SSL", AuthenticationFailed, "speaks no TLS .*security_protocol"),
-    Mistake("PLAINTEXT", "SASL_SSL", AuthenticationFailed, "speaks no TLS .*security_protocol"),
+    Mistake("PLAINTEXT", "SSL", AuthenticationFailed, "does not use TLS.*security_protocol"),
+    Mistake("SASL_PLAINTEXT", "SSL", AuthenticationFailed, "does not use TLS.*security_protocol"),
+    Mistake("PLAINTEXT", "SASL_SSL", AuthenticationFailed, "does not use TLS.*security_protocol"),
     Mistake("SASL_PLAINTEXT", "PLAINTEXT", AuthenticationFailed, "wants SASL .security_protocol"),
     Mistake("SASL_SSL", "SSL", AuthenticationFailed, "wants SASL .security_protocol"),
     Mistake("PLAINTEXT", "SASL_PLAINTEXT", AuthenticationFailed, "without SASL"),
@@ -146,7 +146,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.protocol}-to-{one.listener}")
+@pytest.mark.parametrize(
+    "mistake", MISTAKES, ids=lambda case: f"{case.protocol}-to-{case.listener}"
+)
 @pytest.mark.parametrize("version", ALL)
 def test_the_wrong_port(
     secure_broker_of: SecureBrokerOf,

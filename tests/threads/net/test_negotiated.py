@@ -36,12 +36,12 @@ def test_a_connection_that_broke_in_a_borrowers_hands_proves_nothing_any_more() 
         lent, other = dialer.dial(address), dialer.dial(address)
         assert broker.accepted == 3
         assert lent.has_descriptor
-        first, known = (one.version for one in broker.requested(ApiKey.API_VERSIONS)[1:])
+        first, known = (request.version for request in broker.requested(ApiKey.API_VERSIONS)[1:])
         assert known < broker.requested(ApiKey.API_VERSIONS)[0].version
         with pytest.raises(ConnectionLost, match="borrowed"), lent.delegate():
             raise ConnectionLost("borrowed, and gone")
         broker.serves = MODERN
         anew = dialer.dial(address)
         assert broker.requested(ApiKey.API_VERSIONS)[-1].version > known == first
-        for one in (lent, other, anew):
-            one.close()
+        for connection in (lent, other, anew):
+            connection.close()

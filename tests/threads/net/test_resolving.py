@@ -30,7 +30,9 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Lookup], None]:
             if is_name and given["flags"] & socket.AI_NUMERICHOST:
                 raise socket.gaierror("it is a name")
             found = lookup(host) if is_name else [host]
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port or 0)) for one in found]
+            return [
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (name, port or 0)) for name in found
+            ]
 
         monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
@@ -56,7 +58,7 @@ def hanging(resolve: Callable[[Lookup], None]) -> Iterator[list[str]]:
 
 def resolvers() -> list[str]:
     """Return the threads that look names up."""
-    return [one.name for one in threading.enumerate() if one.name.startswith("resolver/")]
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("resolver/")]
 
 
 def try_in_vain(host: str) -> None:

@@ -43,8 +43,8 @@ def test_requests_are_numbered_and_signed(net: FakeNet) -> None:
     connection = net.connect()
     for _ in range(3):
         assert ask_about_topic(connection).topics[0].topic == "t"
-    assert [one.correlation_id for one in net.brokers[0].requests] == [0, 1, 2]
-    assert {one.client_id for one in net.brokers[0].requests} == {CLIENT_ID}
+    assert [request_frame.correlation_id for request_frame in net.brokers[0].requests] == [0, 1, 2]
+    assert {request_frame.client_id for request_frame in net.brokers[0].requests} == {CLIENT_ID}
 
 
 def test_correlation_ids_wrap(net: FakeNet) -> None:
@@ -53,7 +53,10 @@ def test_correlation_ids_wrap(net: FakeNet) -> None:
     connection._correlation_id = (1 << 31) - 1
     ask_about_topic(connection)
     ask_about_topic(connection)
-    assert [one.correlation_id for one in net.brokers[0].requests] == [(1 << 31) - 1, 0]
+    assert [request_frame.correlation_id for request_frame in net.brokers[0].requests] == [
+        (1 << 31) - 1,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,6 @@ def test_several_requests_may_be_in_flight_where_that_is_asked_for(net: FakeNet)
         connection.begin(QUESTION, version=0, timeout_ms=LONG_MS, most_in_flight=2)
     with pytest.raises(LocalProtocolError, match="this MetadataRequest is not in flight"):
         connection.finish(second, timeout_ms=LONG_MS)
-    for one in (first, second):
-        assert connection.finish(one, timeout_ms=LONG_MS).topics[0].topic == "t"
+    for in_flight in (first, second):
+        assert connection.finish(in_flight, timeout_ms=LONG_MS).topics[0].topic == "t"
     assert is_idle(connection)

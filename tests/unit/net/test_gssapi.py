@@ -156,7 +156,7 @@ def test_a_keytabs_ticket_serves_until_little_of_it_is_left(library: Library, ke
     assert second is not None
     assert first["client_keytab"] == second["client_keytab"] == f"FILE:{keytab}"
     assert first["ccache"] != second["ccache"]
-    assert all(one["ccache"].startswith("MEMORY:") for one in (first, second))
+    assert all(environment["ccache"].startswith("MEMORY:") for environment in (first, second))
 
 
 def test_the_cache_of_kinit_is_read_for_each_connection(library: Library) -> None:
@@ -196,7 +196,7 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.reported)
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda error: error.reported)
 def test_no_ticket_of_ours(library: Library, keytab: str, failure: Failure) -> None:
     """One line with the library's own words and the setting that helps; only no KDC may pass."""
     login = KerberosLogin(KerberosSettings(keytab=keytab if failure.by_keytab else None))

@@ -21,7 +21,7 @@ HEAD = b"\x05\x02"
 
 def entry(realm: str, *parts: str, key: bytes = b"k" * 16) -> bytes:
     """One entry, as MIT's library writes it."""
-    names = b"".join(struct.pack(">H", len(one)) + one.encode() for one in (realm, *parts))
+    names = b"".join(struct.pack(">H", len(part)) + part.encode() for part in (realm, *parts))
     body = struct.pack(">H", len(parts)) + names + struct.pack(">IIBHH", 1, 0, 1, 17, len(key))
     body += key
     return struct.pack(">i", len(body)) + body
@@ -32,7 +32,10 @@ def test_a_keytab_names_whose_keys_it_holds() -> None:
     first, second = entry("R.EXAMPLE", "app"), entry("R.EXAMPLE", "kafka", "broker-1")
     deleted = struct.pack(">i", -6) + b"\0" * 6
     read = read_keytab(HEAD + first + deleted + second + b"\0" * 8)
-    assert [one.principal for one in read] == ["app@R.EXAMPLE", "kafka/broker-1@R.EXAMPLE"]
+    assert [keytab_entry.principal for keytab_entry in read] == [
+        "app@R.EXAMPLE",
+        "kafka/broker-1@R.EXAMPLE",
+    ]
     assert write_keytab(read) == HEAD + first + second
     assert read_keytab(HEAD) == ()
 

@@ -67,8 +67,8 @@ def test_a_broker_whose_version_is_known_is_asked_nothing(broker: SpokenBroker) 
     """The first bytes on the first connection are the request itself, in the known version."""
     assumed = of_generation(BrokerGeneration.V0_8_0)
     dialer = dialer_to(broker, assumed=assumed)
-    for one in (dialer, dialer.twin()):
-        connection = one.dial(ADDRESS)
+    for broker_dialer in (dialer, dialer.twin()):
+        connection = broker_dialer.dial(ADDRESS)
         assert connection.versions is assumed
         assert version_sent(broker, connection) == 0
         connection.close()

@@ -1,4 +1,4 @@
-"""TLS to a port without it is told from a broker that stops: only the one answers in the clear."""
+"""TLS to a port without it is distinguished from a broker that stops: only the former answers."""
 
 from collections.abc import Callable
 
@@ -67,7 +67,7 @@ def test_a_broker_of_any_version_that_answers_in_the_clear(
     broker = SpokenBroker(ADDRESS, generation=generation)
     if generation is not None:
         broker.serves = old(generation)
-    with pytest.raises(AuthenticationFailed, match=r"b:9092.*speaks no TLS.*security_protocol"):
+    with pytest.raises(AuthenticationFailed, match=r"b:9092.*does not use TLS.*security_protocol"):
         dial(ClosesFirst(broker.accept), certificates)
     assert broker.requests
     assert all(request.client_id != "secret-name" for request in broker.requests)
@@ -77,7 +77,7 @@ def test_a_port_with_sasl_and_without_tls(certificates: Certificates) -> None:
     """It answers what may be asked before SASL, and nothing else."""
     broker = SpokenBroker(ADDRESS)
     broker.response = lambda frame: None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
-    with pytest.raises(AuthenticationFailed, match=r"speaks no TLS.*SASL_PLAINTEXT"):
+    with pytest.raises(AuthenticationFailed, match=r"does not use TLS.*SASL_PLAINTEXT"):
         dial(ClosesFirst(broker.accept), certificates)
 
 

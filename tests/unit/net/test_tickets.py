@@ -18,8 +18,8 @@ ADDRESS = Broker(-1, "b.example", 9092)
 LONG_MS = 10_000
 UNKNOWN = (b"another", b"", b"no layer")
 WITHOUT_REQUESTS: Serves = {
-    key: VersionRange(0, 0) if key is ApiKey.SASL_HANDSHAKE else one
-    for key, one in MODERN.items()
+    key: VersionRange(0, 0) if key is ApiKey.SASL_HANDSHAKE else versions
+    for key, versions in MODERN.items()
     if key is not ApiKey.SASL_AUTHENTICATE
 }
 
@@ -55,7 +55,7 @@ def test_let_in_behind_a_handshake(serves: Serves) -> None:
     connection.call(ListGroupsRequest(), timeout_ms=LONG_MS)
     connection.close()
     assert (broker.accepted, broker.let_in) == (1, 1)
-    assert [one.host for one in begun] == ["b.example"]
+    assert [tickets.host for tickets in begun] == ["b.example"]
     challenges = CHALLENGES if ApiKey.SASL_AUTHENTICATE in serves else CHALLENGES[:-1]
     assert begun[0].received == list(challenges)
 
@@ -75,9 +75,9 @@ def test_a_0_9_is_told_without_a_handshake_and_found_out_behind() -> None:
     assert not broker.requested(ApiKey.SASL_HANDSHAKE)
 
 
-def test_a_0_9_that_does_not_believe_us() -> None:
-    """It closes as one that is down behind a proxy does: both are said, it may be tried again."""
-    with pytest.raises(ConnectFailed, match=r"b.example:9092.*does not believe our ticket"):
+def test_a_0_9_that_refuses_the_ticket() -> None:
+    """It closes, as a broker that is down behind a proxy does: the error names both."""
+    with pytest.raises(ConnectFailed, match=r"b.example:9092.*refuses the client.s ticket"):
         dialer_to(of_0_9(), by_tickets([], UNKNOWN)).dial(ADDRESS)
 
 

@@ -103,7 +103,7 @@ def test_peers_without_tls(certificates: Certificates) -> None:
     context = context_of(TlsSettings(cafile=certificates.authority))
     other = ScriptedPeer()
     other.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    with pytest.raises(AuthenticationFailed, match=r"speaks no TLS.*security_protocol"):
+    with pytest.raises(AuthenticationFailed, match=r"does not use TLS.*security_protocol"):
         connected(other, context, HOST).handshake(timeout_ms=LONG_MS)
     closing = ScriptedPeer()
     closing.finish()
