@@ -2,7 +2,7 @@
 
 ``ConsumerConfig`` reads values by this table; docs/configuration.md and ``config_typed`` are
 printed from it (``make generated``). Keys and defaults are those of Kafka 0.8.2.2
-``ConsumerConfig``; what differs from the original is said in the key's own words.
+``ConsumerConfig``; where a setting differs from the original, its description says so.
 """
 
 import re
@@ -68,11 +68,11 @@ KEYS: tuple[ConfigKey, ...] = (
     ).means(
         "The consumer group. The original lets an empty group id pass, and then works in the "
         "nodes `/consumers//...`, which ZooKeeper refuses with an error that does not name the "
-        "cause; here it is refused at once, and so are `.` and `..`."
+        "cause; here it is refused at once, as are `.` and `..`."
     ),
     ConfigKey("zookeeper.session.timeout.ms", "int", default=6000, low=1).means(
         "The session time-out to request of ZooKeeper; the server may grant another. A member "
-        "that vanishes keeps its partitions that long."
+        "that crashes keeps its partitions for that long."
     ),
     ConfigKey(
         "zookeeper.connection.timeout.ms",
@@ -81,11 +81,11 @@ KEYS: tuple[ConfigKey, ...] = (
         derived_text="`zookeeper.session.timeout.ms`",
         low=1,
     ).means(
-        "How long to wait for the first connection to ZooKeeper, and later for the answer to "
+        "How long to wait for the first connection to ZooKeeper, and later for the response to "
         "each batch of requests."
     ),
     ConfigKey("zookeeper.sync.time.ms", "int", default=2000, low=0).means(
-        "Only the default of `rebalance.backoff.ms`."
+        "Used only as the default of `rebalance.backoff.ms`."
     ),
     *SECURITY_KEYS,
     *BROKER_SECURITY,
@@ -108,16 +108,17 @@ KEYS: tuple[ConfigKey, ...] = (
         legal_text="letters, digits, dot, underscore and dash",
     ).means("Names this client in requests: it shows up in the broker's logs and metrics."),
     ConfigKey("fetch.wait.max.ms", "int", default=100, low=0).means(
-        "The longest that a broker holds back an answer while it waits for `fetch.min.bytes`."
+        "The longest that a broker delays a response while it waits for `fetch.min.bytes`."
     ),
     ConfigKey("socket.timeout.ms", "int", default=30_000, low=1).means(
-        "Time-out for connecting to a broker and for its answers. After 2 s of silence (a "
-        "fifteenth of it where that is less) what only reads is sent once more, over a second "
-        "connection. At least `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work)."
+        "Time-out for connecting to a broker and for its responses. After 2 s without a response "
+        "(a fifteenth of the time-out if that is less) a request that only reads is sent again, "
+        "over a second connection. At least `fetch.wait.max.ms` (0.8.2 has that check, but it "
+        "does not work)."
     ),
     ConfigKey("socket.receive.buffer.bytes", "int", default=-1, low=-1).means(
         "The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the "
-        "system, which lets it grow with what comes. The original's default, 65536, costs a "
+        "system, which lets it grow with the traffic. The original's default, 65536, costs a "
         "consumer that catches up a seventh of its speed."
     ),
     ConfigKey("fetch.message.max.bytes", "int", default=1_048_576, low=1).means(
@@ -133,7 +134,7 @@ KEYS: tuple[ConfigKey, ...] = (
         low=1,
         since="zkconsumer",
     ).means(
-        "The largest fetch of a partition that is far behind: the size doubles after each "
+        "The largest fetch of a partition that lags far behind: the size doubles after each "
         "response that fills it, within `fetch.max.bytes` and the free bytes of its "
         "stream's queue. At the end of the log it is `fetch.message.max.bytes` again. At least "
         "that; equal to it, nothing grows."
@@ -152,9 +153,9 @@ KEYS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "fetch.max.decompressed.bytes", "int", default=134_217_728, low=1, since="zkconsumer"
-    ).means("How large what one fetch brings of one partition may become when it is decompressed."),
+    ).means("The largest size, once decompressed, of what one fetch returns for one partition."),
     ConfigKey("num.consumer.fetchers", "int", default=1, low=1, since="0.8.1").means(
-        "Fetcher threads *for each broker* that leads partitions of ours."
+        "Fetcher threads *for each broker* that leads partitions of this consumer."
     ),
     ConfigKey("fetch.min.bytes", "int", default=1, low=0).means(
         "How many bytes the broker should have before it answers a fetch."
@@ -164,14 +165,14 @@ KEYS: tuple[ConfigKey, ...] = (
         "partition's fetch."
     ),
     ConfigKey("queued.max.bytes", "int", default=67_108_864, low=1, since="zkconsumer").means(
-        "How many bytes may wait in all streams' queues together, counted as they lie in "
-        "memory after decompression; every stream may use an equal part of it. Besides it, each "
-        "fetcher holds at most one answer of its broker, see `fetch.max.bytes`."
+        "How many bytes may wait in all streams' queues together, as they take up memory after "
+        "decompression; every stream may use an equal share. In addition, each fetcher holds at "
+        "most one response of its broker, see `fetch.max.bytes`."
     ),
     ConfigKey("fetch.max.bytes", "int", default=52_428_800, low=1, since="zkconsumer").means(
-        "How many bytes to ask of one broker in one fetch, over all partitions: with many "
-        "partitions each is asked for less than `fetch.message.max.bytes`. A single message that "
-        "is larger comes all the same."
+        "How many bytes to request from one broker in one fetch, over all partitions: with many "
+        "partitions the share of each is less than `fetch.message.max.bytes`. A single message "
+        "that is larger is still returned."
     ),
     ConfigKey(
         "delivery",
@@ -180,9 +181,9 @@ KEYS: tuple[ConfigKey, ...] = (
         choices=("at_least_once", "at_most_once", "scala"),
         since="zkconsumer",
     ).means(
-        "What an automatic commit covers. `at_least_once`: messages whose successor was asked "
-        "for. `at_most_once`: the offset is committed before the message is handed over. `scala`: "
-        "messages that were handed over, as the original does; a crash may lose the current one."
+        "What an automatic commit covers. `at_least_once`: messages whose successor was "
+        "requested. `at_most_once`: the offset is committed before the message is delivered. "
+        "`scala`: delivered messages, as in the original; a crash may lose the current one."
     ),
     ConfigKey(
         "poison.policy",
@@ -206,7 +207,7 @@ KEYS: tuple[ConfigKey, ...] = (
         "The time between two automatic commits."
     ),
     ConfigKey("rebalance.max.retries", "int", default=4, low=1).means(
-        "How many tries a rebalance has *in all*, the first included."
+        "How many attempts a rebalance has *in all*, the first included."
     ),
     ConfigKey(
         "rebalance.backoff.ms",
@@ -214,20 +215,20 @@ KEYS: tuple[ConfigKey, ...] = (
         derive=lambda values: values["zookeeper.sync.time.ms"],
         derived_text="`zookeeper.sync.time.ms`",
         low=0,
-    ).means("The pause after each failed try of a rebalance."),
+    ).means("The pause after each failed attempt of a rebalance."),
     ConfigKey("owner.audit.interval.ms", "int", default=30_000, low=0, since="zkconsumer").means(
-        "How often a member at rest looks whether its owner nodes are there, and whether "
-        "partitions that fall to it have none; 0: never."
+        "How often a member checks, between rebalances, that its owner nodes still exist, and "
+        "that every partition assigned to it has one; 0: never."
     ),
     ConfigKey(
         "zookeeper.silence.percent", "int", default=33, low=0, high=100, since="zkconsumer"
     ).means(
-        "Delivery pauses when ZooKeeper has been silent for this share of the session "
-        "time-out: soon after, the session may end and others may own the partitions. While the "
-        "connection is up, less than 17 counts as 17, which is the time of two pings."
+        "Delivery pauses when ZooKeeper has not responded for this share of the session "
+        "time-out: soon after, the session may expire and others may own the partitions. While "
+        "the connection is up, less than 17 counts as 17, which is the time of two pings."
     ),
     ConfigKey("refresh.leader.backoff.ms", "int", default=200, low=0).means(
-        "The pause between two searches for the leaders of partitions without one."
+        "The pause between two look-ups of the leaders of partitions without one."
     ),
     ConfigKey(
         "auto.offset.reset",
@@ -237,11 +238,11 @@ KEYS: tuple[ConfigKey, ...] = (
         synonyms={"earliest": "smallest", "latest": "largest"},
     ).means(
         "Where to start when no offset is stored, or when it lies outside the log. The names "
-        "of later versions, `earliest` and `latest`, are understood too."
+        "of later versions, `earliest` and `latest`, are accepted, too."
     ),
     ConfigKey("consumer.timeout.ms", "int", default=-1).means(
-        "Negative: a stream waits for ever. Otherwise it raises `ConsumerTimeout` after so "
-        "long without a message, and stays usable."
+        "Negative: a stream waits forever. Otherwise it raises `ConsumerTimeout` after this "
+        "time without a message, and stays usable."
     ),
     ConfigKey("exclude.internal.topics", "bool", default=True, since="0.8.2").means(
         "Filters never match `__consumer_offsets`. Has no effect on topics named one by one. "
@@ -254,8 +255,8 @@ KEYS: tuple[ConfigKey, ...] = (
         choices=("range", "roundrobin"),
         since="0.8.2",
     ).means(
-        "How partitions are shared out. Must be the same on all members of a group, and "
-        "nothing detects that it is not. The original takes every unknown value for `range`; "
+        "How partitions are assigned. Must be the same on all members of a group, and "
+        "nothing detects a mismatch. The original treats every unknown value as `range`; "
         "here it is refused."
     ),
     ConfigKey(
@@ -266,8 +267,8 @@ KEYS: tuple[ConfigKey, ...] = (
         any_case=True,
         since="0.8.2",
     ).means(
-        "Where offsets are kept; written in any case. Must be the same on all members of a "
-        "group; while a group moves from one to the other, `dual.commit.enabled` keeps both."
+        "Where offsets are stored; upper or lower case. Must be the same on all members of a "
+        "group; while a group moves from one to the other, `dual.commit.enabled` writes both."
     ),
     ConfigKey(
         "dual.commit.enabled",
@@ -276,17 +277,17 @@ KEYS: tuple[ConfigKey, ...] = (
         derived_text="true with `offsets.storage=kafka`, else false",
         since="0.8.2",
     ).means(
-        "With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not "
-        "looked at with ZooKeeper storage."
+        "With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Ignored "
+        "with ZooKeeper storage."
     ),
     ConfigKey("offsets.channel.backoff.ms", "int", default=1000, low=0, since="0.8.2").means(
-        "The pause between tries to find or to ask the offset coordinator."
+        "The pause between attempts to find or to query the offset coordinator."
     ),
     ConfigKey(
         "offsets.channel.socket.timeout.ms", "int", default=10_000, low=1, since="0.8.2"
     ).means("Time-out of the connection to the offset coordinator."),
     ConfigKey("offsets.commit.max.retries", "int", default=5, low=0, since="0.8.2").means(
-        "How often a failed commit is tried again; automatic commits are not."
+        "How often a failed commit is retried; automatic commits are not retried."
     ),
     ConfigKey("shutdown.timeout.ms", "int", default=30_000, low=1, since="zkconsumer").means(
         "The longest that `shutdown()` takes, the last commit included."
@@ -297,7 +298,7 @@ KEYS: tuple[ConfigKey, ...] = (
         default="UTF8",
         legal=_legal_charset,
         legal_text="the name of a character set that Python knows",
-    ).means("The character set of a string decoder that is made from this configuration."),
+    ).means("The character set of a string decoder created from this configuration."),
     _inert("kafka.metrics.reporters", "text", "Classes of the original that report metrics."),
     _inert("kafka.metrics.polling.interval.secs", "int", "How often those report.", default=10),
     _inert("kafka.csv.metrics.dir", "text", "Where the original's CSV reporter writes."),
@@ -311,6 +312,6 @@ KEYS: tuple[ConfigKey, ...] = (
     _inert("mirror.topics.blacklist", "text", _NEVER_READ),
     _inert("mirror.consumer.numthreads", "int", _NEVER_READ, default=1),
 )
-"""All settings, in the order of the documentation; a derived default looks only upwards."""
+"""All settings, in the order of the documentation; a derived default reads only the ones above."""
 
 BY_KEY: Mapping[str, ConfigKey] = {config_key.key: config_key for config_key in KEYS}

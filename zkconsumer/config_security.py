@@ -1,7 +1,7 @@
-"""How to get into secured brokers: the settings, by kafka-python's names and by Java's. Pure.
+"""The settings for secured brokers, by kafka-python's names and by Java's. Pure.
 
-Each value has one name here, kafka-python's; what Kafka's own files call it is turned into that. So
-a file that serves Kafka's own tools serves here, once its stores are PEM.
+Each value has one name here, kafka-python's; the names in Kafka's own files are translated to it.
+So a file written for Kafka's own tools works here, too, once its stores are PEM.
 Source: Kafka 3.9 ``SslConfigs``, ``SaslConfigs``, ``CommonClientConfigs``; KIP-651, KIP-85.
 """
 
@@ -24,25 +24,25 @@ SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
         default="PLAINTEXT",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
         since="0.9.0",
-    ).means("What the brokers' port speaks."),
+    ).means("The protocol of the brokers' port."),
     ConfigKey("ssl.cafile", "text", since="kafka-python").means(
-        "A PEM file with the authorities that signed the brokers' certificates; without it "
-        "those that the machine trusts."
+        "A PEM file with the authorities that signed the brokers' certificates; by default the "
+        "authorities that the machine trusts."
     ),
     ConfigKey("ssl.certfile", "text", since="kafka-python").means(
-        "A PEM file with our own certificate, where brokers want one."
+        "A PEM file with the client's certificate, where brokers require one."
     ),
     ConfigKey("ssl.keyfile", "text", since="kafka-python").means(
-        "A PEM file with its private key, unless that is in `ssl.certfile`."
+        "A PEM file with the certificate's private key, unless `ssl.certfile` contains it."
     ),
     ConfigKey("ssl.password", "text", since="kafka-python", secret=True).means(
         "The password of the private key; never shown or logged."
     ),
     ConfigKey("ssl.check.hostname", "bool", default=True, since="kafka-python").means(
-        "Whether a broker's certificate must bear the name by which it is reached."
+        "Whether a broker's certificate must match the host name used to connect to it."
     ),
     ConfigKey("ssl.ciphers", "text", since="kafka-python").means(
-        "The ciphers allowed, as a list of OpenSSL's."
+        "The ciphers allowed, as a cipher list of OpenSSL."
     ),
     ConfigKey("ssl.crlfile", "text", since="kafka-python").means(
         "A PEM file with revoked certificates."
@@ -52,47 +52,47 @@ SECURITY_KEYS: Final[tuple[ConfigKey, ...]] = (
         "choice",
         choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"),
         since="0.10.0",
-    ).means("How to say who we are, with the protocols that begin with SASL."),
+    ).means("How the client authenticates, with the protocols that begin with SASL."),
     ConfigKey("sasl.plain.username", "text", since="kafka-python").means(
-        "The user's name, for each of these mechanisms."
+        "The user name, for `PLAIN` and SCRAM."
     ),
     ConfigKey("sasl.plain.password", "text", since="kafka-python", secret=True).means(
-        "The user's password; never shown or logged."
+        "The password; never shown or logged."
     ),
     ConfigKey("sasl.oauthbearer.token.endpoint.url", "text", since="3.1.0").means(
-        "Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and "
-        "without a provider of tokens."
+        "With `OAUTHBEARER` and no token provider: the endpoint that grants tokens for client "
+        "credentials."
     ),
     ConfigKey("sasl.oauthbearer.client.credentials.client.id", "text", since="4.1.0").means(
-        "Who we are there."
+        "The client id for that endpoint."
     ),
     ConfigKey(
         "sasl.oauthbearer.client.credentials.client.secret", "text", since="4.1.0", secret=True
-    ).means("What proves it; never shown or logged."),
+    ).means("The client secret for that endpoint; never shown or logged."),
     ConfigKey("sasl.oauthbearer.scope", "text", since="4.1.0").means(
-        "What the tokens are for; without it the endpoint decides."
+        "The scope to request for the tokens; by default the endpoint decides."
     ),
     ConfigKey("sasl.kerberos.service.name", "text", default="kafka", since="0.9.0").means(
         "With `GSSAPI`: the first part of the brokers' principal."
     ),
     ConfigKey("sasl.kerberos.domain.name", "text", since="kafka-python").means(
-        "With `GSSAPI`: the host in the brokers' principal; without it the one that each "
+        "With `GSSAPI`: the host in the brokers' principal; by default the host that each "
         "broker advertises."
     ),
     ConfigKey("sasl.kerberos.keytab", "text", since="librdkafka").means(
-        "With `GSSAPI`: the file with our key; without it the tickets of `kinit`."
+        "With `GSSAPI`: the file with the client's key; by default the tickets of `kinit` are used."
     ),
     ConfigKey("sasl.kerberos.principal", "text", since="librdkafka").means(
-        "With `GSSAPI`: the client's principal; without it the first one of the keytab, or "
+        "With `GSSAPI`: the client's principal; by default the first one in the keytab, or "
         "that of the tickets."
     ),
 )
-"""The settings, as rows of every table that has them."""
+"""The settings, as rows for every table of settings that includes them."""
 
 
 @dataclass(frozen=True, init=False, slots=True, eq=False)
 class SecurityFields:
-    """What every configuration of a client of brokers has; attributes are keys with underscores."""
+    """The security settings in every client configuration; attributes are keys with underscores."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     ssl_cafile: str | None
@@ -141,14 +141,16 @@ def _store_type(key: str, value: str) -> Mapping[str, str]:
 
 def _check_of_names(key: str, value: str) -> Mapping[str, str]:
     if value.strip().lower() not in {"", "https"}:
-        raise ConfigError(f"{key} is {shown(value)}: it is https, or empty for no check of names")
+        raise ConfigError(
+            f"{key} is {shown(value)}: it must be https, or empty to skip the check of host names"
+        )
     return {"ssl.check.hostname": "true" if value.strip() else "false"}
 
 
 JAVA_KEYS: Final[Mapping[str, tuple[Translation, str]]] = {
     "ssl.truststore.location": (_store("ssl.cafile"), "`ssl.cafile`"),
     "ssl.truststore.type": (_store_type, "PEM, since no other store can be read"),
-    # A PEM file of certificates holds no secret.
+    # A PEM file of certificates contains no secret.
     "ssl.truststore.password": (lambda _key, _value: {}, "of no use with PEM"),
     "ssl.keystore.location": (_store("ssl.certfile"), "`ssl.certfile`, with the key in it"),
     "ssl.keystore.type": (_store_type, "PEM, since no other store can be read"),
@@ -163,26 +165,26 @@ JAVA_KEYS: Final[Mapping[str, tuple[Translation, str]]] = {
         "user and password, client id and secret, or keytab and principal",
     ),
 }
-"""The names of these settings in Kafka's own clients, each with its translation into ours, and
-that in words."""
+"""The names of these settings in Kafka's own clients, each with its translation into ours, also in
+words."""
 
 SECURITY_NAMES: Final = frozenset((*(spec.key for spec in SECURITY_KEYS), *JAVA_KEYS))
 """The settings by their keys with dots, in either spelling."""
 
 
 SECURITY_PREFIXES: Final = ("security.", "ssl.", "sasl.")
-"""How their keys begin, and those of nothing else."""
+"""The prefixes of these keys; no other keys begin with them."""
 
 
 def require_known(key: str, shown_as: str) -> None:
-    """Refuse a setting of security that is not known: it may be meant to close something.
+    """Refuse an unknown security setting: ignored, it might leave something open.
 
     Args:
-        key: with dots; one of another kind is passed over.
-        shown_as: what it was given by, for the error.
+        key: with dots; keys of other kinds are ignored.
+        shown_as: how the error refers to it.
 
     Raises:
-        ConfigError: names it, and the one that is most like it.
+        ConfigError: names it, and the most similar known one.
     """
     if key.startswith(SECURITY_PREFIXES) and key not in SECURITY_NAMES:
         hint = did_you_mean(key, sorted(SECURITY_NAMES))
@@ -190,14 +192,14 @@ def require_known(key: str, shown_as: str) -> None:
 
 
 def by_our_names(given: Mapping[str, object]) -> dict[str, object]:
-    """Turn Java's names into ours; whatever else was given stays as it is.
+    """Translate Java's names to ours, and leave the other settings as they are.
 
     Args:
-        given: settings by their keys with dots, None where one is not set.
+        given: settings by their keys with dots, None for one that is not set.
 
     Raises:
-        ConfigError: a store is none of PEM, a JAAS configuration can't be read, or one thing was
-            given twice by two names; names the settings.
+        ConfigError: a store is not PEM, a JAAS configuration can't be parsed, or two names for
+            one setting have different values; names the settings.
     """
     ours = {key: value for key, value in given.items() if key not in JAVA_KEYS}
     sources: dict[str, str] = {}
@@ -205,11 +207,11 @@ def by_our_names(given: Mapping[str, object]) -> dict[str, object]:
         if key not in JAVA_KEYS or value is None:
             continue
         if not isinstance(value, str):
-            raise ConfigError(f"{key} is no text")
+            raise ConfigError(f"{key} is not text")
         for name, text in JAVA_KEYS[key][0](key, value).items():
             known = ours.get(name)
             if name == "sasl.mechanism" and known is not None:
-                continue  # the module only says which ones it could be for
+                continue  # the module only implies the mechanisms that it can be for
             if known is not None and known != text:
                 raise ConfigError(
                     f"{key} and {sources.get(name, name)} are both given, and they differ: give one"

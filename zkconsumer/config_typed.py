@@ -10,33 +10,33 @@ class SharedSettings(TypedDict, total=False):
     """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` take alike."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
-    """What the brokers' port speaks.
+    """The protocol of the brokers' port.
 
     Default: 'PLAINTEXT'.
     """
 
     ssl_cafile: str | None
-    """A PEM file with the authorities that signed the brokers' certificates; without it those that
-    the machine trusts.
+    """A PEM file with the authorities that signed the brokers' certificates; by default the
+    authorities that the machine trusts.
     """
 
     ssl_certfile: str | None
-    """A PEM file with our own certificate, where brokers want one."""
+    """A PEM file with the client's certificate, where brokers require one."""
 
     ssl_keyfile: str | None
-    """A PEM file with its private key, unless that is in `ssl.certfile`."""
+    """A PEM file with the certificate's private key, unless `ssl.certfile` contains it."""
 
     ssl_password: str | None
     """The password of the private key; never shown or logged."""
 
     ssl_check_hostname: bool | None
-    """Whether a broker's certificate must bear the name by which it is reached.
+    """Whether a broker's certificate must match the host name used to connect to it.
 
     Default: True.
     """
 
     ssl_ciphers: str | None
-    """The ciphers allowed, as a list of OpenSSL's."""
+    """The ciphers allowed, as a cipher list of OpenSSL."""
 
     ssl_crlfile: str | None
     """A PEM file with revoked certificates."""
@@ -44,27 +44,27 @@ class SharedSettings(TypedDict, total=False):
     sasl_mechanism: (
         Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
     )
-    """How to say who we are, with the protocols that begin with SASL."""
+    """How the client authenticates, with the protocols that begin with SASL."""
 
     sasl_plain_username: str | None
-    """The user's name, for each of these mechanisms."""
+    """The user name, for `PLAIN` and SCRAM."""
 
     sasl_plain_password: str | None
-    """The user's password; never shown or logged."""
+    """The password; never shown or logged."""
 
     sasl_oauthbearer_token_endpoint_url: str | None
-    """Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and without a
-    provider of tokens.
+    """With `OAUTHBEARER` and no token provider: the endpoint that grants tokens for client
+    credentials.
     """
 
     sasl_oauthbearer_client_credentials_client_id: str | None
-    """Who we are there."""
+    """The client id for that endpoint."""
 
     sasl_oauthbearer_client_credentials_client_secret: str | None
-    """What proves it; never shown or logged."""
+    """The client secret for that endpoint; never shown or logged."""
 
     sasl_oauthbearer_scope: str | None
-    """What the tokens are for; without it the endpoint decides."""
+    """The scope to request for the tokens; by default the endpoint decides."""
 
     sasl_kerberos_service_name: str | None
     """With `GSSAPI`: the first part of the brokers' principal.
@@ -73,20 +73,21 @@ class SharedSettings(TypedDict, total=False):
     """
 
     sasl_kerberos_domain_name: str | None
-    """With `GSSAPI`: the host in the brokers' principal; without it the one that each broker
+    """With `GSSAPI`: the host in the brokers' principal; by default the host that each broker
     advertises.
     """
 
     sasl_kerberos_keytab: str | None
-    """With `GSSAPI`: the file with our key; without it the tickets of `kinit`."""
+    """With `GSSAPI`: the file with the client's key; by default the tickets of `kinit` are used.
+    """
 
     sasl_kerberos_principal: str | None
-    """With `GSSAPI`: the client's principal; without it the first one of the keytab, or that of the
+    """With `GSSAPI`: the client's principal; by default the first one in the keytab, or that of the
     tickets.
     """
 
     fetch_max_decompressed_bytes: int | None
-    """How large what one fetch brings of one partition may become when it is decompressed.
+    """The largest size, once decompressed, of what one fetch returns for one partition.
 
     Default: 134217728. Allowed: an integer of at least 1.
     """
@@ -124,13 +125,13 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
 
     zookeeper_session_timeout_ms: int | None
     """The session time-out to request of ZooKeeper; the server may grant another. A member that
-    vanishes keeps its partitions that long.
+    crashes keeps its partitions for that long.
 
     Default: 6000. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """
 
     zookeeper_connection_timeout_ms: int | None
-    """How long to wait for the first connection to ZooKeeper, and later for the answer to each
+    """How long to wait for the first connection to ZooKeeper, and later for the response to each
     batch of requests.
 
     Default: `zookeeper.session.timeout.ms`. Allowed: an integer of at least 1. In ZooKeeper groups
@@ -138,55 +139,56 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     zookeeper_sync_time_ms: int | None
-    """Only the default of `rebalance.backoff.ms`.
+    """Used only as the default of `rebalance.backoff.ms`.
 
     Default: 2000. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
 
     zookeeper_auth_scheme: Literal["none", "digest", "sasl"] | None
-    """How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by DIGEST-MD5,
-    as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
+    """How the client authenticates: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by
+    DIGEST-MD5, as the `DigestLoginModule` of a JAAS file does (needs `zkconsumer[zookeeper-sasl]`).
 
     Default: 'none'. In ZooKeeper groups only.
     """
 
     zookeeper_auth_username: str | None
-    """The name for it. In ZooKeeper groups only."""
+    """The user name for `zookeeper.auth.scheme`. In ZooKeeper groups only."""
 
     zookeeper_auth_password: str | None
-    """The password for it; never shown or logged. In ZooKeeper groups only."""
+    """The password for `zookeeper.auth.scheme`; never shown or logged. In ZooKeeper groups only.
+    """
 
     zookeeper_set_acl: bool | None
-    """Whether what is created is for whoever has our name to change, and for all to read; else
-    anybody may change it. `/consumers` itself stays open to all, since every group writes below it.
-    All members of a group need the same name then.
+    """Whether created nodes get an ACL: the same user may change them, everyone may read them.
+    Otherwise anyone may change them. `/consumers` itself stays open, since every group writes below
+    it. With ACLs all members of a group need the same user name.
 
-    Default: whether `zookeeper.auth.scheme` is given. In ZooKeeper groups only.
+    Default: true where `zookeeper.auth.scheme` is set. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_client_enable: bool | None
-    """Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
+    """Whether ZooKeeper's port uses TLS (its `secureClientPort`, ZooKeeper 3.5 and later).
 
     Default: False. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_truststore_location: str | None
-    """The authorities that ZooKeeper's certificate must come from: a PEM file.
+    """A PEM file with the authorities trusted to sign ZooKeeper's certificate.
 
     Default: the machine's. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_keystore_location: str | None
-    """Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.
+    """A PEM file with the client's certificate and its key, for a ZooKeeper that requires one.
 
     Default: none. In ZooKeeper groups only.
     """
 
     zookeeper_ssl_keystore_password: str | None
-    """What that key is encrypted with; never shown or logged. In ZooKeeper groups only."""
+    """The password of that key; never shown or logged. In ZooKeeper groups only."""
 
     zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""] | None
-    """Empty: the certificate need not be for the host that is called.
+    """Empty: the certificate need not match the host name.
 
     Default: 'HTTPS'. In ZooKeeper groups only.
     """
@@ -200,23 +202,23 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     fetch_wait_max_ms: int | None
-    """The longest that a broker holds back an answer while it waits for `fetch.min.bytes`.
+    """The longest that a broker delays a response while it waits for `fetch.min.bytes`.
 
     Default: 100. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
 
     socket_timeout_ms: int | None
-    """Time-out for connecting to a broker and for its answers. After 2 s of silence (a fifteenth of
-    it where that is less) what only reads is sent once more, over a second connection. At least
-    `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).
+    """Time-out for connecting to a broker and for its responses. After 2 s without a response (a
+    fifteenth of the time-out if that is less) a request that only reads is sent again, over a
+    second connection. At least `fetch.wait.max.ms` (0.8.2 has that check, but it does not work).
 
     Default: 30000. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """
 
     socket_receive_buffer_bytes: int | None
     """The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the system,
-    which lets it grow with what comes. The original's default, 65536, costs a consumer that catches
-    up a seventh of its speed.
+    which lets it grow with the traffic. The original's default, 65536, costs a consumer that
+    catches up a seventh of its speed.
 
     Default: -1. Allowed: an integer of at least -1. In ZooKeeper groups only.
     """
@@ -230,7 +232,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     fetch_message_catch_up_max_bytes: int | None
-    """The largest fetch of a partition that is far behind: the size doubles after each response
+    """The largest fetch of a partition that lags far behind: the size doubles after each response
     that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
     the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
 
@@ -239,7 +241,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     num_consumer_fetchers: int | None
-    """Fetcher threads *for each broker* that leads partitions of ours.
+    """Fetcher threads *for each broker* that leads partitions of this consumer.
 
     Default: 1. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """
@@ -252,17 +254,17 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     queued_max_bytes: int | None
-    """How many bytes may wait in all streams' queues together, counted as they lie in memory after
-    decompression; every stream may use an equal part of it. Besides it, each fetcher holds at most
-    one answer of its broker, see `fetch.max.bytes`.
+    """How many bytes may wait in all streams' queues together, as they take up memory after
+    decompression; every stream may use an equal share. In addition, each fetcher holds at most one
+    response of its broker, see `fetch.max.bytes`.
 
     Default: 67108864. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """
 
     delivery: Literal["at_least_once", "at_most_once", "scala"] | None
-    """What an automatic commit covers. `at_least_once`: messages whose successor was asked for.
-    `at_most_once`: the offset is committed before the message is handed over. `scala`: messages
-    that were handed over, as the original does; a crash may lose the current one.
+    """What an automatic commit covers. `at_least_once`: messages whose successor was requested.
+    `at_most_once`: the offset is committed before the message is delivered. `scala`: delivered
+    messages, as in the original; a crash may lose the current one.
 
     Default: 'at_least_once'. In ZooKeeper groups only.
     """
@@ -289,54 +291,54 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     rebalance_max_retries: int | None
-    """How many tries a rebalance has *in all*, the first included.
+    """How many attempts a rebalance has *in all*, the first included.
 
     Default: 4. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """
 
     rebalance_backoff_ms: int | None
-    """The pause after each failed try of a rebalance.
+    """The pause after each failed attempt of a rebalance.
 
     Default: `zookeeper.sync.time.ms`. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
 
     owner_audit_interval_ms: int | None
-    """How often a member at rest looks whether its owner nodes are there, and whether partitions
-    that fall to it have none; 0: never.
+    """How often a member checks, between rebalances, that its owner nodes still exist, and that
+    every partition assigned to it has one; 0: never.
 
     Default: 30000. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
 
     zookeeper_silence_percent: int | None
-    """Delivery pauses when ZooKeeper has been silent for this share of the session time-out: soon
-    after, the session may end and others may own the partitions. While the connection is up, less
-    than 17 counts as 17, which is the time of two pings.
+    """Delivery pauses when ZooKeeper has not responded for this share of the session time-out: soon
+    after, the session may expire and others may own the partitions. While the connection is up,
+    less than 17 counts as 17, which is the time of two pings.
 
     Default: 33. Allowed: an integer of at least 0 and at most 100. In ZooKeeper groups only.
     """
 
     refresh_leader_backoff_ms: int | None
-    """The pause between two searches for the leaders of partitions without one.
+    """The pause between two look-ups of the leaders of partitions without one.
 
     Default: 200. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
 
     offsets_storage: Literal["zookeeper", "kafka"] | None
-    """Where offsets are kept; written in any case. Must be the same on all members of a group;
-    while a group moves from one to the other, `dual.commit.enabled` keeps both.
+    """Where offsets are stored; upper or lower case. Must be the same on all members of a group;
+    while a group moves from one to the other, `dual.commit.enabled` writes both.
 
     Default: 'zookeeper'. In ZooKeeper groups only.
     """
 
     dual_commit_enabled: bool | None
-    """With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not looked at
-    with ZooKeeper storage.
+    """With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Ignored with
+    ZooKeeper storage.
 
     Default: true with `offsets.storage=kafka`, else false. In ZooKeeper groups only.
     """
 
     offsets_channel_backoff_ms: int | None
-    """The pause between tries to find or to ask the offset coordinator.
+    """The pause between attempts to find or to query the offset coordinator.
 
     Default: 1000. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
@@ -348,7 +350,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     offsets_commit_max_retries: int | None
-    """How often a failed commit is tried again; automatic commits are not.
+    """How often a failed commit is retried; automatic commits are not retried.
 
     Default: 5. Allowed: an integer of at least 0. In ZooKeeper groups only.
     """
@@ -360,7 +362,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     serializer_encoding: str | None
-    """The character set of a string decoder that is made from this configuration.
+    """The character set of a string decoder created from this configuration.
 
     Default: 'UTF8'. Allowed: the name of a character set that Python knows. In ZooKeeper groups
     only.
@@ -417,7 +419,7 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     group_id: str | None
     """The consumer group. The original lets an empty group id pass, and then works in the nodes
     `/consumers//...`, which ZooKeeper refuses with an error that does not name the cause; here it
-    is refused at once, and so are `.` and `..`.
+    is refused at once, as are `.` and `..`.
 
     Required. Allowed: letters, digits, dot, underscore and dash, at least one of them.
     """
@@ -444,9 +446,9 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     fetch_max_bytes: int | None
-    """How many bytes to ask of one broker in one fetch, over all partitions: with many partitions
-    each is asked for less than `fetch.message.max.bytes`. A single message that is larger comes all
-    the same.
+    """How many bytes to request from one broker in one fetch, over all partitions: with many
+    partitions the share of each is less than `fetch.message.max.bytes`. A single message that is
+    larger is still returned.
 
     Default: 52428800. Allowed: an integer of at least 1.
     """
@@ -459,14 +461,14 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
 
     auto_offset_reset: Literal["smallest", "largest", "earliest", "latest"] | None
     """Where to start when no offset is stored, or when it lies outside the log. The names of later
-    versions, `earliest` and `latest`, are understood too.
+    versions, `earliest` and `latest`, are accepted, too.
 
     Default: 'largest'. Allowed: smallest or largest (earliest means smallest) (latest means
     largest).
     """
 
     consumer_timeout_ms: int | None
-    """Negative: a stream waits for ever. Otherwise it raises `ConsumerTimeout` after so long
+    """Negative: a stream waits forever. Otherwise it raises `ConsumerTimeout` after this time
     without a message, and stays usable.
 
     Default: -1.
@@ -480,8 +482,8 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     partition_assignment_strategy: Literal["range", "roundrobin"] | None
-    """How partitions are shared out. Must be the same on all members of a group, and nothing
-    detects that it is not. The original takes every unknown value for `range`; here it is refused.
+    """How partitions are assigned. Must be the same on all members of a group, and nothing detects
+    a mismatch. The original treats every unknown value as `range`; here it is refused.
 
     Default: 'range'.
     """

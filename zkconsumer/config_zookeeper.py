@@ -1,8 +1,8 @@
-"""How to get into a secured ZooKeeper, and who may change what is created there. Pure.
+"""The settings for a secured ZooKeeper: access, and the ACLs of created nodes. Pure.
 
 Source: Kafka 3.9 ``ZkConfigs`` for ``zookeeper.ssl.*`` (KIP-515) and ``zookeeper.set.acl``,
 ``ZkData.defaultAcls`` for the ACLs; ZooKeeper's ``DigestAuthenticationProvider`` and
-``SASLAuthenticationProvider`` for the two ways to say who one is.
+``SASLAuthenticationProvider`` for the two ways to authenticate.
 """
 
 from collections.abc import Mapping
@@ -23,36 +23,38 @@ SECURITY_KEYS: Final = (
         choices=("none", "digest", "sasl"),
         since="zkconsumer",
     ).means(
-        "How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by "
+        "How the client authenticates: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by "
         "DIGEST-MD5, as the `DigestLoginModule` of a JAAS file does (needs "
         "`zkconsumer[zookeeper-sasl]`)."
     ),
-    ConfigKey("zookeeper.auth.username", "text", since="zkconsumer").means("The name for it."),
+    ConfigKey("zookeeper.auth.username", "text", since="zkconsumer").means(
+        "The user name for `zookeeper.auth.scheme`."
+    ),
     ConfigKey("zookeeper.auth.password", "text", since="zkconsumer", secret=True).means(
-        "The password for it; never shown or logged."
+        "The password for `zookeeper.auth.scheme`; never shown or logged."
     ),
     ConfigKey(
         "zookeeper.set.acl",
         "bool",
         derive=lambda values: values["zookeeper.auth.scheme"] != "none",
-        derived_text="whether `zookeeper.auth.scheme` is given",
+        derived_text="true where `zookeeper.auth.scheme` is set",
         since="0.9.0",
     ).means(
-        "Whether what is created is for whoever has our name to change, and for all to read; "
-        "else anybody may change it. `/consumers` itself stays open to all, since every group "
-        "writes below it. All members of a group need the same name then."
+        "Whether created nodes get an ACL: the same user may change them, everyone may read "
+        "them. Otherwise anyone may change them. `/consumers` itself stays open, since every group "
+        "writes below it. With ACLs all members of a group need the same user name."
     ),
     ConfigKey("zookeeper.ssl.client.enable", "bool", default=False, since="2.5.0").means(
-        "Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and later)."
+        "Whether ZooKeeper's port uses TLS (its `secureClientPort`, ZooKeeper 3.5 and later)."
     ),
     ConfigKey(
         "zookeeper.ssl.truststore.location", "text", derived_text="the machine's", since="2.5.0"
-    ).means("The authorities that ZooKeeper's certificate must come from: a PEM file."),
+    ).means("A PEM file with the authorities trusted to sign ZooKeeper's certificate."),
     ConfigKey("zookeeper.ssl.keystore.location", "text", derived_text="none", since="2.5.0").means(
-        "Our own certificate and its key, for a ZooKeeper that wants one: a PEM file."
+        "A PEM file with the client's certificate and its key, for a ZooKeeper that requires one."
     ),
     ConfigKey("zookeeper.ssl.keystore.password", "text", since="2.5.0", secret=True).means(
-        "What that key is encrypted with; never shown or logged."
+        "The password of that key; never shown or logged."
     ),
     ConfigKey(
         "zookeeper.ssl.endpoint.identification.algorithm",
@@ -60,28 +62,28 @@ SECURITY_KEYS: Final = (
         default="HTTPS",
         choices=("HTTPS", ""),
         since="2.5.0",
-    ).means("Empty: the certificate need not be for the host that is called."),
+    ).means("Empty: the certificate need not match the host name."),
 )
 """The settings, as rows of ``config_keys``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZookeeperSecurity:
-    """How a client gets into ZooKeeper; ``repr`` hides passwords.
+    """How a client connects to ZooKeeper securely; ``repr`` hides passwords.
 
     Attributes:
-        scheme: how it says who it is.
-        username: who that is; empty with ``none``.
-        password: what proves it.
-        set_acl: whether only the same name may change what it creates.
-        tls: whether the port speaks TLS.
-        cafile: the authorities that are trusted (PEM); None: those of the machine.
-        certfile: our certificate and its key (PEM); None: none.
-        key_password: what the key is encrypted with.
-        check_hostname: whether the certificate must be for the host that is called.
+        scheme: how it authenticates.
+        username: the user; empty with ``none``.
+        password: of that user.
+        set_acl: whether only the same user may change the nodes that it creates.
+        tls: whether the port uses TLS.
+        cafile: the trusted authorities (PEM); None: those of the machine.
+        certfile: the client's certificate and its key (PEM); None: none.
+        key_password: the password of that key.
+        check_hostname: whether the certificate must match the host name.
 
     Raises:
-        ConfigError: parts are missing, or of no use without others; names the setting.
+        ConfigError: a setting is missing, or has no use without another one; names it.
 
     Example:
         >>> ZookeeperSecurity(scheme="digest", username="reader", password="secret").set_acl
@@ -105,7 +107,7 @@ class ZookeeperSecurity:
                 "zookeeper.auth.password, too"
             )
         if self.authenticates and ":" in self.username:
-            raise ConfigError("zookeeper.auth.username can't hold a colon")
+            raise ConfigError("zookeeper.auth.username can't contain a colon")
         if not self.authenticates and (self.username or self.password):
             raise ConfigError(
                 "zookeeper.auth.username and zookeeper.auth.password have no use without "
@@ -113,14 +115,14 @@ class ZookeeperSecurity:
             )
         if self.set_acl and not self.authenticates:
             raise ConfigError(
-                "zookeeper.set.acl needs a name that nodes are to belong to: set "
+                "zookeeper.set.acl needs a user for the ACLs: set "
                 "zookeeper.auth.scheme to digest or sasl"
             )
         self._check_files()
 
     @property
     def authenticates(self) -> bool:
-        """Whether it says who it is."""
+        """Whether it authenticates at all."""
         return self.scheme != "none"
 
     def _check_files(self) -> None:
@@ -141,11 +143,11 @@ class ZookeeperSecurity:
 
 
 OPEN: Final = ZookeeperSecurity()
-"""A ZooKeeper that anybody may use, without TLS."""
+"""A ZooKeeper without authentication and TLS."""
 
 
 def security_in(values: Mapping[str, Value]) -> ZookeeperSecurity:
-    """Read them out of the values of ``SECURITY_KEYS``.
+    """Build it from the values of ``SECURITY_KEYS``.
 
     Raises:
         ConfigError: see ``ZookeeperSecurity``.

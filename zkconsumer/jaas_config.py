@@ -1,4 +1,4 @@
-"""Reads the one line of a JAAS file that Kafka's clients are given as ``sasl.jaas.config``. Pure.
+"""Parses the JAAS configuration that Kafka's clients take as ``sasl.jaas.config``. Pure.
 
 Source: KIP-85, Kafka 3.9 ``JaasConfig``; the login modules of Kafka and of the JDK.
 """
@@ -35,26 +35,26 @@ _MODULES: Final[Mapping[str, tuple[str | None, Mapping[str, str]]]] = {
             "keyTab": "sasl.kerberos.keytab",
             "principal": "sasl.kerberos.principal",
             "serviceName": "sasl.kerberos.service.name",
-            # Which of the two there is follows from the keytab; the rest is of the JDK alone.
+            # The keytab decides between the first two; the others concern the JDK only.
             **dict.fromkeys(
                 ("useKeyTab", "useTicketCache", "storeKey", "doNotPrompt", "renewTGT", "debug"), ""
             ),
         },
     ),
 }
-"""Of each login module the mechanism, where it has one only, and our names for its options; an
-empty name: nothing here has a use for it."""
+"""The mechanism of each login module, if it is the only one, and our names for its options; an
+empty name: the option is ignored."""
 
 
 def settings_in_jaas(setting: str, text: str) -> Mapping[str, str]:
     """Return the settings of a JAAS configuration by our names; ``sasl.mechanism`` if it has one.
 
     Args:
-        setting: where it was given, for errors; what it says is secret and is never told.
+        setting: the name of the setting, for errors; its value is secret and never shown.
         text: ``...ScramLoginModule required username="reader" password="...";``
 
     Raises:
-        ConfigError: it can't be read, or names a module or an option that is not known here.
+        ConfigError: it can't be parsed, or names an unknown module or option.
 
     Example:
         >>> settings_in_jaas("sasl.jaas.config", 'a.PlainLoginModule required username="u";')
@@ -81,7 +81,7 @@ def _parsed(setting: str, text: str) -> tuple[str, dict[str, str]]:
     head = _MODULE.match(text) if len(text) <= _LONGEST else None
     if head is None:
         raise ConfigError(
-            f"{setting} is no login module: expected 'module required name=\"value\";'"
+            f"{setting} is not a login module: expected 'module required name=\"value\";'"
         )
     options: dict[str, str] = {}
     place = head.end()
@@ -93,6 +93,6 @@ def _parsed(setting: str, text: str) -> tuple[str, dict[str, str]]:
     if end is None or end.end() != len(text):
         raise ConfigError(
             f'{setting} can\'t be read from its character {place} on: expected name="value", one '
-            "module, and a semicolon behind all of it"
+            "module, and a semicolon at the end"
         )
     return head[1], options

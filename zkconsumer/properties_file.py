@@ -42,9 +42,9 @@ def parse_properties(text: str) -> dict[str, str]:
     properties: dict[str, str] = {}
     for line in _logical_lines(text):
         key, value = _split(line)
-        name = _unescape(key)
+        name = _unescape(key, "a key")
         properties.pop(name, None)
-        properties[name] = _unescape(value)
+        properties[name] = _unescape(value, f"the value of {name!r}")
     return properties
 
 
@@ -80,7 +80,7 @@ def _split(line: str) -> tuple[str, str]:
     return line[:end], value
 
 
-def _unescape(text: str) -> str:
+def _unescape(text: str, where: str) -> str:
     out: list[str] = []
     position = 0
     while position < len(text):
@@ -94,7 +94,11 @@ def _unescape(text: str) -> str:
         if escaped == "u":
             digits = _HEX4.match(text, position)
             if digits is None:
-                raise ConfigError(f"malformed \\u escape in {text!r}: four hex digits must follow")
+                # Without the text: it may be a password.
+                raise ConfigError(
+                    f"malformed \\u escape in {where}: four hex digits must follow; a backslash is "
+                    "written twice"
+                )
             out.append(chr(int(digits.group(), 16)))
             position += 4
         else:

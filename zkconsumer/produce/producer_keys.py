@@ -1,4 +1,4 @@
-"""Every setting of a ``KafkaProducer`` that is a text, a number or a yes or no: one table. Pure.
+"""Every setting of a ``KafkaProducer`` that is a text, a number or a boolean: one table. Pure.
 
 docs/produce.md is printed from it. Names and defaults are kafka-python's.
 """
@@ -17,7 +17,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         legal_text="host1:port1,host2:port2, or a list of such",
         since="0.8.2",
         accepts="str | Sequence[str] | None",
-    ).means("Brokers to start from; the others are found through them."),
+    ).means("The brokers to contact first; the others are found through them."),
     ConfigKey("client.id", "text", default="zkconsumer-producer", since="0.8.2").means(
         "Names this client in requests: in the brokers' logs, metrics and quotas."
     ),
@@ -30,18 +30,18 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         since="0.8.2",
         accepts='Literal["all", "1", -1, 1] | None',
     ).means(
-        "Whose logs hold a record before it counts as written: those of all in-sync replicas, "
-        "or the leader's alone. `0` is refused: no future could report a lost record."
+        "Which logs contain a record before it counts as written: those of all in-sync replicas, "
+        "or only the leader's. `0` is refused: no future could report a lost record."
     ),
     ConfigKey("enable.idempotence", "bool", default=True, since="0.11.0").means(
-        "Number the records, so that one that is sent again is not written twice. Needs "
-        "`acks=all`; where that is not given, or on brokers before 0.11, there is none."
+        "Numbers the records, so that a record sent again is not written twice. Needs "
+        "`acks=all`; otherwise, and on brokers before 0.11, records are not numbered."
     ),
     ConfigKey(
         "retries", "int", default=2**31 - 1, low=0, since="0.8.2", accepts="float | None"
-    ).means("Further tries of a batch, within `delivery_timeout_ms`."),
+    ).means("How often a batch is retried, within `delivery_timeout_ms`."),
     ConfigKey("delivery.timeout.ms", "int", default=120_000, low=1, since="2.1.0").means(
-        "How old a record may be when it is tried again; then its future fails."
+        "The largest age of a record at a retry; an older one's future fails."
     ),
     ConfigKey("batch.size", "int", default=16_384, low=0, since="0.8.2").means(
         "The largest batch of a partition in bytes, before compression; a larger record is a "
@@ -49,8 +49,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
     ),
     ConfigKey("linger.ms", "int", default=0, low=0, since="0.8.2").means(
         "How long a record waits for others to fill its batch, while the buffer has capacity; "
-        "less than `delivery_timeout_ms`. Also with 0, records that come while others are in "
-        "flight go together."
+        "less than `delivery_timeout_ms`. Even with 0, records sent while others are in "
+        "flight share a batch."
     ),
     ConfigKey(
         "compression.type",
@@ -73,21 +73,20 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         "How long `send` and `partitions_for` wait for the topic's metadata, and for buffer memory."
     ),
     ConfigKey("allow.auto.create.topics", "bool", default=True, since="0.11.0").means(
-        "Whether brokers that are configured so create a topic that is missing; older ones "
-        "are not asked."
+        "Whether brokers that are configured so create a missing topic; older ones are not asked."
     ),
     ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.8.2").means(
-        "How often to look for new partitions. A leader that moved is noticed at once."
+        "How often to look for new partitions. A new leader is noticed at once."
     ),
     ConfigKey("retry.backoff.ms", "int", default=100, low=0, since="0.8.2").means(
-        "The pause before a batch is tried again."
+        "The pause before a batch is retried."
     ),
     ConfigKey("request.timeout.ms", "int", default=30_000, low=1, since="0.9.0").means(
-        "How long a connection may take, and a broker to acknowledge."
+        "How long connecting may take, and how long an acknowledgement."
     ),
     ConfigKey("bootstrap.timeout.ms", "int", default=30_000, low=0, since="kafka-python").means(
-        "A producer connects when it is made: how long it waits for a broker before it "
-        "raises `NoBrokersAvailable`. With 0 it connects when it is used."
+        "A producer connects when it is created: how long it waits for a broker before it "
+        "raises `NoBrokersAvailable`. With 0 it connects at its first use."
     ),
     *SECURITY_KEYS,
 )
@@ -95,16 +94,16 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
 BY_KEY: Final[Mapping[str, ConfigKey]] = {spec.key: spec for spec in KEYS}
 
 OBJECTS: Final[Mapping[str, str]] = {
-    "key.serializer": "A function of the key, or a `Serializer`: gives bytes, or None for null.",
-    "value.serializer": "The same of the value.",
-    "partitioner": "A function of the key's bytes, all partitions, and those with a leader: gives "
-    "a partition. By default keys go where the Java client puts them (murmur2), and records "
-    "without one round the partitions that have a leader.",
+    "key.serializer": "A function of the key, or a `Serializer`: returns bytes, or None for null.",
+    "value.serializer": "The same for the value.",
+    "partitioner": "A function of the key's bytes, all partitions, and those with a leader: "
+    "returns a partition. By default keys are hashed as by the Java client (murmur2), and records "
+    "without a key go to the partitions with a leader in turn.",
     "ssl.context": "An `ssl.SSLContext`, in place of all other settings that begin with `ssl_`.",
-    "sasl.oauth.token.provider": "With `OAUTHBEARER`: a function that gives a token, or an object "
-    "with `token()`.",
+    "sasl.oauth.token.provider": "With `OAUTHBEARER`: a function that returns a token, or an "
+    "object with `token()`.",
 }
-"""Settings that are no text, number or yes or no, and what they do, in Markdown."""
+"""Settings that are not a text, number or boolean, and what they do, in Markdown."""
 
 INERT: Final = frozenset(
     {
@@ -127,7 +126,7 @@ INERT: Final = frozenset(
         "socket.options",
     }
 )
-"""Settings of kafka-python that are taken without effect; the order of records is kept always."""
+"""Settings of kafka-python that are accepted without effect; records always keep their order."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "transactional.id": "there are no transactions: use kafka-python's producer for them",
@@ -136,4 +135,4 @@ REFUSED: Final[Mapping[str, str]] = {
     "socks5.proxy": "connections go straight to the brokers",
     "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
 }
-"""Settings that can't be passed over, and why they are not taken."""
+"""Settings that can't be ignored, and why they are refused."""

@@ -10,17 +10,17 @@ def _larger_of_fetch_sizes(values: Values) -> Value:
 
 FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("fetch.min.bytes", "int", default=1, low=0, since="0.9.0").means(
-        "A broker waits until it has this many bytes..."
+        "A broker delays its response until it has this many bytes..."
     ),
     ConfigKey("fetch.max.wait.ms", "int", default=500, low=0, since="0.9.0").means(
-        "... or until this time is over. Less than `request_timeout_ms`."
+        "... or until this time has passed. Less than `request_timeout_ms`."
     ),
     ConfigKey("fetch.max.bytes", "int", default=52_428_800, low=1, since="0.10.1").means(
-        "The most that one broker sends in one answer, and the most that waits in memory for "
+        "The most bytes in one response of a broker, and the most that wait in memory for "
         "each broker."
     ),
     ConfigKey("max.partition.fetch.bytes", "int", default=1_048_576, low=1, since="0.9.0").means(
-        "The most of each partition in one answer. A larger record comes all the same: "
+        "The most bytes of each partition in one response. A larger record is still returned: "
         "brokers from 0.10.1 on send it whole, and with older ones the fetch grows."
     ),
     ConfigKey(
@@ -33,7 +33,7 @@ FETCH: tuple[ConfigKey, ...] = (
     ).means("... up to here. Beyond it poll raises `MessageTooLarge`."),
     ConfigKey(
         "fetch.max.decompressed.bytes", "int", default=134_217_728, low=1, since="zkconsumer"
-    ).means("How large what one fetch brings of one partition may become when it is decompressed."),
+    ).means("The largest size, once decompressed, of what one fetch returns for one partition."),
     ConfigKey(
         "enable.incremental.fetch.sessions", "bool", default=True, since="kafka-python"
     ).means(
@@ -41,50 +41,51 @@ FETCH: tuple[ConfigKey, ...] = (
         "fetch (KIP-227)."
     ),
     ConfigKey("check.crcs", "bool", default=True, since="0.9.0").means(
-        "Whether checksums are held against the bytes. They always are: `False` is noted in "
-        "the log at debug level, and does nothing."
+        "Whether checksums are verified. They always are: `False` is logged at debug level, "
+        "and has no effect."
     ),
 )
 
 NETWORK: tuple[ConfigKey, ...] = (
     ConfigKey("request.timeout.ms", "int", default=30_000, low=1, since="0.9.0").means(
-        "How long a broker may take to answer. After 2 s of silence (a fifteenth of it where "
-        "that is less) what only reads is sent once more, over a second connection."
+        "How long a broker may take to respond. After 2 s without a response (a fifteenth of the "
+        "time-out if that is less) a request that only reads is sent again, over a second "
+        "connection."
     ),
     ConfigKey("bootstrap.timeout.ms", "int", default=30_000, low=0, since="kafka-python").means(
-        "A consumer connects when it is made: how long it waits for a broker that answers, "
-        "before it raises `NoBrokersAvailable`. With 0 it connects when it is used; so it does "
-        "with `zookeeper_connect`."
+        "A consumer connects when it is created: how long it waits for a broker to respond "
+        "before it raises `NoBrokersAvailable`. With 0, and with `zookeeper_connect`, it connects "
+        "at its first use."
     ),
     ConfigKey(
         "socket.connection.setup.timeout.ms", "int", default=10_000, low=1, since="2.7.0"
     ).means("How long connecting to a broker may take."),
     ConfigKey("retry.backoff.ms", "int", default=100, low=0, since="0.9.0").means(
-        "The pause after a failure; it doubles with each one that follows..."
+        "The pause after a failure; it doubles with each further one..."
     ),
     ConfigKey("retry.backoff.max.ms", "int", default=1_000, low=0, since="3.7.0").means(
         "... up to this one."
     ),
     ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.9.0").means(
-        "How often to ask which topics and partitions there are. What moves is noticed at "
-        "once; new partitions, and new topics of a pattern, within this time."
+        "How often to refresh the list of topics and partitions. A new leader is noticed at "
+        "once; new partitions, and new topics that match a pattern, within this time."
     ),
     ConfigKey("receive.buffer.bytes", "int", default=-1, low=-1, since="0.9.0").means(
         "The receive buffer (SO_RCVBUF) of sockets; 0 or -1 leaves it to the system, which "
-        "lets it grow with what comes."
+        "lets it grow with the traffic."
     ),
     ConfigKey(
         "receive.message.max.bytes", "int", default=1_073_741_824, low=1_000, since="kafka-python"
     ).means(
-        "The largest answer taken from a broker. Brokers of 0.8 to 0.10.0 bound the parts of "
-        "an answer only, so it may be as many times `max_partition_fetch_bytes` as there are "
+        "The largest response accepted from a broker. Brokers of 0.8 to 0.10.0 bound only the "
+        "parts of a response, so it may be as many times `max_partition_fetch_bytes` as there are "
         "partitions."
     ),
     ConfigKey("metrics.enabled", "bool", default=True, since="kafka-python").means(
-        "Whether `metrics()` gives numbers; else it gives None."
+        "Whether `metrics()` returns numbers; otherwise it returns None."
     ),
     ConfigKey("metric.group.prefix", "text", default="consumer", since="kafka-python").means(
-        "What the names of groups in `metrics()` begin with."
+        "The prefix of the names of groups in `metrics()`."
     ),
     ConfigKey("metrics.num.samples", "int", default=2, low=1, since="0.9.0").means(
         "Over how many windows of time `metrics()` counts rates, averages and maxima..."

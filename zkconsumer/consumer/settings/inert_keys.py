@@ -1,18 +1,18 @@
-"""Settings of kafka-python and of Java that are taken without effect: programs go on as they are.
+"""Settings of kafka-python and of Java that are accepted without effect: programs run unchanged.
 
-What would weaken a program if it were passed over in silence is not here: it is refused.
+A setting that would weaken a program if it were ignored is not here: it is refused.
 """
 
 from zkconsumer.config_spec import ConfigKey, Value
 
 _VERSION = (
-    'Versions are asked for; `config["api_version"]` is the release that was found when the '
-    "consumer was made, `(2, 8)` say. A consumer that is given one connects when it is used, not "
-    "when it is made, as in kafka-python."
+    'Brokers are asked for their version; `config["api_version"]` is the release found when the '
+    "consumer was created, such as `(2, 8)`. A consumer with a given version connects at its first "
+    "use, not when it is created, as in kafka-python."
 )
 _IDLE = (
-    "A connection that the broker closed is opened again when it is needed. More than "
-    "`request_timeout_ms` where both are given, as in kafka-python."
+    "A connection that the broker closed is reopened when it is needed. Must be more than "
+    "`request_timeout_ms` if both are given, as in kafka-python."
 )
 
 
@@ -27,15 +27,19 @@ INERT: tuple[ConfigKey, ...] = (
     _inert("reconnect.backoff.max.ms", "See `retry_backoff_max_ms`.", "0.11.0", 30_000),
     _inert("socket.connection.setup.timeout.max.ms", "Time-outs don't grow.", "2.7.0"),
     _inert("connections.max.idle.ms", _IDLE, "0.9.0", 540_000),
-    _inert("max.in.flight.requests.per.connection", "The order of requests is ours.", default=5),
+    _inert(
+        "max.in.flight.requests.per.connection",
+        "The client decides the order of requests.",
+        default=5,
+    ),
     _inert("send.buffer.bytes", "A consumer sends little.", "0.9.0"),
-    _inert("socket.options", "Sockets don't delay, and are kept alive."),
+    _inert("socket.options", "Sockets use TCP_NODELAY and keep-alive."),
     _inert("client.dns.lookup", "All addresses of a name are tried.", "2.1.0", "use_all_dns_ips"),
-    _inert("sock.chunk.bytes", "Answers are read whole.", default=4_096),
+    _inert("sock.chunk.bytes", "Responses are read whole.", default=4_096),
     _inert("sock.chunk.buffer.count", "As above.", default=1_000),
     _inert("legacy.iterator", "There is one iterator.", default=False),
-    _inert("metric.reporters", "`metrics()` gives the numbers.", "0.9.0"),
-    _inert("selector", "Threads wait in sockets here."),
+    _inert("metric.reporters", "`metrics()` returns the numbers.", "0.9.0"),
+    _inert("selector", "Threads block on their sockets here."),
     _inert("net", "As above."),
     _inert("kafka.client", "As above."),
 )
@@ -45,4 +49,4 @@ REFUSED = {
     "socks5.proxy": "connections go straight to the brokers",
     "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
 }
-"""What would change where a program connects, or whom it believes; and why it can't be."""
+"""Settings that would change where a program connects, or whom it trusts, and the alternative."""

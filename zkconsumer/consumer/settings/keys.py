@@ -1,7 +1,7 @@
-"""Every setting of a ``KafkaConsumer`` that is a text, a number or a yes or no: one table.
+"""Every setting of a ``KafkaConsumer`` that is a text, a number or a boolean: one table.
 
 docs/poll-api.md is printed from it. Names and defaults are those of kafka-python 3 and of Kafka's
-Java consumer 3; where those two differ, or we differ from both, the key's own words say so.
+Java consumer 3; where those two differ, or we differ from both, the description says so.
 """
 
 import re
@@ -36,7 +36,7 @@ def _legal_static_name(text: str) -> bool:
 
 
 def _legal_string(text: str) -> bool:
-    # Requests can carry no other: the search for the coordinator would fail time after time.
+    # Requests can't encode any other: every look-up of the coordinator would fail.
     try:
         return len(text.encode()) <= _LONGEST_STRING
     except UnicodeEncodeError:
@@ -56,10 +56,10 @@ _WHERE = (
         accepts="str | Sequence[str] | None",
         legal=_legal_servers,
         legal_text="host1:port1,host2:port2 (ports from 1 to 65535, 9092 where none is given; a "
-        "protocol and :// in front are passed over), or a list of such",
+        "protocol and :// in front are ignored), or a list of such",
         since="0.9.0",
     ).means(
-        "Brokers to start from; the others are found through them. Not used with "
+        "The brokers to contact first; the others are found through them. Not used with "
         "`zookeeper_connect`, where ZooKeeper knows the brokers."
     ),
     ConfigKey(
@@ -69,7 +69,7 @@ _WHERE = (
         legal_text="host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted",
         since="zkconsumer",
     ).means(
-        "Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of "
+        "Join a group in ZooKeeper, for brokers of 0.8 and next to consumers of "
         "0.8. All settings of [ZooKeeper consumers](configuration.md) can then be given, too."
     ),
     ConfigKey("client.id", "text", default="zkconsumer", since="0.9.0").means(
@@ -89,7 +89,7 @@ _GROUP = (
         legal_text="text of at most 32767 bytes in UTF-8",
         since="0.9.0",
     ).means(
-        "The group to share the topics with, and to keep offsets for. Without one there are "
+        "The group that shares the topics, and whose offsets are stored. Without one there are "
         "no commits, and partitions are chosen with `assign()`. The empty text is a group that "
         "brokers may refuse."
     ),
@@ -100,7 +100,7 @@ _GROUP = (
         legal_text="1 to 249 letters, digits, dot, underscore and dash",
         since="2.3.0",
     ).means(
-        "Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` "
+        "Makes a static member (KIP-345): one restarted within `session_timeout_ms` "
         "gets its partitions back without a rebalance. No two live members may share it."
     ),
     ConfigKey(
@@ -111,13 +111,13 @@ _GROUP = (
         low=1,
         since="0.9.0",
     ).means(
-        "After this time without a heartbeat the coordinator reassigns the partitions. It "
-        "must lie between the broker's `group.min.session.timeout.ms` and "
+        "After this time without a heartbeat the coordinator reassigns the partitions. The "
+        "value must lie between the broker's `group.min.session.timeout.ms` and "
         "`group.max.session.timeout.ms`."
     ),
     ConfigKey("heartbeat.interval.ms", "int", default=3_000, low=1, since="0.9.0").means(
         "The interval of heartbeats to the coordinator: at most a third of "
-        "`session_timeout_ms`, so that two may get lost."
+        "`session_timeout_ms`, so that two may be lost."
     ),
     ConfigKey("max.poll.interval.ms", "int", default=300_000, low=1, since="0.10.1").means(
         "A member that does not poll for this long leaves its group: it counts as stuck. Its "
@@ -132,9 +132,10 @@ _GROUP = (
         legal_text=f"different ones of {', '.join(ASSIGNORS)}; or kafka-python's assignor classes",
         since="0.9.0",
     ).means(
-        "How the leader shares out, the preferred way first; the group takes one that all its "
-        "members know. Only where every one given is cooperative does a rebalance leave alone "
-        "what does not move (KIP-429). kafka-python's own default is range and roundrobin."
+        "How the leader assigns partitions, the preferred strategy first; the group uses one that "
+        "all its members support. Only if every given one is cooperative do members keep, during "
+        "a rebalance, the partitions that do not move (KIP-429). kafka-python's own default is "
+        "range and roundrobin."
     ),
 )
 
@@ -148,7 +149,7 @@ _OFFSETS = (
         any_case=True,
         since="0.9.0",
     ).means(
-        "Where to read where no offset is committed, or the log does not have it any more; "
+        "Where to start if no offset is committed, or if the log no longer contains it; "
         "with `none` poll raises instead."
     ),
     ConfigKey(
@@ -159,17 +160,16 @@ _OFFSETS = (
         any_case=True,
         since="zkconsumer",
     ).means(
-        "Where `latest` begins in a partition that was created after this consumer started, "
-        "of a new topic or an old one: at its beginning, so that nothing is lost, as Spark's "
-        "source does; or, as Java and kafka-python do, after what was written before it was "
-        "discovered."
+        "Where `latest` starts in a partition created after this consumer started, in a new "
+        "topic or an old one: at its beginning, so that nothing is lost, as in Spark's source; "
+        "or, as in Java and kafka-python, after the records written before it was discovered."
     ),
     ConfigKey("enable.auto.commit", "bool", default=True, since="0.9.0").means(
-        "Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed "
-        "out; and so do a rebalance that takes partitions away, and `close()`."
+        "Whether poll commits, every `auto_commit_interval_ms`, what earlier polls returned. "
+        "A rebalance that revokes partitions commits, too, and so does `close()`."
     ),
     ConfigKey("auto.commit.interval.ms", "int", default=5_000, low=0, since="0.9.0").means(
-        "The time between two of those commits."
+        "The time between two of these commits."
     ),
     ConfigKey(
         "isolation.level",
@@ -180,17 +180,17 @@ _OFFSETS = (
         any_case=True,
         since="0.11.0",
     ).means(
-        "With `read_committed` records of aborted transactions are left out, and those of "
-        "open ones wait."
+        "With `read_committed`, records of aborted transactions are left out, and those of "
+        "open transactions wait."
     ),
 )
 
 _POLL = (
     ConfigKey("max.poll.records", "int", default=500, low=1, since="0.10.0").means(
-        "The most records that one poll hands out; what was fetched with them waits for the next."
+        "The most records that one poll returns; further fetched ones wait for the next poll."
     ),
     ConfigKey("consumer.timeout.ms", "int", default=-1, low=-1, since="kafka-python").means(
-        "Iteration ends when no record came for this long; -1 (or `float('inf')`): never."
+        "Iteration ends after this time without a record; -1 (or `float('inf')`): never."
     ),
     ConfigKey("exclude.internal.topics", "bool", default=True, since="0.9.0").means(
         "Whether patterns leave out topics that belong to the cluster itself."
@@ -199,11 +199,11 @@ _POLL = (
         "Whether the metadata request for a subscribed or assigned topic may create it, if "
         "the brokers have `auto.create.topics.enable`. So a misspelt name creates a topic, as in "
         "Java and kafka-python; with `False` it does not, even on brokers before 0.11, where those "
-        "can't prevent it."
+        "clients can't prevent it."
     ),
     ConfigKey("default.api.timeout.ms", "int", default=60_000, low=1, since="2.0.0").means(
-        "How long calls may take that are given no `timeout_ms`: commit, committed, position, "
-        "close, and what asks for offsets and topics."
+        "How long a call without `timeout_ms` may take: commit, committed, position, close, and "
+        "the look-ups of offsets and topics."
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Settings that are no text, number or yes or no: functions, and what others made."""
+"""Settings that are not a text, number or boolean: functions and objects."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import ssl
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], object]
-"""Hears what became of a commit: the offsets, and what went wrong; None: nothing did."""
+"""Called after a commit with the offsets, and the error; None: the commit succeeded."""
 
 
 class DeserializerObject(Protocol):
@@ -26,7 +26,7 @@ class DeserializerObject(Protocol):
 
 
 class TokenProvider(Protocol):
-    """An object that gives tokens of OAUTHBEARER: kafka-python's ``AbstractTokenProvider``."""
+    """An object that returns tokens for OAUTHBEARER: kafka-python's ``AbstractTokenProvider``."""
 
     def token(self) -> str:
         """Return a token that is valid now."""
@@ -57,27 +57,27 @@ OBJECTS: Mapping[str, ObjectKey] = {
     "key.deserializer": ObjectKey(
         "a function of bytes, or an object with `deserialize(topic, bytes)` or "
         "`deserialize(topic, headers, bytes)`",
-        "What `record.key` gives; called when that is asked for. Null is given to it as None, and "
-        "stays None where it can't take that (`TypeError`, `AttributeError`).",
+        "Computes `record.key`; called at each access. Null is passed to it as None, and "
+        "stays None if the function can't take that (`TypeError`, `AttributeError`).",
         _DESERIALIZER,
     ),
     "value.deserializer": ObjectKey(
-        "as `key_deserializer`", "What `record.value` gives.", _DESERIALIZER
+        "as `key_deserializer`", "Computes `record.value`.", _DESERIALIZER
     ),
     "ssl.context": ObjectKey(
         "`ssl.SSLContext`",
-        "Takes the place of all the other settings that begin with `ssl_`.",
+        "Replaces all other settings that begin with `ssl_`.",
         "SSLContext | None",
     ),
     "sasl.oauth.token.provider": ObjectKey(
-        "a function that gives a token, or an object with `token()`",
-        "With `OAUTHBEARER`: asked at each connection, and when the broker wants to know again; it "
-        "may be asked by several threads at a time.",
+        "a function that returns a token, or an object with `token()`",
+        "With `OAUTHBEARER`: called at each connection, and whenever a broker requires "
+        "re-authentication; several threads may call it at a time.",
         "Callable[[], str] | TokenProvider | None",
     ),
     "default.offset.commit.callback": ObjectKey(
         "a function of the offsets and of an error or None",
-        "Hears what became of automatic commits, and of `commit_async()` without a callback.",
+        "Called with the result of automatic commits, and of `commit_async()` without a callback.",
         "CommitCallback | None",
     ),
 }
@@ -86,7 +86,7 @@ OBJECTS: Mapping[str, ObjectKey] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenObjects:
-    """What was given of them, checked."""
+    """The given ones, checked."""
 
     key_deserializer: Any = None
     value_deserializer: Any = None
@@ -111,10 +111,10 @@ class GivenObjects:
 
 
 def read_objects(given: Mapping[str, object]) -> GivenObjects:
-    """Take them out of what was given, by keys with dots.
+    """Pick them from the given settings, by keys with dots.
 
     Raises:
-        ConfigError: one of them can't be what it should.
+        ConfigError: one of them has a wrong type.
     """
     for key in ("key.deserializer", "value.deserializer"):
         deserializer = given.get(key)
@@ -152,7 +152,7 @@ def _method_of(deserializer: object) -> Callable[..., Any] | None:
 
 
 def _function_of(deserializer: Any, topic: str) -> Deserializer | None:
-    """Return a function that a record calls; see ``records.consumer_record.deserialized``."""
+    """Return the function for a record to call; see ``records.consumer_record.deserialized``."""
     if deserializer is None:
         return None
     method = _method_of(deserializer)
@@ -165,7 +165,7 @@ def _function_of(deserializer: Any, topic: str) -> Deserializer | None:
 
 
 class _WithHeaders:
-    """A deserialiser that wants the record's headers, too; see ``deserialized``."""
+    """A deserialiser that also takes the record's headers; see ``deserialized``."""
 
     __slots__ = ("_method", "_topic")
     takes_headers = True
@@ -194,6 +194,6 @@ def _takes_headers(method: Callable[..., Any]) -> bool:
 
 
 def _is_tls_context(given: object) -> "TypeGuard[ssl.SSLContext]":
-    import ssl  # noqa: PLC0415 - takes long, and few need it
+    import ssl  # noqa: PLC0415 - slow to import, and rarely needed
 
     return isinstance(given, ssl.SSLContext)

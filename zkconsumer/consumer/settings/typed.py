@@ -25,16 +25,16 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     bootstrap_servers: str | Sequence[str] | None
-    """Brokers to start from; the others are found through them. Not used with `zookeeper_connect`,
-    where ZooKeeper knows the brokers.
+    """The brokers to contact first; the others are found through them. Not used with
+    `zookeeper_connect`, where ZooKeeper knows the brokers.
 
     Default: 'localhost:9092'. Allowed: host1:port1,host2:port2 (ports from 1 to 65535, 9092 where
-    none is given; a protocol and :// in front are passed over), or a list of such.
+    none is given; a protocol and :// in front are ignored), or a list of such.
     """
 
     zookeeper_connect: str | None
-    """Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of 0.8. All
-    settings of [ZooKeeper consumers](configuration.md) can then be given, too.
+    """Join a group in ZooKeeper, for brokers of 0.8 and next to consumers of 0.8. All settings of
+    [ZooKeeper consumers](configuration.md) can then be given, too.
 
     Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted.
     """
@@ -53,7 +53,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     group_id: str | None
-    """The group to share the topics with, and to keep offsets for. Without one there are no
+    """The group that shares the topics, and whose offsets are stored. Without one there are no
     commits, and partitions are chosen with `assign()`. The empty text is a group that brokers may
     refuse.
 
@@ -61,22 +61,22 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     group_instance_id: str | None
-    """Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` gets its
+    """Makes a static member (KIP-345): one restarted within `session_timeout_ms` gets its
     partitions back without a rebalance. No two live members may share it.
 
     Allowed: 1 to 249 letters, digits, dot, underscore and dash.
     """
 
     session_timeout_ms: float | None
-    """After this time without a heartbeat the coordinator reassigns the partitions. It must lie
-    between the broker's `group.min.session.timeout.ms` and `group.max.session.timeout.ms`.
+    """After this time without a heartbeat the coordinator reassigns the partitions. The value must
+    lie between the broker's `group.min.session.timeout.ms` and `group.max.session.timeout.ms`.
 
     Default: 45000 (brokers before 0.10.1: 30000). Allowed: an integer of at least 1.
     """
 
     heartbeat_interval_ms: float | None
     """The interval of heartbeats to the coordinator: at most a third of `session_timeout_ms`, so
-    that two may get lost.
+    that two may be lost.
 
     Default: 3000. Allowed: an integer of at least 1.
     """
@@ -89,16 +89,16 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     partition_assignment_strategy: str | Sequence[str | type] | None
-    """How the leader shares out, the preferred way first; the group takes one that all its members
-    know. Only where every one given is cooperative does a rebalance leave alone what does not move
-    (KIP-429). kafka-python's own default is range and roundrobin.
+    """How the leader assigns partitions, the preferred strategy first; the group uses one that all
+    its members support. Only if every given one is cooperative do members keep, during a rebalance,
+    the partitions that do not move (KIP-429). kafka-python's own default is range and roundrobin.
 
     Default: 'range,cooperative-sticky'. Allowed: different ones of range, roundrobin, sticky,
     cooperative-sticky; or kafka-python's assignor classes.
     """
 
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] | None
-    """Where to read where no offset is committed, or the log does not have it any more; with `none`
+    """Where to start if no offset is committed, or if the log no longer contains it; with `none`
     poll raises instead.
 
     Default: 'latest'. Allowed: earliest or latest or none (smallest means earliest) (largest means
@@ -106,41 +106,41 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     auto_offset_reset_new_partitions: Literal["earliest", "latest"] | None
-    """Where `latest` begins in a partition that was created after this consumer started, of a new
-    topic or an old one: at its beginning, so that nothing is lost, as Spark's source does; or, as
-    Java and kafka-python do, after what was written before it was discovered.
+    """Where `latest` starts in a partition created after this consumer started, in a new topic or
+    an old one: at its beginning, so that nothing is lost, as in Spark's source; or, as in Java and
+    kafka-python, after the records written before it was discovered.
 
     Default: 'earliest'.
     """
 
     enable_auto_commit: bool | None
-    """Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed out; and so
-    do a rebalance that takes partitions away, and `close()`.
+    """Whether poll commits, every `auto_commit_interval_ms`, what earlier polls returned. A
+    rebalance that revokes partitions commits, too, and so does `close()`.
 
     Default: True.
     """
 
     auto_commit_interval_ms: float | None
-    """The time between two of those commits.
+    """The time between two of these commits.
 
     Default: 5000. Allowed: an integer of at least 0.
     """
 
     isolation_level: Literal["read_uncommitted", "read_committed"] | IntEnum | None
-    """With `read_committed` records of aborted transactions are left out, and those of open ones
-    wait.
+    """With `read_committed`, records of aborted transactions are left out, and those of open
+    transactions wait.
 
     Default: 'read_uncommitted'.
     """
 
     max_poll_records: int | None
-    """The most records that one poll hands out; what was fetched with them waits for the next.
+    """The most records that one poll returns; further fetched ones wait for the next poll.
 
     Default: 500. Allowed: an integer of at least 1.
     """
 
     consumer_timeout_ms: float | None
-    """Iteration ends when no record came for this long; -1 (or `float('inf')`): never.
+    """Iteration ends after this time without a record; -1 (or `float('inf')`): never.
 
     Default: -1. Allowed: an integer of at least -1.
     """
@@ -154,41 +154,40 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     allow_auto_create_topics: bool | None
     """Whether the metadata request for a subscribed or assigned topic may create it, if the brokers
     have `auto.create.topics.enable`. So a misspelt name creates a topic, as in Java and
-    kafka-python; with `False` it does not, even on brokers before 0.11, where those can't prevent
-    it.
+    kafka-python; with `False` it does not, even on brokers before 0.11, where those clients can't
+    prevent it.
 
     Default: True.
     """
 
     default_api_timeout_ms: float | None
-    """How long calls may take that are given no `timeout_ms`: commit, committed, position, close,
-    and what asks for offsets and topics.
+    """How long a call without `timeout_ms` may take: commit, committed, position, close, and the
+    look-ups of offsets and topics.
 
     Default: 60000. Allowed: an integer of at least 1.
     """
 
     fetch_min_bytes: int | None
-    """A broker waits until it has this many bytes...
+    """A broker delays its response until it has this many bytes...
 
     Default: 1. Allowed: an integer of at least 0.
     """
 
     fetch_max_wait_ms: float | None
-    """... or until this time is over. Less than `request_timeout_ms`.
+    """... or until this time has passed. Less than `request_timeout_ms`.
 
     Default: 500. Allowed: an integer of at least 0.
     """
 
     fetch_max_bytes: int | None
-    """The most that one broker sends in one answer, and the most that waits in memory for each
-    broker.
+    """The most bytes in one response of a broker, and the most that wait in memory for each broker.
 
     Default: 52428800. Allowed: an integer of at least 1.
     """
 
     max_partition_fetch_bytes: int | None
-    """The most of each partition in one answer. A larger record comes all the same: brokers from
-    0.10.1 on send it whole, and with older ones the fetch grows.
+    """The most bytes of each partition in one response. A larger record is still returned: brokers
+    from 0.10.1 on send it whole, and with older ones the fetch grows.
 
     Default: 1048576. Allowed: an integer of at least 1.
     """
@@ -208,23 +207,22 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     check_crcs: bool | None
-    """Whether checksums are held against the bytes. They always are: `False` is noted in the log at
-    debug level, and does nothing.
+    """Whether checksums are verified. They always are: `False` is logged at debug level, and has no
+    effect.
 
     Default: True.
     """
 
     request_timeout_ms: float | None
-    """How long a broker may take to answer. After 2 s of silence (a fifteenth of it where that is
-    less) what only reads is sent once more, over a second connection.
+    """How long a broker may take to respond. After 2 s without a response (a fifteenth of the
+    time-out if that is less) a request that only reads is sent again, over a second connection.
 
     Default: 30000. Allowed: an integer of at least 1.
     """
 
     bootstrap_timeout_ms: float | None
-    """A consumer connects when it is made: how long it waits for a broker that answers, before it
-    raises `NoBrokersAvailable`. With 0 it connects when it is used; so it does with
-    `zookeeper_connect`.
+    """A consumer connects when it is created: how long it waits for a broker to respond before it
+    raises `NoBrokersAvailable`. With 0, and with `zookeeper_connect`, it connects at its first use.
 
     Default: 30000. Allowed: an integer of at least 0.
     """
@@ -236,7 +234,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     retry_backoff_ms: float | None
-    """The pause after a failure; it doubles with each one that follows...
+    """The pause after a failure; it doubles with each further one...
 
     Default: 100. Allowed: an integer of at least 0.
     """
@@ -248,34 +246,34 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     metadata_max_age_ms: float | None
-    """How often to ask which topics and partitions there are. What moves is noticed at once; new
-    partitions, and new topics of a pattern, within this time.
+    """How often to refresh the list of topics and partitions. A new leader is noticed at once; new
+    partitions, and new topics that match a pattern, within this time.
 
     Default: 300000. Allowed: an integer of at least 1.
     """
 
     receive_buffer_bytes: int | None
     """The receive buffer (SO_RCVBUF) of sockets; 0 or -1 leaves it to the system, which lets it
-    grow with what comes.
+    grow with the traffic.
 
     Default: -1. Allowed: an integer of at least -1.
     """
 
     receive_message_max_bytes: int | None
-    """The largest answer taken from a broker. Brokers of 0.8 to 0.10.0 bound the parts of an answer
-    only, so it may be as many times `max_partition_fetch_bytes` as there are partitions.
+    """The largest response accepted from a broker. Brokers of 0.8 to 0.10.0 bound only the parts of
+    a response, so it may be as many times `max_partition_fetch_bytes` as there are partitions.
 
     Default: 1073741824. Allowed: an integer of at least 1000.
     """
 
     metrics_enabled: bool | None
-    """Whether `metrics()` gives numbers; else it gives None.
+    """Whether `metrics()` returns numbers; otherwise it returns None.
 
     Default: True.
     """
 
     metric_group_prefix: str | None
-    """What the names of groups in `metrics()` begin with.
+    """The prefix of the names of groups in `metrics()`.
 
     Default: 'consumer'.
     """
@@ -293,9 +291,9 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     api_version: object
-    """Has no effect here. Versions are asked for; `config["api_version"]` is the release that was
-    found when the consumer was made, `(2, 8)` say. A consumer that is given one connects when it is
-    used, not when it is made, as in kafka-python.
+    """Has no effect here. Brokers are asked for their version; `config["api_version"]` is the
+    release found when the consumer was created, such as `(2, 8)`. A consumer with a given version
+    connects at its first use, not when it is created, as in kafka-python.
     """
 
     api_version_auto_timeout_ms: object
@@ -311,24 +309,24 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Has no effect here. Time-outs don't grow."""
 
     connections_max_idle_ms: object
-    """Has no effect here. A connection that the broker closed is opened again when it is needed.
-    More than `request_timeout_ms` where both are given, as in kafka-python.
+    """Has no effect here. A connection that the broker closed is reopened when it is needed. Must
+    be more than `request_timeout_ms` if both are given, as in kafka-python.
     """
 
     max_in_flight_requests_per_connection: object
-    """Has no effect here. The order of requests is ours."""
+    """Has no effect here. The client decides the order of requests."""
 
     send_buffer_bytes: object
     """Has no effect here. A consumer sends little."""
 
     socket_options: object
-    """Has no effect here. Sockets don't delay, and are kept alive."""
+    """Has no effect here. Sockets use TCP_NODELAY and keep-alive."""
 
     client_dns_lookup: object
     """Has no effect here. All addresses of a name are tried."""
 
     sock_chunk_bytes: object
-    """Has no effect here. Answers are read whole."""
+    """Has no effect here. Responses are read whole."""
 
     sock_chunk_buffer_count: object
     """Has no effect here. As above."""
@@ -337,10 +335,10 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Has no effect here. There is one iterator."""
 
     metric_reporters: object
-    """Has no effect here. `metrics()` gives the numbers."""
+    """Has no effect here. `metrics()` returns the numbers."""
 
     selector: object
-    """Has no effect here. Threads wait in sockets here."""
+    """Has no effect here. Threads block on their sockets here."""
 
     net: object
     """Has no effect here. As above."""
@@ -349,20 +347,21 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """Has no effect here. As above."""
 
     key_deserializer: AnyDeserializer | None
-    """What `record.key` gives; called when that is asked for. Null is given to it as None, and
-    stays None where it can't take that (`TypeError`, `AttributeError`).
+    """Computes `record.key`; called at each access. Null is passed to it as None, and stays None if
+    the function can't take that (`TypeError`, `AttributeError`).
     """
 
     value_deserializer: AnyDeserializer | None
-    """What `record.value` gives."""
+    """Computes `record.value`."""
 
     ssl_context: SSLContext | None
-    """Takes the place of all the other settings that begin with `ssl_`."""
+    """Replaces all other settings that begin with `ssl_`."""
 
     sasl_oauth_token_provider: Callable[[], str] | TokenProvider | None
-    """With `OAUTHBEARER`: asked at each connection, and when the broker wants to know again; it may
-    be asked by several threads at a time.
+    """With `OAUTHBEARER`: called at each connection, and whenever a broker requires
+    re-authentication; several threads may call it at a time.
     """
 
     default_offset_commit_callback: CommitCallback | None
-    """Hears what became of automatic commits, and of `commit_async()` without a callback."""
+    """Called with the result of automatic commits, and of `commit_async()` without a callback.
+    """
