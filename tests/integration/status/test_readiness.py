@@ -5,6 +5,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,6 +17,7 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.certificates import STORE_PASSWORD, make_certificates
 from zkconsumer.sandbox.ports import pick_free
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
@@ -22,9 +25,41 @@ pytestmark = pytest.mark.sandbox
 TIMEOUT_MS = 10_000
 
 
+class Opened(NamedTuple):
+    """A broker whose JMX is open, where, and the flags that it takes."""
+
+    cluster: Sandbox
+    place: str
+    flags: tuple[str, ...] = ()
+
+
+def secured(folder: Path) -> tuple[list[str], tuple[str, ...]]:
+    """The options of an agent with a password and TLS, and our flags for it."""
+    made = make_certificates(folder)
+    texts = {
+        "password": "me hidden\n",
+        "access": "me readonly\n",
+        "ssl": f"javax.net.ssl.keyStore={made.broker_keys}\n"
+        f"javax.net.ssl.keyStorePassword={STORE_PASSWORD}\n",
+        "ours": "user=me\npassword=hidden\nssl=true\n"
+        f"javax.net.ssl.trustStore={made.broker_trust}\n"
+        f"javax.net.ssl.trustStorePassword={STORE_PASSWORD}\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    for name in ("password", "ssl"):  # the JVM insists
+        (folder / name).chmod(0o600)
+    options = [
+        *(f"jmxremote.{name}=true" for name in ("authenticate", "ssl", "registry.ssl")),
+        *(f"jmxremote.{name}.file={folder}/{name}" for name in ("password", "access")),
+        f"jmxremote.ssl.config.file={folder}/ssl",
+    ]
+    return options, ("--jmx-config", f"{folder}/ours")
+
+
 @pytest.fixture(params=["2.8.2", "3.9.1"])
-def opened(broker_of: BrokerOf, request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, str]]:
-    """A broker whose JMX is opened while it runs, and where."""
+def opened(broker_of: BrokerOf, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    """A broker whose JMX is opened while it runs; one with a password and TLS."""
     cluster = broker_of(request.param)
     port = pick_free(set())
     jcmd = shutil.which("jcmd")
@@ -34,26 +69,27 @@ def opened(broker_of: BrokerOf, request: pytest.FixtureRequest) -> Iterator[tupl
         command = [jcmd, str(cluster.broker_pid(0)), *words]
         subprocess.run(command, check=True, timeout=60, stdout=subprocess.DEVNULL)
 
-    options = [f"jmxremote.{one}=false" for one in ("authenticate", "ssl")]
-    options += [f"jmxremote.{one}={port}" for one in ("port", "rmi.port")]
+    options = [f"jmxremote.{name}=false" for name in ("authenticate", "ssl")]
+    flags: tuple[str, ...] = ()
+    if request.param == "3.9.1":
+        options, flags = secured(tmp_path)
+    options += [f"jmxremote.{name}={port}" for name in ("port", "rmi.port")]
     agent("ManagementAgent.start", *options, "jmxremote.host=127.0.0.1")
-    yield cluster, f"127.0.0.1:{port}"
+    yield Opened(cluster, f"127.0.0.1:{port}", flags)
     agent("ManagementAgent.stop")
 
 
-def test_an_old_client_is_found_by_jmx(
-    opened: tuple[Sandbox, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_old_client_is_found_by_jmx(opened: Opened, capsys: pytest.CaptureFixture[str]) -> None:
     """By request and version; a broker without JMX is said."""
-    cluster, place = opened
+    cluster, place, flags = opened
     topic = fresh_name("old")
     cluster.create_topic(topic, partitions=1)
     fetch_as_version(cluster.brokers[0], topic, 2)
-    places = ("--jmx", place, "--jmx", "127.0.0.1:1", "--timeout-ms", "30000")
+    places = ("--jmx", place, "--jmx", "127.0.0.1:1", "--timeout-ms", "30000", *flags)
     zookeeper = ("--zookeeper", cluster.zookeeper_connect)
     assert main(["doctor", *zookeeper, "--ready-for", "4.0", "--json", *places]) == 3
     findings = json.loads(capsys.readouterr().out)["findings"]
-    (clients,) = [one for one in findings if one["code"] == "ready-clients"]
+    (clients,) = [finding for finding in findings if finding["code"] == "ready-clients"]
     assert clients["severity"] == "error"
     told = f"JMX at {place}: FetchConsumer version 2, "
     assert any(line.startswith(told) for line in clients["evidence"])

@@ -15,7 +15,11 @@ from zkconsumer.cli.cluster_arguments import (
 )
 from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
-from zkconsumer.cli.doctor.ready import add_readiness_options, show_readiness
+from zkconsumer.cli.doctor.ready import (
+    add_readiness_options,
+    check_readiness_options,
+    show_readiness,
+)
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, finding_lines
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.exit_status import NOT_WELL
@@ -121,10 +125,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--yes goes with --fix or --undo: nothing is written without them")
     if args.fix and not (args.yes or (sys.stdin is not None and sys.stdin.isatty())):
         raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
+    check_readiness_options(args)
     if args.ready_for is not None:
-        return _ready(args)
-    if args.broker_properties or args.jmx or args.metrics_url:
-        raise ConfigError("--broker-properties, --jmx and --metrics-url go with --ready-for")
+        with open_cluster(args, even_without=True) as access:
+            return show_readiness(args, access)
     if args.fix:
         _require_zookeeper(args, "--fix")
     with open_cluster(args, even_without=True) as access:
@@ -135,13 +139,6 @@ def run(args: argparse.Namespace) -> int:
     if treated.failed:
         return 1
     return NOT_WELL if treated.left(report.findings) else 0
-
-
-def _ready(args: argparse.Namespace) -> int:
-    if args.fix or args.group:
-        raise ConfigError("--ready-for looks at the whole cluster, and repairs nothing")
-    with open_cluster(args, even_without=True) as access:
-        return show_readiness(args, access)
 
 
 def _undo(args: argparse.Namespace) -> int:

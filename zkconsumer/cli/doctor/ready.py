@@ -3,8 +3,10 @@
 import argparse
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from zkconsumer.cli.cluster_access import CommandCluster, required
@@ -13,12 +15,14 @@ from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import json_text, shows_colour
 from zkconsumer.clock import Clock
-from zkconsumer.errors import SandboxError
+from zkconsumer.errors import ConfigError, SandboxError
+from zkconsumer.nearest import did_you_mean
 from zkconsumer.properties_file import load_properties
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.doctor.readiness import NEXT, examine_readiness, steps
 from zkconsumer.status.doctor.request_counts import RequestMetrics
+from zkconsumer.status.doctor.request_logs import RequestLog, read_request_log
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
 from zkconsumer.status.reading.request_metrics import (
@@ -26,6 +30,17 @@ from zkconsumer.status.reading.request_metrics import (
     read_request_metrics,
     registered_jmx,
 )
+from zkconsumer.wire.releases import Release
+
+_REFUSING: Final[Release] = (4, 0)
+"""The first that refuses old versions of requests."""
+_JMX_SETTINGS: Final = (
+    *("user", "password", "ssl"),
+    *(f"javax.net.ssl.trustStore{rest}" for rest in ("", "Password", "Type")),
+    *(f"javax.net.ssl.keyStore{rest}" for rest in ("", "Password", "Type")),
+)
+_LINE_CHARS: Final = 1 << 16
+"""Of longer lines the rest counts as lines of its own, which is passed over."""
 
 
 def add_readiness_options(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +68,12 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         "refuses; can be given again; it takes a JDK (default: what brokers have registered)",
     )
     ready.add_argument(
+        "--jmx-config",
+        metavar="FILE",
+        help="with --jmx: a .properties file with user and password, ssl=true, "
+        "javax.net.ssl.trustStore and the like",
+    )
+    ready.add_argument(
         "--metrics-url",
         action="append",
         default=[],
@@ -61,6 +82,52 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         help="the same by HTTP: a broker's Prometheus JMX exporter, or Jolokia "
         "(http://host:port/jolokia); can be given again",
     )
+    ready.add_argument(
+        "--request-log",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the same from a broker's kafka-request.log (kafka.request.logger at DEBUG), which "
+        "names the clients; can be given again",
+    )
+
+
+def check_readiness_options(args: argparse.Namespace) -> None:
+    """Refuse options that the requested release would ignore.
+
+    Raises:
+        ConfigError: that is so.
+    """
+    requests = args.jmx or args.jmx_config or args.metrics_url or args.request_log
+    if args.ready_for is None and (args.broker_properties or requests):
+        raise ConfigError(
+            "--broker-properties, --jmx, --metrics-url and --request-log go with --ready-for"
+        )
+    if requests and NEXT[args.ready_for] < _REFUSING:
+        raise ConfigError(
+            f"--jmx, --metrics-url and --request-log tell of requests that Kafka 4 refuses: "
+            f"{args.ready_for} refuses none of them, so give --ready-for 4.0 or leave them out"
+        )
+    if args.jmx_config is not None:
+        if not args.jmx:  # what brokers registered in ZooKeeper gets no password
+            raise ConfigError("--jmx-config goes with --jmx, which says who may see the password")
+        settings = load_properties(args.jmx_config)
+        if not Path(args.jmx_config).is_file():  # Java reads it again
+            raise ConfigError(f"{args.jmx_config} is no file that can be read twice, as a pipe is")
+        _check_jmx_settings(args.jmx_config, settings)
+    if args.ready_for is not None and (args.fix or args.group):
+        raise ConfigError("--ready-for looks at the whole cluster, and repairs nothing")
+
+
+def _check_jmx_settings(file: str, settings: Mapping[str, str]) -> None:
+    for name in settings:
+        if name not in _JMX_SETTINGS:
+            suggested = did_you_mean(name, _JMX_SETTINGS)
+            raise ConfigError(f"{file}: {name} is no setting of JMX{suggested}")
+    if settings.get("ssl", "false") not in {"true", "false"}:  # Java would go without TLS
+        raise ConfigError(f"{file}: ssl is true or false, and nothing after it")
+    if ("user" in settings) != ("password" in settings):
+        raise ConfigError(f"{file}: user and password go together")
 
 
 def _jmx_address(text: str) -> str:
@@ -102,8 +169,9 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
         clock=access.clock,
         settings=settings,
     )
-    if NEXT[args.ready_for] >= (4, 0):
-        facts = replace(facts, metrics=_metrics(args, snapshot, access.clock))
+    if NEXT[args.ready_for] >= _REFUSING:
+        metrics = _metrics(args, snapshot, access.clock)
+        facts = replace(facts, metrics=metrics, logs=tuple(map(_request_log, args.request_log)))
     findings = examine_readiness(snapshot, facts, args.ready_for)
     report = DoctorReport(snapshot=snapshot, apart_ms=None, unsure=(), findings=findings)
     is_ready = not any(finding.severity > Severity.NOTE for finding in findings)
@@ -125,9 +193,15 @@ def _metrics(
         given if given or args.metrics_url else registered_jmx(snapshot.brokers),
         list(dict.fromkeys(args.metrics_url)),
         java=_java(),
+        jmx_config=args.jmx_config,
         timeout_ms=args.timeout_ms,
         clock=clock,
     )
+
+
+def _request_log(file: str) -> RequestLog:
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        return read_request_log(file, iter(lambda: opened.readline(_LINE_CHARS), ""))
 
 
 def _java() -> Path | str:

@@ -12,6 +12,7 @@ from typing import Final
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestMetrics
+from zkconsumer.status.doctor.request_logs import RequestLog
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
 from zkconsumer.wire.releases import Release
 
@@ -63,12 +64,14 @@ class ReadinessFacts:
             or empty.
         settings: a broker's server.properties; None: not given.
         metrics: the request counts of the brokers that could be read.
+        logs: the request logs of brokers that were given.
     """
 
     releases: Mapping[int, Release] = field(default_factory=dict)
     formats: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] | None = None
     metrics: tuple[RequestMetrics, ...] = ()
+    logs: tuple[RequestLog, ...] = ()
 
 
 def examine_readiness(
@@ -266,7 +269,7 @@ def _clients(
 ) -> Iterator[Diagnosis]:
     known = facts.releases.values()
     if target >= (4, 0) and not (known and min(known) >= target):
-        yield from examine_clients(snapshot, facts.metrics)
+        yield from examine_clients(snapshot, facts.metrics, facts.logs)
 
 
 def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagnosis]:

@@ -1,8 +1,9 @@
-"""Whether clients stand in the way of Kafka 4: what brokers have counted of their requests. Pure.
+"""Whether clients stand in the way of Kafka 4: what brokers tell of their requests. Pure.
 
 The one rule: clients are well only where every broker was read, and tells versions (0086).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from zkconsumer.status.doctor.diagnosis import (
@@ -13,45 +14,61 @@ from zkconsumer.status.doctor.diagnosis import (
     some_of_both,
 )
 from zkconsumer.status.doctor.request_counts import RequestMetrics
+from zkconsumer.status.doctor.request_logs import RequestLog
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 
 
 def examine_clients(
-    snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics]
+    snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics], logs: Sequence[RequestLog] = ()
 ) -> Iterator[Diagnosis]:
     """Yield what is known of the versions that clients ask in: always one diagnosis.
 
     Args:
         snapshot: the cluster and its groups.
         metrics: of each broker whose metrics were asked for.
+        logs: the request logs that were given.
     """
-    refused = [f"{read.source}: {count}" for read in metrics for count in read.refused()]
+    refused = [f"{log.source}: {count}" for log in logs for count in log.refused]
+    refused += [f"{read.source}: {count}" for read in metrics for count in read.refused()]
     unknown = [f"{read.source}: {why}" for read in metrics if (why := _why_unknown(read))]
     if refused:
         yield Diagnosis(
             code=Code.READY_CLIENTS,
             severity=Severity.ERROR,
-            what="Clients ask in versions that Kafka 4 refuses; counted since the brokers started.",
+            what=(
+                "Clients ask in versions that Kafka 4 refuses; counted since the brokers started, "
+                "or in the request logs."
+                if logs
+                else "Clients ask in versions that Kafka 4 refuses; counted since the brokers "
+                "started."
+            ),
             evidence=some_of_both(refused, unknown),
             repair=(
-                "Bring these programs to a newer client library: Java 2.1 or later. Where brokers "
-                "don't name it, the client's id and address stand in their request logs "
-                "(kafka.request.logger at DEBUG)."
+                "Bring these programs to a newer client library: Java 2.1 or later. Where it is "
+                "not named, the client's id and address stand in the brokers' request logs "
+                "(kafka.request.logger at DEBUG): give --request-log FILE."
             ),
         )
-    elif not unknown and len(metrics) >= max(1, len(snapshot.brokers)):
+    elif not unknown and _brokers_among(metrics) >= max(1, len(snapshot.brokers)):
         yield Diagnosis(
             code=Code.READY_CLIENTS,
             severity=Severity.NOTE,
             what=(
-                f"No client of {counted(len(metrics), 'broker')} has asked in a version that "
-                "Kafka 4 refuses since the brokers started."
+                f"No client of {counted(_brokers_among(metrics), 'broker')} has asked in a version "
+                "that Kafka 4 refuses since the brokers started."
             ),
             evidence=[read.source for read in metrics],
             repair="Look again when what runs seldom has run: they count from their start.",
         )
     else:
-        yield _unseen(snapshot, metrics, unknown)
+        yield _unseen(snapshot, metrics, unknown, logs)
+
+
+def _brokers_among(metrics: Sequence[RequestMetrics]) -> int:
+    """Return of how many brokers these surely are: JMX and HTTP of a host may be one's."""
+    ways = Counter((read.host, read.is_jmx) for read in metrics)
+    hosts = {read.host for read in metrics}
+    return sum(max(ways[host, True], ways[host, False]) for host in hosts)
 
 
 def _why_unknown(read: RequestMetrics) -> str | None:
@@ -65,7 +82,10 @@ def _why_unknown(read: RequestMetrics) -> str | None:
 
 
 def _unseen(
-    snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics], unknown: list[str]
+    snapshot: ClusterSnapshot,
+    metrics: Sequence[RequestMetrics],
+    unknown: list[str],
+    logs: Sequence[RequestLog],
 ) -> Diagnosis:
     clients = sorted(
         {
@@ -75,7 +95,8 @@ def _unseen(
             for member in group.members
         }
     )
-    known = len(metrics) - len(unknown)
+    known = _brokers_among([read for read in metrics if _why_unknown(read) is None])
+    unknown = [*map(_of_log, logs), *unknown]
     brokers = counted(len(snapshot.brokers), "broker")
     extent = f" at {len(snapshot.brokers) - known} of {brokers}" if known else ""
     return Diagnosis(
@@ -90,7 +111,16 @@ def _unseen(
         repair=(
             "Brokers from 2.0 on count requests by version. Open their JMX (JMX_PORT) and give "
             "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. Older "
-            "ones write them down with kafka.request.logger at DEBUG: look at each program's "
-            "client library."
+            "ones write them down with kafka.request.logger at DEBUG: give --request-log FILE, "
+            "and look at each program's client library."
         ),
+    )
+
+
+def _of_log(log: RequestLog) -> str:
+    if not log.total:
+        return f"{log.source}: no completed requests: is kafka.request.logger at DEBUG?"
+    return (
+        f"{log.source}: none of {counted(log.total, 'request')} is refused; of other times and "
+        "brokers it tells nothing"
     )

@@ -90,11 +90,15 @@ class RequestMetrics:
         source: the broker or endpoint, for messages.
         counts: what was read.
         problem: why nothing was; None: it was read.
+        host: of the endpoint; "": not known.
+        is_jmx: whether it was read by JMX, not by HTTP.
     """
 
     source: str
     counts: tuple[RequestCount, ...] = ()
     problem: str | None = None
+    host: str = ""
+    is_jmx: bool = False
 
     @property
     def tells_versions(self) -> bool:

@@ -10,6 +10,7 @@ import re
 import select
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from itertools import chain
@@ -44,7 +45,9 @@ _FILTER: Final = ";".join(
     (
         *("maxdepth=20", "maxarray=20000", "maxrefs=100000", "maxbytes=8000000"),
         *("java.lang.*", "java.lang.reflect.*", "java.util.*", "java.rmi.**", "sun.rmi.**"),
-        *("javax.management.**", "!*"),
+        *("javax.management.**", "javax.rmi.ssl.SslRMIClientSocketFactory"),
+        # Of an error that says that the password is wrong.
+        *("javax.security.auth.login.*", "java.security.GeneralSecurityException", "!*"),
     )
 )
 
@@ -65,6 +68,7 @@ def read_request_metrics(
     urls: Sequence[SplitResult],
     *,
     java: Path | str,
+    jmx_config: str | None = None,
     timeout_ms: int,
     clock: Clock,
 ) -> tuple[RequestMetrics, ...]:
@@ -74,6 +78,7 @@ def read_request_metrics(
         jmx: ``HOST:PORT`` of brokers, and their names.
         urls: of Prometheus exporters, or of Jolokia.
         java: the program; or why there is none.
+        jmx_config: a file of properties for JMX with a password or TLS; None: it is open.
         timeout_ms: time limit of each address; a JVM has some more to start.
         clock: for that.
 
@@ -84,12 +89,13 @@ def read_request_metrics(
         partial(_by_http, url, timeout_ms, clock) for url in urls
     ]
     if jmx:
-        calls.insert(0, lambda: tuple(_by_jmx(jmx, java, timeout_ms, clock)))
+        calls.insert(0, lambda: tuple(_by_jmx(jmx, java, jmx_config, timeout_ms, clock)))
     return tuple(chain.from_iterable(side_by_side("metrics", calls, threads=_AT_ONCE)))
 
 
 def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> tuple[RequestMetrics]:
     source = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    metrics = RequestMetrics(source=source, host=url.hostname or "")
     path = url.path.rstrip("/")
     is_jolokia = path.endswith("/jolokia")
     try:
@@ -101,12 +107,12 @@ def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> tuple[RequestMe
             clock=clock,
         )
         if status != 200:
-            return (RequestMetrics(source=source, problem=f"it answers {status}"),)
+            return (replace(metrics, problem=f"it answers {status}"),)
         text = body.decode("utf-8", "replace")
         counts = counts_of_mbeans(_of_jolokia(text)) if is_jolokia else counts_of_samples(text)
     except (ConnectFailed, ValueError, RecursionError) as error:
-        return (RequestMetrics(source=source, problem=_shown(str(error))),)
-    return (RequestMetrics(source=source, counts=counts),)
+        return (replace(metrics, problem=_shown(str(error))),)
+    return (replace(metrics, counts=counts),)
 
 
 def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
@@ -121,43 +127,48 @@ def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _by_jmx(
-    jmx: Mapping[str, str], java: Path | str, timeout_ms: int, clock: Clock
+    jmx: Mapping[str, str], java: Path | str, config: str | None, timeout_ms: int, clock: Clock
 ) -> Iterator[RequestMetrics]:
     printed: list[str] = []
     lines: dict[str, list[list[str]]] = {address: [] for address in jmx}
     if isinstance(java, str):
         printed.append(java)
     else:
-        for line in _run(java, list(jmx), timeout_ms, clock).splitlines():
+        for line in _run(java, list(jmx), config, timeout_ms, clock).splitlines():
             address, *fields = line.split("\t")
             if address in lines and fields:
                 lines[address].append(fields)
             elif line.strip():
                 printed.append(line)
     for address, name in jmx.items():
-        yield _of_lines(name, lines[address], printed, timeout_ms)
+        host = address.rpartition(":")[0].strip("[]").lower()
+        metrics = RequestMetrics(source=name, host=host, is_jmx=True)
+        yield _of_lines(metrics, lines[address], printed, timeout_ms)
 
 
 def _of_lines(
-    name: str, lines: list[list[str]], printed: list[str], timeout_ms: int
+    metrics: RequestMetrics, lines: list[list[str]], printed: list[str], timeout_ms: int
 ) -> RequestMetrics:
     last = lines[-1] if lines else [""]
     if last == ["."]:
         mbeans = [(fields[1], fields[0]) for fields in lines if len(fields) == 2]
-        return RequestMetrics(source=name, counts=counts_of_mbeans(mbeans))
+        return replace(metrics, counts=counts_of_mbeans(mbeans))
     if last[0] == "!":
         problem = last[-1]
     elif printed:
         problem = f"a JDK of 11 or later reads JMX: {printed[-1]}"
     else:
         problem = f"no answer within {timeout_ms} ms"
-    return RequestMetrics(source=name, problem=_shown(problem))
+    return replace(metrics, problem=_shown(problem))
 
 
-def _run(java: Path, addresses: list[str], timeout_ms: int, clock: Clock) -> str:
+def _run(
+    java: Path, addresses: list[str], config: str | None, timeout_ms: int, clock: Clock
+) -> str:
     """Return what the program prints, within bounds of time and size."""
     source = resources.files(__package__).joinpath("RequestMetrics.java")
-    with resources.as_file(source) as file:
+    # A password is in no argument and no variable, which others can see.
+    with resources.as_file(source) as file, open(config or os.devnull, "rb") as settings:
         command = [
             *(str(java), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
             f"-Djdk.serialFilter={_FILTER}",
@@ -169,7 +180,7 @@ def _run(java: Path, addresses: list[str], timeout_ms: int, clock: Clock) -> str
                 command,
                 # Classes of others are no business of what a stranger sends.
                 env={key: text for key, text in os.environ.items() if key != "CLASSPATH"},
-                stdin=subprocess.DEVNULL,
+                stdin=settings,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
             )

@@ -56,7 +56,7 @@ def test_a_cluster_without_a_controller() -> None:
     """And none where that may not have been read."""
     broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS)
     headless = replace(SickWorld().snapshot(), brokers=(broker,))
-    assert [(one.code, one.severity) for one in message(headless)] == [
+    assert [(diagnosis.code, diagnosis.severity) for diagnosis in message(headless)] == [
         (Code.NO_CONTROLLER, Severity.ERROR)
     ]
     assert codes(message(replace(headless, failures=(FAILURE,)))) == ["not-looked-at"]

@@ -46,12 +46,12 @@ def same(one: GroupPartition) -> GroupPartition:
 def committed(offset: int, at_ms: int, storage: str = "zookeeper") -> Change:
     """Another commit."""
     at = CommittedOffset(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, "", at_ms)
-    return lambda one: one._replace(committed=(at,))
+    return lambda partition: partition._replace(committed=(at,))
 
 
 def test_nothing_committed_although_there_was_something_to_read() -> None:
     """The finding names the owner."""
-    (found,) = between(same, lambda one: one._replace(log_end=300))
+    (found,) = between(same, lambda partition: partition._replace(log_end=300))
     assert found.code is Code.COMMITS_PAUSED
     assert found.severity is Severity.ERROR
     assert found.evidence == (
@@ -62,7 +62,8 @@ def test_nothing_committed_although_there_was_something_to_read() -> None:
     assert "have not moved the committed offset for 60 min" in found.what
     assert "something to read for the last 600 s at least." in found.what
     (found,) = between(
-        lambda one: one._replace(committed=()), lambda one: one._replace(committed=())
+        lambda partition: partition._replace(committed=()),
+        lambda partition: partition._replace(committed=()),
     )
     assert found.code is Code.COMMITS_PAUSED
     assert "committed nothing" in found.evidence[0]
@@ -71,9 +72,15 @@ def test_nothing_committed_although_there_was_something_to_read() -> None:
 def test_what_moves_is_fine() -> None:
     """So is what had nothing to read at the first look, and what another owner stands at."""
     assert between(same, committed(91, NOW_MS)) == []
-    assert between(lambda one: one._replace(log_end=90), lambda one: one._replace(log_end=95)) == []
-    assert between(lambda one: one._replace(owner="other-0"), same) == []
-    assert between(lambda one: one._replace(log_end=None), same) == []
+    assert (
+        between(
+            lambda partition: partition._replace(log_end=90),
+            lambda partition: partition._replace(log_end=95),
+        )
+        == []
+    )
+    assert between(lambda partition: partition._replace(owner="other-0"), same) == []
+    assert between(lambda partition: partition._replace(log_end=None), same) == []
     assert between(same, same, apart_ms=299_999) == []
     assert len(between(same, same, apart_ms=300_000)) == 1
 
@@ -81,7 +88,7 @@ def test_what_moves_is_fine() -> None:
 def test_the_same_offset_committed_again_and_again() -> None:
     """Kafka's storage shows that commits come: then it is reading that stands."""
     found = between(committed(90, LONG_AGO_MS, "kafka"), committed(90, NOW_MS, "kafka"))
-    kinds = {one.code for one in found}
-    assert all(one.severity is Severity.ERROR for one in found)
+    kinds = {diagnosis.code for diagnosis in found}
+    assert all(diagnosis.severity is Severity.ERROR for diagnosis in found)
     assert Code.READING_STALLED in kinds
     assert Code.COMMITS_PAUSED not in kinds

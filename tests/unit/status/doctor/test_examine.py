@@ -20,7 +20,9 @@ def test_the_worst_comes_first_and_the_cluster_leads() -> None:
     failure = PartFailure(part="p", reason="r", since_ms=NOW_MS)
     snapshot = replace(world.snapshot(), failures=(failure,))
     found = examine(snapshot, Circumstances())
-    assert [(one.code.value, one.group and one.group.group_id) for one in found] == [
+    assert [
+        (diagnosis.code.value, diagnosis.group and diagnosis.group.group_id) for diagnosis in found
+    ] == [
         ("offset-beyond-end", "a"),
         ("offset-beyond-end", "g"),
         ("not-looked-at", None),
@@ -61,6 +63,6 @@ def test_a_cluster_without_anything_is_well() -> None:
 
 def test_codes_are_words_for_scripts() -> None:
     """Lower case with dashes, each once."""
-    values = [one.value for one in Code]
+    values = [code.value for code in Code]
     assert len(set(values)) == len(values)
-    assert all(one == one.lower() and " " not in one and "_" not in one for one in values)
+    assert all(value == value.lower() and " " not in value and "_" not in value for value in values)

@@ -37,8 +37,8 @@ def test_writes_carry_the_version_that_was_read() -> None:
     delete = DeleteNode("/a", Expected(data=b"1"))
     change = SetNode("/b", Expected(session_id=0, data=b"2"), b"3")
     plan = world.plan(fix_of(delete, change))
-    assert [one.op for one in plan.writes] == [DeleteOp("/a", 2), SetOp("/b", b"3", 0)]
-    assert [one.undone for one in plan.writes] == [
+    assert [write.op for write in plan.writes] == [DeleteOp("/a", 2), SetOp("/b", b"3", 0)]
+    assert [write.undone for write in plan.writes] == [
         Undone(path="/a", before=b"1", after=None, session_id=0),
         Undone(path="/b", before=b"2", after=b"3", session_id=0),
     ]
@@ -64,7 +64,7 @@ def test_what_changed_is_left_as_it_is() -> None:
         "/session": "it is now of session 0x7",
         "/same": "it holds that already",
     }
-    assert [one.op.path for one in plan.writes] == ["/fine"]
+    assert [write.op.path for write in plan.writes] == ["/fine"]
 
 
 def test_a_persistent_node_in_place_of_an_ephemeral_one_is_another() -> None:
@@ -101,9 +101,11 @@ def test_nodes_to_read_are_named_once() -> None:
 
 def undo(world: SickWorld, plan: FixPlan) -> UndoPlan:
     """Undo what was done, out of the file's text, and do it."""
-    record = UndoRecord(zookeeper="zk", made_ms=5, steps=tuple(one.undone for one in plan.writes))
+    record = UndoRecord(
+        zookeeper="zk", made_ms=5, steps=tuple(write.undone for write in plan.writes)
+    )
     assert decode_undo(encode_undo(record), "f") == record
-    back = plan_undo(record, {one.path: world.tree.get(one.path) for one in record.steps})
+    back = plan_undo(record, {step.path: world.tree.get(step.path) for step in record.steps})
     for op in back.ops:
         assert world.tree.apply([op], 0)[0].ok
     return back
@@ -144,7 +146,7 @@ def test_what_was_written_since_is_not_undone() -> None:
     )
     world = world_of(a=b"9", b=b"9")
     record = UndoRecord(zookeeper="zk", made_ms=5, steps=steps)
-    back = plan_undo(record, {one.path: world.tree.get(one.path) for one in steps})
+    back = plan_undo(record, {step.path: world.tree.get(step.path) for step in steps})
     assert back == UndoPlan(
         ops=(),
         skipped={

@@ -55,7 +55,7 @@ def test_one_stale_registration_is_one_incident() -> None:
     found = examine(live(world.snapshot()), Circumstances(earlier=earlier))
     (incident,) = found
     assert (incident.code, incident.severity) == (Code.MEMBER_STALE, Severity.ERROR)
-    codes = {one.code for one in incident.consequences}
+    codes = {consequence.code for consequence in incident.consequences}
     assert codes == {
         Code.OWNER_MISSING,
         Code.SUBSCRIPTIONS_UNEQUAL,
@@ -67,7 +67,7 @@ def test_one_stale_registration_is_one_incident() -> None:
 def test_what_the_ghost_does_not_explain_stays() -> None:
     """Owners that live and commit nothing are an incident of their own."""
     found = twice(ghostly())
-    assert {one.code for one in found} == {Code.MEMBER_STALE, Code.COMMITS_PAUSED}
+    assert {diagnosis.code for diagnosis in found} == {Code.MEMBER_STALE, Code.COMMITS_PAUSED}
 
 
 def test_a_partition_that_nobody_left_to_the_ghost_stays() -> None:
@@ -76,7 +76,7 @@ def test_a_partition_that_nobody_left_to_the_ghost_stays() -> None:
     owned = next(partition for partition in world.group().partitions if partition.owner is not None)
     tp = owned.topic_partition
     world.remove(f"/consumers/g/owners/t/{tp.partition}")
-    assert Code.OWNER_MISSING in {one.code for one in twice(world)}
+    assert Code.OWNER_MISSING in {diagnosis.code for diagnosis in twice(world)}
 
 
 def test_an_owner_that_does_not_go_explains_that_nothing_is_read_there() -> None:
@@ -99,4 +99,4 @@ def test_an_owner_that_does_not_go_explains_that_nothing_is_read_there() -> None
     }
     (incident,) = examine(world.snapshot(), Circumstances(earlier=replace(earlier, groups=moved)))
     assert incident.code is Code.OWNER_PERSISTENT
-    assert [one.code for one in incident.consequences] == [Code.COMMITS_PAUSED]
+    assert [consequence.code for consequence in incident.consequences] == [Code.COMMITS_PAUSED]

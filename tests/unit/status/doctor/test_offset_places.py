@@ -83,7 +83,7 @@ def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> Non
             snapshots.append(replace(world.snapshot(), groups={group.key: group}))
         earlier = replace(snapshots[0], taken_ms=NOW_MS - apart_ms)
         found = examine(snapshots[1], Circumstances(earlier=earlier))
-        return [line for one in found for line in one.evidence]
+        return [line for diagnosis in found for line in diagnosis.evidence]
 
     assert message((5, 7)) == [
         "t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not move for 600 s"
@@ -100,8 +100,8 @@ def test_what_new_consumers_commit_is_not_the_old_groups() -> None:
     old = replace(
         world.group(),
         partitions=tuple(
-            GroupPartition(TopicPartition("t", number), committed=(one,))
-            for number, one in enumerate(places)
+            GroupPartition(TopicPartition("t", number), committed=(committed_offset,))
+            for number, committed_offset in enumerate(places)
         ),
     )
     new = GroupStatus(

@@ -22,7 +22,7 @@ def found(
     snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str = "4.0"
 ) -> dict[Code, Diagnosis]:
     """Return what is found, by code."""
-    return {one.code: one for one in examine_readiness(snapshot, facts, wanted)}
+    return {diagnosis.code: diagnosis for diagnosis in examine_readiness(snapshot, facts, wanted)}
 
 
 def facts(release: Release, **more: object) -> ReadinessFacts:
@@ -89,7 +89,9 @@ def test_settings_that_are_gone_are_named_with_what_replaces_them() -> None:
         reported = examine_readiness(
             replace(snapshot, topics=(topic,)), facts((3, 5), settings=given_), wanted
         )
-        lines = [one.evidence for one in reported if one.code is Code.READY_SETTINGS]
+        lines = [
+            diagnosis.evidence for diagnosis in reported if diagnosis.code is Code.READY_SETTINGS
+        ]
         assert lines[0] == (
             f"{topic.name}: message.format.version=0.9.0: 3.9 ignores it, 4.0 has no such setting",
         )

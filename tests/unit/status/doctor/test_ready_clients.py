@@ -1,13 +1,17 @@
 """When clients are said to stand in the way of Kafka 4."""
 
+from dataclasses import replace
+
 from tests.support.sick_world import healthy
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestCount, RequestMetrics
+from zkconsumer.status.doctor.request_logs import RequestLog
 from zkconsumer.status.model import GroupKind, GroupStatus, MemberStatus
 
 NEW = RequestCount(request="FetchConsumer", version=11, count=5)
 OLD = RequestCount(request="FetchConsumer", version=2, count=1)
+EMPTY = RequestLog(source="empty.log")
 UNTOLD = RequestCount(request="FetchConsumer", version=None, count=5)
 
 
@@ -62,6 +66,30 @@ def test_what_was_not_read_is_never_well() -> None:
         assert diagnosis.severity is Severity.WARNING
         assert "was not seen" in diagnosis.what
         assert "JMX_PORT" in diagnosis.repair
+
+
+def test_a_broker_that_is_read_in_two_ways_is_one() -> None:
+    """JMX and HTTP of one host make no second broker well; two of a kind are two."""
+    size = len(healthy().snapshot().brokers)
+    by_jmx = [replace(broker(number, NEW), host="b", is_jmx=True) for number in range(size - 1)]
+    assert found(*by_jmx, replace(broker(9, NEW), host="b")).severity is Severity.WARNING
+    assert found(*by_jmx, replace(broker(9, NEW), host="c")).severity is Severity.NOTE
+    assert found(*by_jmx, replace(by_jmx[0], source="9")).severity is Severity.NOTE
+
+
+def test_request_logs_name_who_is_refused_and_make_nobody_well() -> None:
+    """They are of some time, and of one broker."""
+    old = RequestCount(request="Produce", version=0, count=7, library="client 'old' at 10.0.0.7")
+    log = RequestLog(source="requests.log", total=10, refused=(old,))
+    (refused,) = examine_clients(healthy().snapshot(), [], [log])
+    assert refused.severity is Severity.ERROR
+    assert refused.evidence == (
+        "requests.log: Produce version 0, 7 times, by client 'old' at 10.0.0.7",
+    )
+    for quiet, said in ((replace(log, refused=()), "none of 10 requests"), (EMPTY, "at DEBUG?")):
+        (unseen,) = examine_clients(healthy().snapshot(), [], [quiet])
+        assert unseen.severity is Severity.WARNING
+        assert said in unseen.evidence[0]
 
 
 def test_a_place_without_any_counts_is_taken_for_a_wrong_one() -> None:

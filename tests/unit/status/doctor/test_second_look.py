@@ -48,7 +48,7 @@ def committed(offset: int, at_ms: int | None) -> tuple[CommittedOffset, ...]:
 
 def test_a_group_at_rest_needs_no_second_look() -> None:
     """Nor does one without members, or one that is not there."""
-    assert suspected(with_first(lambda one: one._replace(log_end=90))) == []
+    assert suspected(with_first(lambda partition: partition._replace(log_end=90))) == []
     assert suspected(SickWorld(t=1).snapshot()) == []
 
 
@@ -68,16 +68,16 @@ def test_a_group_that_shares_out() -> None:
 @pytest.mark.parametrize(
     ("change", "is_suspected"),
     [
-        (lambda one: one, True),
-        (lambda one: one._replace(committed=committed(90, NOW_MS - 75_000)), False),
-        (lambda one: one._replace(committed=committed(90, NOW_MS - 75_001)), True),
-        (lambda one: one._replace(committed=committed(90, None)), True),
-        (lambda one: one._replace(committed=committed(100, LONG_AGO_MS)), False),
-        (lambda one: one._replace(committed=()), True),
-        (lambda one: one._replace(committed=(), log_start=100), False),
-        (lambda one: one._replace(committed=(), log_start=None), False),
-        (lambda one: one._replace(owner=None), False),
-        (lambda one: one._replace(log_end=None), False),
+        (lambda partition: partition, True),
+        (lambda item: item._replace(committed=committed(90, NOW_MS - 75_000)), False),
+        (lambda item: item._replace(committed=committed(90, NOW_MS - 75_001)), True),
+        (lambda item: item._replace(committed=committed(90, None)), True),
+        (lambda item: item._replace(committed=committed(100, LONG_AGO_MS)), False),
+        (lambda item: item._replace(committed=()), True),
+        (lambda item: item._replace(committed=(), log_start=100), False),
+        (lambda item: item._replace(committed=(), log_start=None), False),
+        (lambda item: item._replace(owner=None), False),
+        (lambda item: item._replace(log_end=None), False),
     ],
 )
 def test_an_offset_that_may_stand(
@@ -85,19 +85,21 @@ def test_an_offset_that_may_stand(
 ) -> None:
     """Somebody has something to read, and is not known to have committed lately."""
     found = suspected(with_first(change))
-    assert [one.wait_ms for one in found if one.standing] == [75_000] * is_suspected
+    assert [suspicion.wait_ms for suspicion in found if suspicion.standing] == [
+        75_000
+    ] * is_suspected
 
 
 def test_what_clears_an_offset() -> None:
     """That it moves, or is another's; not that it is committed again, or that the log grows."""
-    (one,) = suspected(with_first(lambda one: one))
+    (one,) = suspected(with_first(lambda partition: partition))
     moves = [
-        lambda one: one._replace(committed=committed(91, NOW_MS)),
-        lambda one: one._replace(owner="other-0"),
+        lambda item: item._replace(committed=committed(91, NOW_MS)),
+        lambda item: item._replace(owner="other-0"),
     ]
     stays = [
-        lambda one: one._replace(committed=committed(90, NOW_MS)),
-        lambda one: one._replace(log_end=200),
+        lambda item: item._replace(committed=committed(90, NOW_MS)),
+        lambda item: item._replace(log_end=200),
     ]
     assert [one.cleared(with_first(change)) for change in moves] == [True, True]
     assert [one.cleared(with_first(change)) for change in stays] == [False, False]

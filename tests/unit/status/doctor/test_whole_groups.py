@@ -26,7 +26,9 @@ def coordinated(group_id: str = "g", **fields: object) -> GroupStatus:
         seen_ms=NOW_MS,
         state=GroupState.STABLE,
         members=(MemberStatus(member_id="m", streams={"t": 1}),),
-        partitions=tuple(GroupPartition(TopicPartition("t", one), owner="m") for one in range(4)),
+        partitions=tuple(
+            GroupPartition(TopicPartition("t", number), owner="m") for number in range(4)
+        ),
         coordinator=SickWorld().snapshot().brokers[0].broker,
     )
     return replace(group, **fields)  # type: ignore[arg-type]

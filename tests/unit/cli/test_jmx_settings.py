@@ -1,0 +1,47 @@
+"""The file that says how JMX is reached."""
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.cli.doctor.ready import add_readiness_options, check_readiness_options
+from zkconsumer.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ssl=yes\n", "ssl is true or false"),
+        ("user=me\npassword=hidden\nssl=true \n", "ssl is true or false"),
+        ("password=hidden\n", "user and password go together"),
+        ("user=me\n", "user and password go together"),
+        ("pasword=hidden\n", "did you mean password"),
+    ],
+)
+def test_what_java_would_pass_over_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    """A password must not leave without the TLS that was asked for; nor does it stand in a word."""
+    file = tmp_path / "jmx.properties"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=told) as refused:
+        _check(str(file))
+    assert "hidden" not in str(refused.value)
+
+
+def test_a_pipe_is_refused() -> None:
+    """It is empty when Java reads it, which would then go without the password."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
+        pipe.write("user=me\npassword=hidden\n")
+        pipe.close()
+        with pytest.raises(ConfigError, match="read twice"):
+            _check(f"/dev/fd/{reading}")
+
+
+def _check(file: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_readiness_options(parser)
+    args = parser.parse_args(["--ready-for", "4.0", "--jmx", "kafka1:9999", "--jmx-config", file])
+    args.fix, args.group = False, None
+    check_readiness_options(args)

@@ -1,0 +1,143 @@
+"""Requests that brokers have written down, and which of them Kafka 4 refuses. Pure.
+
+Brokers of all releases log each request, its version, and the client's id and address, once
+``kafka.request.logger`` is at DEBUG. That is all that brokers before 2.0 tell of versions.
+
+Source: ``RequestChannel`` of 0.8.2.2 to 3.9.1, whose lines differ.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.printable import printable
+from zkconsumer.status.doctor.request_counts import RequestCount
+
+_MARK: Final = "Completed request:"
+_HEAD_CHARS: Final = 4_096
+_TAIL_CHARS: Final = 4_096
+_SHOWN_CHARS: Final = 100
+_MOST_KINDS: Final = 10_000
+_NUMBERED: Final = {
+    0: "Produce",
+    1: "FetchConsumer",
+    2: "ListOffsets",
+    8: "OffsetCommit",
+    9: "OffsetFetch",
+    19: "CreateTopics",
+    20: "DeleteTopics",
+    29: "DescribeAcls",
+    30: "CreateAcls",
+    31: "DeleteAcls",
+    32: "DescribeConfigs",
+    34: "AlterReplicaLogDirs",
+    35: "DescribeLogDirs",
+    38: "CreateDelegationToken",
+    39: "RenewDelegationToken",
+    40: "ExpireDelegationToken",
+    41: "DescribeDelegationToken",
+}
+_NAMED: Final = {
+    "FETCH": "FetchConsumer",
+    "FETCHREQUEST": "FetchConsumer",
+    "PRODUCERREQUEST": "Produce",
+    "OFFSETREQUEST": "ListOffsets",
+    "OFFSETCOMMITREQUEST": "OffsetCommit",
+    "OFFSETFETCHREQUEST": "OffsetFetch",
+    **{name.upper(): name for name in _NUMBERED.values()},
+}
+"""By the names of 0.8 and of later brokers, in capitals and without underscores."""
+# Clients choose their ids, and so what stands in a line: none may cost more than its length.
+_HEADERS: Final = (
+    re.compile(
+        r'"requestApiKey":(\d+),"requestApiVersion":(\d+),.{0,40}?"clientId":(?:null|"([^"]*)")'
+    ),
+    re.compile(r"RequestHeader\(apiKey=(\w+), apiVersion=(\d+), clientId=(.*?), correlationId="),
+    re.compile(r"\{api_key=(\d+),api_version=(\d+),correlation_id=-?\d+,client_id=([^}]*)\}"),
+    re.compile(r"Name: ?(\w+); ?Version: ?(\d+);[^:;]*:[^:;]*; ?ClientId: ?(.*?)(?:;| from |\Z)"),
+)
+_FOLLOWER: Final = re.compile(r'replica_?id"?[:=] ?\d', re.IGNORECASE)
+_ADDRESS: Final = re.compile(
+    r'(?:"connection":"|from connection )'
+    r'[^\s"-]{1,60}:\d{1,5}-([^\s"-]{1,60}):\d{1,5}(?:-\d{1,10})?[;"]'
+)
+_OLD_ADDRESS: Final = re.compile(r"from client /(\S{1,60}?):\d{1,5};")
+_LIBRARY: Final = re.compile(r'"softwareName":"([^"]*)","softwareVersion":"([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLog:
+    """What a broker's request log tells.
+
+    Attributes:
+        source: its file, for messages.
+        total: how many requests it holds.
+        refused: those that Kafka 4 refuses, with the client, the most frequent first.
+    """
+
+    source: str
+    total: int = 0
+    refused: tuple[RequestCount, ...] = ()
+
+
+def read_request_log(source: str, lines: Iterable[str]) -> RequestLog:
+    """Return what the lines of a request log tell; what is no request's line is passed over."""
+    total = 0
+    refused: Counter[RequestCount] = Counter()
+    for line in lines:
+        begin = line.find(_MARK)
+        request = None if begin < 0 else _request(line[begin + len(_MARK) :])
+        if request is None:
+            continue
+        total += 1
+        if request.is_refused and (request in refused or len(refused) < _MOST_KINDS):
+            refused[request] += 1
+    return RequestLog(
+        source=source,
+        total=total,
+        refused=tuple(
+            RequestCount(
+                request=request.request,
+                version=request.version,
+                count=count,
+                library=request.library,
+            )
+            for request, count in refused.most_common()
+        ),
+    )
+
+
+def _request(text: str) -> RequestCount | None:
+    """Return one request; None if the line is of another form."""
+    head = text[:_HEAD_CHARS]
+    match = next((found for form in _HEADERS if (found := form.search(head))), None)
+    if match is None:
+        return None
+    api, version, client = match.groups()
+    request = _name(api)
+    if request == "FetchConsumer" and _FOLLOWER.search(head):
+        request = "FetchFollower"
+    return RequestCount(
+        request=request, version=int(version[:6]), count=1, library=_client(text, client or "")
+    )
+
+
+def _name(api: str) -> str:
+    if api.isdecimal():
+        return _NUMBERED.get(int(api[:6]), "")
+    return _NAMED.get(api.replace("_", "").upper(), "")
+
+
+def _client(text: str, client_id: str) -> str:
+    """Return who asked, as far as it is told."""
+    tail = text[-_TAIL_CHARS:]
+    address = _ADDRESS.search(tail) or _OLD_ADDRESS.search(tail)
+    library = _LIBRARY.search(tail)
+    parts = [f"client {client_id!r}" if client_id not in {"", "null"} else "a client without an id"]
+    if address is not None:
+        parts.append(f"at {address[1].lstrip('/')}")
+    if library is not None and library[1] != "unknown":
+        parts.append(f"({library[1]} {library[2]})")
+    return printable(" ".join(parts))[:_SHOWN_CHARS]
