@@ -21,6 +21,12 @@ _HEX_MAX: Final = 4_096
 _DECODERS_MAX: Final = 100
 
 Kind = Literal["null", "json", "avro", "text", "hex"]
+Form = Literal["auto", "text", "hex"]
+FORMS: Final[tuple[Form, ...]] = ("auto", "text", "hex")
+"""What bytes are shown as: what they seem to be, or one of these whatever they seem."""
+_CONTROLS: Final = {
+    code: f"\\x{code:02x}" for code in (*range(32), 127) if chr(code) not in "\t\r\n"
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +67,20 @@ class BytesDecoder:
         self._schemas = schemas
         self._decoders: dict[SchemaKey, PayloadDecoder | str] = {}
 
-    def decode(self, data: bytes | None, schema_header: bytes | None = None) -> DecodedBytes:
+    def decode(
+        self, data: bytes | None, schema_header: bytes | None = None, form: Form = "auto"
+    ) -> DecodedBytes:
         """Return the bytes as text.
 
         Args:
             data: of a key, a value or a header; None for null.
             schema_header: the header that names the value's schema, if there is one.
+            form: what they are shown as.
         """
         if data is None:
             return _NULL
+        if form != "auto":
+            return _as_text(data) if form == "text" else _hex(data)
         if self._schemas is not None and (schema_header is not None or data[:1] == b"\0"):
             return self._avro(data, schema_header)
         return _plain(data)
@@ -125,6 +136,12 @@ def _plain(data: bytes) -> DecodedBytes:
             pass
         else:
             return DecodedBytes(kind="json", text=text)
+    return DecodedBytes(kind="text", text=text)
+
+
+def _as_text(data: bytes) -> DecodedBytes:
+    """Return bytes as text, whatever they seem to be; what is none of it is escaped."""
+    text = data.decode(errors="backslashreplace").translate(_CONTROLS)
     return DecodedBytes(kind="text", text=text)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from zkconsumer.browse.decoding import Form
 from zkconsumer.browse.filters import MessageFilter
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -22,7 +23,8 @@ class MessageQuery:
         start: from the ``last`` ones, from an ``offset``, or from a ``time``.
         at: the offset, or the time in ms since the epoch; not used for the last ones.
         limit: the maximum number of messages.
-        passes: which messages are wanted; None: all.
+        passes: which messages are wanted, by what their bytes seem to be; None: all.
+        form: what bytes are shown as.
     """
 
     topic: str
@@ -31,6 +33,7 @@ class MessageQuery:
     at: int = 0
     limit: int = 50
     passes: MessageFilter | None = None
+    form: Form = "auto"
 
     def __str__(self) -> str:
         where = "" if self.partition is None else f"-{self.partition}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from zkconsumer.browse.decoding import BytesDecoder
+from zkconsumer.browse.decoding import BytesDecoder, Form
 from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.browse.query import BrowseLimits, MessageQuery, backwards, ranges_of
 from zkconsumer.clock import Clock, SystemClock
@@ -240,19 +240,31 @@ class _Scan:
                 piece.cut = _NO_TIME
                 return
             named = headers.get(record.offset, ())
-            message = self._message(tp, record, named)
+            message = self._wanted(tp, record, named)
             piece.size += _RECORD_BYTES + len(record.key or b"") + len(record.value or b"")
             piece.size += sum(
                 _HEADER_BYTES + len(name) + len(value or b"") for name, value in named
             )
             piece.scanned += 1
             piece.next_offset = record.offset + 1
-            if self._query.passes is None or self._query.passes(message):
+            if message is not None:
                 piece.found.append(message)
         piece.next_offset = part.next_offset
 
-    def _message(self, tp: TopicPartition, record: Record, headers: Headers) -> SeenMessage:
-        decode = self._decoder.decode
+    def _wanted(self, tp: TopicPartition, record: Record, headers: Headers) -> SeenMessage | None:
+        """Return the message as it is to be shown; None if it does not pass the filter."""
+        passes, form = self._query.passes, self._query.form
+        if passes is None:
+            return self._message(tp, record, headers, form)
+        message = self._message(tp, record, headers, "auto")
+        if not passes(message):
+            return None
+        return message if form == "auto" else self._message(tp, record, headers, form)
+
+    def _message(
+        self, tp: TopicPartition, record: Record, headers: Headers, form: Form
+    ) -> SeenMessage:
+        decode = partial(self._decoder.decode, form=form)
         schema = next((value for name, value in headers if name == VALUE_HEADER), None)
         return SeenMessage(
             topic=tp.topic,

@@ -1,4 +1,4 @@
-"""Looks at messages for a command: each look opens the cluster for itself."""
+"""Looks at messages for a command: each one opens the cluster for itself."""
 
 import argparse
 from dataclasses import replace
@@ -12,6 +12,7 @@ from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import Container
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
+from zkconsumer.schemas.remembered import RememberedSchemas, SchemaMemory
 
 if TYPE_CHECKING:
     from zkconsumer.schemas.definition import SchemaSource
@@ -23,7 +24,7 @@ _REGISTRY_BUDGET_MS: Final = 5_000
 
 
 def add_registry_argument(parser: Container) -> None:
-    """Add the schema registry whose Avro values are decoded; ``decoder_of`` reads it."""
+    """Add the schema registry whose Avro values are decoded; ``Looks`` reads it."""
     parser.add_argument(
         "--schema-registry",
         metavar="URL",
@@ -37,21 +38,51 @@ def add_registry_argument(parser: Container) -> None:
     )
 
 
-def decoder_of(args: argparse.Namespace) -> BytesDecoder:
-    """Return the decoder of keys and values.
+class Looks:
+    """Looks at messages: no group is joined, nothing is committed. Thread: any.
+
+    Schemas are remembered from one look to the next: a page that follows messages looks on and on.
+
+    Args:
+        args: with the arguments of ``add_cluster_arguments`` and ``add_registry_argument``.
+        limits: of one look.
 
     Raises:
         ConfigError: the registry's address or a setting is malformed, or a library is missing.
     """
-    config = args.schema_registry_config
-    if args.schema_registry:
-        return BytesDecoder(_schemas(args.schema_registry, config))
-    if config is not None:
-        raise ConfigError("--schema-registry-config is for a registry: give --schema-registry")
-    return BytesDecoder()
+
+    def __init__(self, args: argparse.Namespace, *, limits: BrowseLimits | None = None) -> None:
+        self._args = args
+        self._limits = limits
+        self._known = SchemaMemory()
+        self.decoder()
+
+    def decoder(self) -> BytesDecoder:
+        """Return the decoder of one look, with the time that it has for schemas.
+
+        Raises:
+            ConfigError: see above.
+        """
+        url, config = self._args.schema_registry, self._args.schema_registry_config
+        if url:
+            return BytesDecoder(RememberedSchemas(_registry(url, config), self._known))
+        if config is not None:
+            raise ConfigError("--schema-registry-config is for a registry: give --schema-registry")
+        return BytesDecoder()
+
+    def __call__(self, query: MessageQuery) -> BrowseResult:
+        """Look at messages.
+
+        Raises:
+            ConfigError: there is no such topic or partition.
+            ZkConsumerError: no broker responds.
+        """
+        with open_cluster(self._args) as access:
+            browser = MessageBrowser(access.client, self.decoder(), limits=self._limits)
+            return browser.read(query)
 
 
-def _schemas(url: str, config: str | None) -> "SchemaSource":
+def _registry(url: str, config: str | None) -> "SchemaSource":
     from zkconsumer.schemas.payloads import need_library  # noqa: PLC0415 - an extra
     from zkconsumer.schemas.registry import RegistryClient  # noqa: PLC0415
     from zkconsumer.schemas.registry_settings import RegistrySettings  # noqa: PLC0415
@@ -60,24 +91,3 @@ def _schemas(url: str, config: str | None) -> "SchemaSource":
     settings = RegistrySettings.of(url, {} if config is None else load_properties(config))
     settings = replace(settings, timeout_ms=min(settings.timeout_ms, _REGISTRY_MS))
     return RegistryClient(settings, "avro", budget_ms=_REGISTRY_BUDGET_MS)
-
-
-def browse(
-    args: argparse.Namespace,
-    query: MessageQuery,
-    *,
-    limits: BrowseLimits | None = None,
-) -> BrowseResult:
-    """Look at messages: no group is joined, nothing is committed.
-
-    Args:
-        args: with the arguments of ``add_cluster_arguments`` and ``add_registry_argument``.
-        query: what is wanted.
-        limits: of one look.
-
-    Raises:
-        ConfigError: there is no such topic or partition.
-        ZkConsumerError: no broker responds.
-    """
-    with open_cluster(args) as access:
-        return MessageBrowser(access.client, decoder_of(args), limits=limits).read(query)

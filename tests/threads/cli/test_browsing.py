@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.registry_server import registry_server
-from zkconsumer.cli.browsing import decoder_of
+from zkconsumer.cli.browsing import Looks
 from zkconsumer.errors import ConfigError
 
 ORDER = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]})
@@ -36,16 +36,20 @@ def test_schemas_of_a_registry_that_wants_a_password(
     with registry_server() as registry:
         registry.by_id[7] = {"schema": ORDER}
         registry.authorization = "Basic " + b64encode(b"me:hidden").decode()
-        decode = decoder_of(args(registry.url, config)).decode
+        decode = Looks(args(registry.url, config)).decoder().decode
         assert decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
         assert decode(b"\0\0\0\0\x07\xff").note.startswith("schema 7: ")
         assert decode(b"\0\0\0\0\x09\x54").note == "there is no schema 9"
-        refused = decoder_of(args(registry.url, None)).decode(b"\0\0\0\0\x07\x54")
+        looks = Looks(args(registry.url, config))
+        for _ in range(2):
+            assert looks.decoder().decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
+        assert registry.requests.count("/schemas/ids/7") == 2, "once by each of both"
+        refused = Looks(args(registry.url, None)).decoder().decode(b"\0\0\0\0\x07\x54")
         assert (refused.kind, "refuses us (401)" in refused.note) == ("hex", True)
         assert "hidden" not in refused.note
         registry.responder = hang
         monkeypatch.setattr("zkconsumer.cli.browsing._REGISTRY_BUDGET_MS", 500)
-        hanging = decoder_of(args(registry.url, config)).decode
+        hanging = Looks(args(registry.url, config)).decoder().decode
         notes = [hanging(b"\0\0\0\0" + bytes([number])).note for number in range(1, 60)]
         assert "can't be asked" in notes[0]
         assert "took all the time that there is for schemas" in notes[-1]
@@ -57,4 +61,4 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     config.write_text("basic.auth.user=me\n")
     for registry, reason in (("http://r:1", "is no setting"), (None, "give --schema-registry")):
         with pytest.raises(ConfigError, match=reason):
-            decoder_of(args(registry, config))
+            Looks(args(registry, config))

@@ -46,6 +46,19 @@ def test_what_bytes_are_taken_for() -> None:
     assert decode(b"\xff" * 5_000).text.endswith("ff ... 5000 bytes")
 
 
+def test_bytes_are_shown_as_what_is_asked_for() -> None:
+    """Whatever they seem to be, and without a registry; control characters drive no terminal."""
+    schemas = Schemas()
+    decode = BytesDecoder(schemas).decode
+    framed = b"\0\0\0\0\x01\x54\xff\n"
+    text = decode(framed, form="text")
+    assert (text.kind, text.text) == ("text", "\\x00\\x00\\x00\\x00\\x01T\\xff\n")
+    assert decode(b'{"a": 1}', form="hex").text == "7b 22 61 22 3a 20 31 7d"
+    assert decode(b'{"a": 1}', form="text").kind == "text"
+    assert decode(None, form="hex").kind == "null"
+    assert schemas.asked == []
+
+
 def test_avro_by_a_registry() -> None:
     """Each schema is asked for once; what does not fit is hex, and says why."""
     schemas = Schemas()

@@ -8,7 +8,7 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from tests.support.ranges import TP, RangeBench, bench
 from zkconsumer.browse import reading
-from zkconsumer.browse.decoding import BytesDecoder, DecodedBytes
+from zkconsumer.browse.decoding import BytesDecoder, DecodedBytes, Form
 from zkconsumer.browse.filters import parse_filter
 from zkconsumer.browse.message import BrowseResult
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
@@ -71,6 +71,20 @@ def test_a_filter_looks_back_no_further_than_it_must(wanted: str, scanned: int) 
     assert look(log_of(120, 10), query).scanned == scanned
 
 
+def test_a_filter_sees_what_bytes_are_however_they_are_shown() -> None:
+    """A path into JSON passes, and the message is hex."""
+    world = log_of(0, 0)
+    world.net.cluster.append(TP, [Record(-1, None, b'{"a": %d}' % number) for number in range(9)])
+    query = MessageQuery(topic="t", passes=parse_filter(".a == 7"), form="hex")
+    [found] = look(world, query).messages
+    assert (found.offset, found.value.kind, found.value.text) == (
+        7,
+        "hex",
+        "7b 22 61 22 3a 20 37 7d",
+    )
+    assert found.raw_value == b'{"a": 7}'
+
+
 def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two bytes in the log are hundreds in memory: so many are not shown, and it is said."""
     count = 1_000_000
@@ -96,8 +110,8 @@ def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.Monkey
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
-    assert [one.raw_value for one in found.messages] == [b"before", b"hostile", b"after"]
-    assert [len(one.headers) for one in found.messages] == [1, 0, 0]
+    assert [message.raw_value for message in found.messages] == [b"before", b"hostile", b"after"]
+    assert [len(message.headers) for message in found.messages] == [1, 0, 0]
     [note] = found.notes
     assert note.startswith("t-0 from offset 1 on: headers of about 1,999,9")
     assert note.endswith(" bytes are not shown")
@@ -108,9 +122,11 @@ def test_time_ends_a_look_amid_a_part() -> None:
     clock = ManualClock()
 
     class Slow(BytesDecoder):
-        def decode(self, data: bytes | None, schema_header: bytes | None = None) -> DecodedBytes:
+        def decode(
+            self, data: bytes | None, schema_header: bytes | None = None, form: Form = "auto"
+        ) -> DecodedBytes:
             clock.advance(1_000)
-            return super().decode(data, schema_header)
+            return super().decode(data, schema_header, form)
 
     world = log_of(0, 0)
     world.net.cluster.append(TP, [Record(-1, None, b"%d" % number) for number in range(100)])

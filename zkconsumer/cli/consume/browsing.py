@@ -4,13 +4,14 @@ import argparse
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from zkconsumer.browse.filters import parse_filters
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage, ndjson_line
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
-from zkconsumer.cli.browsing import browse
+from zkconsumer.cli.browsing import Looks
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
@@ -37,7 +38,7 @@ def look(args: argparse.Namespace) -> int:
         ZkConsumerError: no broker responds.
     """
     query = look_query(args)
-    result = browse(_cluster_arguments(args), query, limits=_LIMITS)
+    result = Looks(_cluster_arguments(args), limits=_LIMITS)(query)
     output = Output()
     try:
         output.write(_printed(args, result))
@@ -74,13 +75,14 @@ def look_query(args: argparse.Namespace) -> MessageQuery:
         )
     passes = parse_filters(args.filter)
     if args.tail is not None:
-        return MessageQuery(topic=args.topic, limit=args.tail, passes=passes)
+        return MessageQuery(topic=args.topic, limit=args.tail, passes=passes, form=args.show_as)
     return MessageQuery(
         topic=args.topic,
         start="time",
         at=parse_instant(args.from_time),
         limit=_LIMIT if args.max_messages is None else max(1, args.max_messages),
         passes=passes,
+        form=args.show_as,
     )
 
 
@@ -100,7 +102,16 @@ def _printed(args: argparse.Namespace, result: BrowseResult) -> bytes:
         columns = shutil.get_terminal_size().columns
         return table_of(result.messages, columns).encode(errors="replace")
     formatter = TextFormat.from_properties(dict(args.property))
-    return b"".join(map(formatter, result.messages))
+    if args.show_as == "auto":
+        return b"".join(map(formatter, result.messages))
+    return b"".join(formatter(_as_shown(message)) for message in result.messages)
+
+
+def _as_shown(message: SeenMessage) -> SeenMessage:
+    """Return a message whose bytes are those of the text that it is shown as."""
+    return replace(
+        message, raw_key=message.key.text.encode(), raw_value=message.value.text.encode()
+    )
 
 
 def table_of(messages: Sequence[SeenMessage], width: int) -> str:

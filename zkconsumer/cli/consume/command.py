@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from zkconsumer.browse.decoding import FORMS
 from zkconsumer.cli.browsing import add_registry_argument
 from zkconsumer.cli.cluster_access import open_store
 from zkconsumer.cli.cluster_arguments import add_consumer_config_argument, add_zookeeper_argument
@@ -107,6 +108,13 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
         help="only those with: TEXT, key:TEXT, value:TEXT, header:NAME=TEXT, or a path into JSON "
         "or Avro, such as '.user.id == 42'; again: those that pass all",
     )
+    group.add_argument(
+        "--show-as",
+        choices=FORMS,
+        default="auto",
+        help="show keys, values and headers as text or in hex, whatever they are (default: JSON or "
+        "Avro where they are that, else text, else hex)",
+    )
     add_registry_argument(group)
 
 
@@ -134,8 +142,8 @@ def run(args: argparse.Namespace) -> int:
     """
     if is_look(args):
         return look(args)
-    if args.filter or args.output == "table":
-        raise ConfigError("--filter and --output table go with --tail or --from-time")
+    if args.filter or args.output == "table" or args.show_as != "auto":
+        raise ConfigError("--filter, --show-as and --output table go with --tail or --from-time")
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     console = console_settings(args, file)
     if not console.has_coordinator and "zookeeper.connect" not in console.settings:

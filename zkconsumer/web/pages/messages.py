@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.browse.decoding import DecodedBytes
+from zkconsumer.browse.decoding import FORMS, DecodedBytes, Form
 from zkconsumer.browse.filters import parse_filters
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage
@@ -68,7 +68,8 @@ def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1
 
     Args:
         topic: the topic.
-        query: ``partition``, ``start`` (last, offset, time), ``at``, ``n``, ``filter``.
+        query: ``partition``, ``start`` (last, offset, time), ``at``, ``n``, ``filter``, ``as``
+            (auto, text, hex).
         limit_max: the largest number of messages.
 
     Raises:
@@ -81,6 +82,7 @@ def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1
         "partition": number_in(query, "partition", 0) if partition.strip() else None,
         "limit": min(max(1, number_in(query, "n", LIMIT)), limit_max),
         "passes": parse_filters([query.get("filter", "")]),
+        "form": _form(query),
     }
     if start == "offset":
         if not (at.isascii() and at.isdigit() and len(at) < 20 and int(at) <= _OFFSET_MAX):
@@ -89,6 +91,10 @@ def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1
     if start == "time":
         return MessageQuery(**common, start="time", at=parse_instant(at))  # type: ignore[arg-type]
     return MessageQuery(**common)  # type: ignore[arg-type]
+
+
+def _form(query: Mapping[str, str]) -> Form:
+    return next((form for form in FORMS if form == query.get("as")), "auto")
 
 
 def messages_page(
@@ -110,7 +116,8 @@ def messages_page(
     alone = query.get("n") == "1"
     most = (_ALONE_CHARS, _ALONE_HEADERS) if alone else (_SHOWN_CHARS, _SHOWN_HEADERS)
     address = f"{page_request.root}{topic_address(topic.name)}/messages"
-    found = [_shown(message, address, *most) for message in result.messages]
+    form = "" if _form(query) == "auto" else f"&as={_form(query)}"
+    found = [_shown(message, address, form, *most) for message in result.messages]
     if query.get("start", "last") == "last":
         found.reverse()
     at = page_request.at(follow=None)
@@ -131,7 +138,10 @@ def messages_page(
     )
 
 
-def _shown(message: SeenMessage, address: str, most: int, most_headers: int) -> ShownMessage:
+def _shown(
+    message: SeenMessage, address: str, form: str, most: int, most_headers: int
+) -> ShownMessage:
+    place = f"partition={message.partition}&start=offset&at={message.offset}&n=1"
     return ShownMessage(
         message=message,
         key=_text(message.key, most),
@@ -141,7 +151,7 @@ def _shown(message: SeenMessage, address: str, most: int, most_headers: int) -> 
             for name, value in message.headers[:most_headers]
         ),
         more_headers=max(0, len(message.headers) - most_headers),
-        address=f"{address}?partition={message.partition}&start=offset&at={message.offset}&n=1",
+        address=f"{address}?{place}{form}",
     )
 
 
