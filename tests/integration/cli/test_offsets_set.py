@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.traffic import partitions_of, write
@@ -46,7 +47,7 @@ class World:
     def run(self, *flags: str) -> tuple[int, dict[str, Any]]:
         """Run it with these flags."""
         zookeeper = ("--zookeeper", self.cluster.zookeeper_connect)
-        status = main(["offsets", "set", *zookeeper, "--json", *flags])
+        status = main(["offsets", "set", *zookeeper, "--yes", "--json", *flags])
         printed = self._capsys.readouterr()
         assert printed.out, printed.err
         report: dict[str, Any] = json.loads(printed.out)
@@ -150,7 +151,7 @@ def test_a_time_is_a_record_s_in_new_ones(new: World) -> None:
         assert new.set("--to-latest")[0] == 2
         status, report = new.set("--to-latest", "--force")
         assert (status, report["status"], new.in_kafka()) == (1, "not verified", [2, 2])
-        errors = [one["error"] for one in report["groups"][0]["partitions"]]
+        errors = [partition["error"] for partition in report["groups"][0]["partitions"]]
         assert all("the group has members: stop them" in error for error in errors)
     assert new.set("--to-latest")[0] == 0
     assert new.run("--roll-back", str(new.file))[0] == 0
@@ -163,7 +164,7 @@ def test_both_places_are_set_and_brought_back(old: World) -> None:
         old.tree.put(offset_path(old.group, tp), b"%d" % offset)
     old.kafka.put({old.partitions[0]: OffsetAndMetadata(4)})
     status, report = old.set("--shift-by", "1")
-    assert [one["storage"] for one in report["groups"]] == ["zookeeper", "kafka"]
+    assert [group["storage"] for group in report["groups"]] == ["zookeeper", "kafka"]
     assert (status, old.in_zookeeper(), old.in_kafka()) == (0, [5, 3], [5, 3])
     status, report = old.run("--roll-back", str(old.file))
     assert (status, old.in_zookeeper()) == (0, [2, 2])
@@ -194,8 +195,8 @@ def test_one_that_was_killed_in_the_middle_can_be_undone(old: World, tmp_path: P
         old.tree.put(offset_path(old.group, tp), b"2")
     file = tmp_path / "back"
     words = ["--zookeeper", old.cluster.zookeeper_connect, "--group", old.group, "--to-latest"]
-    command = [sys.executable, "-m", "zkconsumer", "offsets", "set", *words]
-    with subprocess.Popen(
+    command = [sys.executable, "-m", "zkconsumer", "offsets", "set", "--yes", *words]
+    with warm.Popen[bytes](
         [*command, "--roll-back-file", str(file)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
         assert process.stderr is not None

@@ -1,7 +1,6 @@
 """``zkconsumer offsets set``: moves a group to another place of its logs, or back again."""
 
 import argparse
-import sys
 from typing import Final
 
 from zkconsumer.browse.instants import parse_duration, parse_instant
@@ -45,7 +44,8 @@ commits meanwhile is never overwritten. What was written is read back.
   zkconsumer offsets set --bootstrap-server kafka1:9092 --group billing --to-earliest
 """
 EPILOG = """\
-On a terminal it shows what it would write and asks for the group's name, unless --yes is given.
+It shows what it would write and asks for the group's name, unless --yes is given; a script, where
+nobody can be asked, writes with --yes alone.
 
 exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
 every offset is as planned: the table says which; 2 wrong usage, or refused: nothing was written"""
@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--execute",
         "--yes",
         action="store_true",
-        help="write without asking; on a terminal what would be written is shown before, and the "
-        "group's name asked for",
+        help="write without asking (default: what would be written is shown, and the group's name "
+        "asked for; where nobody can be asked, nothing is written)",
     )
     add_cluster_arguments(parser)
     add_format_arguments(parser)
@@ -132,13 +132,8 @@ def run(args: argparse.Namespace) -> int:
             storage=args.storage,
             force=args.force,
         )
-        asking = None if args.execute or not _is_interactive() else args.group
+        asking = None if args.execute else args.group
         return finish(args, cluster, [draw(cluster, args.group, request)], asking=asking)
-
-
-def _is_interactive() -> bool:
-    """Return whether stdin is a terminal; a script is not asked, and can be undone."""
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _instant(text: str) -> int:

@@ -198,7 +198,7 @@ def test_nothing_is_written_where_anything_is_refused(
     assert restore("--json") == 2
     report = json.loads(capsys.readouterr().out)
     assert (report["status"], report["roll_back_file"]) == ("refused", None)
-    assert [one["refusals"] != [] for one in report["groups"]] == [False, False, False, True]
+    assert [group["refusals"] != [] for group in report["groups"]] == [False, False, False, True]
     cluster.kept["k"][KAFKA].present = []
     Path("saved").write_text(SAVED + "/consumers/g/offsets/t/1:x\n/consumers/g/owners/t/1:1\n")
     assert restore() == 2

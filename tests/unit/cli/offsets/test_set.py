@@ -32,9 +32,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
     return cluster
 
 
-def set_offsets(*flags: str) -> int:
+def ask_to_set(*flags: str) -> int:
     """Of group ``g``, with these flags; gives the exit status."""
     return main(["offsets", "set", "--zookeeper", "zk:2181", "--group", "g", *flags])
+
+
+def set_offsets(*flags: str) -> int:
+    """The same, without a question."""
+    return ask_to_set("--yes", *flags)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +142,7 @@ def test_a_dry_run_writes_nothing(
     assert set_offsets("--to-latest", "--dry-run", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["status"], report["roll_back_file"]) == ("planned", None)
-    assert [one["wanted"] for one in report["groups"][0]["partitions"]] == [50, 20]
+    assert [partition["wanted"] for partition in report["groups"][0]["partitions"]] == [50, 20]
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
     assert list(Path().iterdir()) == []
 
@@ -347,7 +352,7 @@ def test_a_group_without_offsets_needs_a_place(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It may be a slip of the pen; and nobody knows where its members look."""
-    command = ["offsets", "set", "--zookeeper", "z", "--group", "new", "--to-earliest"]
+    command = ["offsets", "set", "--zookeeper", "z", "--group", "new", "--to-earliest", "--yes"]
     assert main(command) == 2
     assert "group new has no offsets anywhere: look at its name" in capsys.readouterr().err
     assert main([*command, "--storage", "both"]) == 2, "which topics?"
@@ -391,9 +396,9 @@ class Terminal(io.StringIO):
 def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only the group's name is a yes; --yes and --execute are one before."""
+    """Only the group's name is a yes; --yes and --execute are one before, of a script, too."""
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
-    assert set_offsets("--to-latest") == 2
+    assert ask_to_set("--to-latest") == 2
     told = capsys.readouterr()
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
     assert told.out == ""
@@ -402,8 +407,12 @@ def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
     assert "50" in told.err
     assert "nothing was done" in told.err
     monkeypatch.setattr("sys.stdin", Terminal("g\n"))
-    assert set_offsets("--to-latest") == 0
+    assert ask_to_set("--to-latest") == 0
+    assert cluster.numbers("g", ZK) == {A: 50, B: 20}
+    monkeypatch.setattr("sys.stdin", io.StringIO("g\n"))
+    assert ask_to_set("--to-earliest") == 2
+    assert "give --yes to go on" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     for flag in ("--yes", "--execute"):
         monkeypatch.setattr("sys.stdin", Terminal(""))
-        assert set_offsets("--to-offset", "12", flag) == 0
+        assert ask_to_set("--to-offset", "12", flag) == 0
