@@ -79,7 +79,9 @@ def test_a_window_holds_the_last_commits_in_order(
     held = list(series)
     assert len(held) <= limit
     assert all(a.at_ms <= b.at_ms and a[:2] != b[:2] for a, b in pairwise(held))
-    assert [one.offset for one in held[-1:]] == [offset for offset, _ in commits[-1:]]
+    assert [commit_sample.offset for commit_sample in held[-1:]] == [
+        offset for offset, _ in commits[-1:]
+    ]
     assert series.last == (held[-1] if held else None)
 
 

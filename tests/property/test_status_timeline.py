@@ -33,7 +33,7 @@ def snapshots(draw: st.DrawFn) -> list[GroupStatus]:
             )
         )
         group = group_of(
-            *(GroupPartition(tp, one) for tp, one in zip(PARTITIONS, owners, strict=True)),
+            *(GroupPartition(tp, owner) for tp, owner in zip(PARTITIONS, owners, strict=True)),
             members=tuple(member(name, {"t": 1}) for name in sorted(names)),
         )
         found.append(replace(group, seen_ms=at_ms, state=zookeeper_state(group, IDS)))
@@ -48,8 +48,8 @@ def _owners(group: GroupStatus) -> dict[TopicPartition, str | None]:
 def test_all_moves_together_lead_from_the_first_look_to_the_last(seen: list[GroupStatus]) -> None:
     """And all comings and goings lead from the first members to the last."""
     timeline = GroupTimeline(seen[0].key, linger_ms=0)
-    for one in seen:
-        timeline.receive(one, IDS)
+    for group in seen:
+        timeline.receive(group, IDS)
     owners = _owners(seen[0])
     for rebalance in timeline.rebalances:
         for move in rebalance.moved:
@@ -64,8 +64,8 @@ def test_rebalances_follow_each_other_and_only_the_last_is_open(
 ) -> None:
     """It is open just when the group is not at rest."""
     timeline = GroupTimeline(seen[0].key, linger_ms=linger_ms)
-    for one in seen:
-        events = timeline.receive(one, IDS)
+    for group in seen:
+        events = timeline.receive(group, IDS)
         assert events is None or events == timeline.rebalances[-1]
     found = timeline.rebalances
     for before, after in pairwise(found):
@@ -73,18 +73,18 @@ def test_rebalances_follow_each_other_and_only_the_last_is_open(
         assert before.ended_ms <= after.began_ms
     restless = seen[-1].state.value == "rebalancing"
     assert (timeline.under_way is not None) is restless
-    assert all(one.lasted_ms(seen[-1].seen_ms) >= 0 for one in found)
+    assert all(rebalance.lasted_ms(seen[-1].seen_ms) >= 0 for rebalance in found)
 
 
 @given(snapshots())
 def test_every_member_that_came_or_went_is_a_reason(seen: list[GroupStatus]) -> None:
     """Of a rebalance that was going on, or began, at that look."""
     timeline = GroupTimeline(seen[0].key)
-    for one in seen:
-        timeline.receive(one, IDS)
-    reported = {(one.cause, one.what) for r in timeline.rebalances for one in r.reasons}
+    for group in seen:
+        timeline.receive(group, IDS)
+    reported = {(reason.cause, reason.what) for r in timeline.rebalances for reason in r.reasons}
     for before, after in pairwise(seen):
-        was = {one.member_id for one in before.members}
-        now = {one.member_id for one in after.members}
+        was = {status.member_id for status in before.members}
+        now = {status.member_id for status in after.members}
         assert {(RebalanceReason.JOINED, name) for name in now - was} <= reported
         assert {(RebalanceReason.LEFT, name) for name in was - now} <= reported

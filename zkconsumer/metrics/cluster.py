@@ -100,7 +100,7 @@ def _states(seen: Measured) -> Iterator[Sample]:
 
 
 def _orphans(group: GroupMeasures) -> int:
-    read = {topic for member in group.group.members for topic in member.streams}
+    read = group.group.topics_read
     return sum(
         partition.owner is None and partition.topic_partition.topic in read
         for partition in group.group.partitions

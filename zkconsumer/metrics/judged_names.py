@@ -50,7 +50,7 @@ class _Owners:
 
     def __init__(self, group: GroupMeasures) -> None:
         self._kind = group.group.kind
-        self._members = {member.member_id: member for member in group.group.members}
+        self._members = group.group.members_by_id
 
     def of(self, owner: str | None) -> tuple[str, str, str]:
         """Return host, member id and client id; empty if unknown."""

@@ -12,13 +12,16 @@ it).
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.nodes import Pattern
 
 T = TypeVar("T")
+
+SET_BACK_MS: Final = 60_000
+"""Looks and readings overlap, so a snapshot may be a little older than the one before it."""
 
 Storage: TypeAlias = Literal["zookeeper", "kafka"]
 """The storage of committed offsets, as ``offsets.storage`` names it."""
@@ -53,6 +56,19 @@ class GroupKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} group {self.group_id}"
+
+
+def was_set_back(before_ms: int, now_ms: int) -> bool:
+    """Return whether the local clock was set back between two snapshots.
+
+    Times from before are meaningless then: they lie ahead, and would count as the newest for as
+    long as the clock was set back.
+
+    Args:
+        before_ms: when the earlier one was taken.
+        now_ms: when the later one was taken.
+    """
+    return now_ms < before_ms - SET_BACK_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import ClusterSnapshot, CommittedOffset, GroupKey, GroupPartition
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    CommittedOffset,
+    GroupKey,
+    GroupPartition,
+    was_set_back,
+)
 
 LOG_END_SAMPLES = 60
 COMMIT_SAMPLES = 10
@@ -202,9 +208,13 @@ class History:
     def __init__(self) -> None:
         self._log_ends: dict[TopicPartition, LogEndSeries] = {}
         self._commits: dict[GroupKey, dict[TopicPartition, Commits]] = {}
+        self._taken_ms = 0
 
     def record(self, snapshot: ClusterSnapshot) -> None:
-        """Record a snapshot, which must not be older than the last one."""
+        """Record a snapshot; if the clock was set back since the last one, begin anew with it."""
+        if was_set_back(self._taken_ms, snapshot.taken_ms):
+            self._log_ends, self._commits = {}, {}
+        self._taken_ms = snapshot.taken_ms
         self._log_ends = self._recorded_log_ends(snapshot)
         skew = snapshot.clock_skew_ms
         skew_ms = 0 if skew is None else skew.value

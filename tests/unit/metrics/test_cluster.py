@@ -142,7 +142,7 @@ def test_how_groups_stand() -> None:
 def test_a_large_cluster_can_do_without_the_partitions_of_groups() -> None:
     """Sums and verdicts stay."""
     found = samples_of(cluster_families(small_view(Detail.GROUPS)))
-    gone = {one.name for one in CLUSTER_MEASURES if one.per_partition}
+    gone = {measure.name for measure in CLUSTER_MEASURES if measure.per_partition}
     assert found.keys() == SEEN.keys() - gone
     assert "kafka_consumergroup_lag_sum" in found
 
@@ -199,12 +199,12 @@ def test_names_are_told_once_and_are_legal() -> None:
         *ALWAYS_MEASURES,
         *CLUSTER_MEASURES,
     ]
-    names = [one.name for one in measures]
+    names = [measure.name for measure in measures]
     assert len(set(names)) == len(names)
-    for one in measures:
-        assert one.name.replace("_", "a").isalnum()
-        assert one.text.endswith(".")
-        assert len(set(one.labels)) == len(one.labels)
+    for measure in measures:
+        assert measure.name.replace("_", "a").isalnum()
+        assert measure.text.endswith(".")
+        assert len(set(measure.labels)) == len(measure.labels)
 
 
 @pytest.mark.parametrize(("no_zookeeper", "reported"), [(True, "none"), (False, "unknown")])
@@ -213,7 +213,9 @@ def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, repor
     view = small_view()
     assert view.snapshot is not None
     groups = {
-        key: one for key, one in view.snapshot.groups.items() if key.kind is GroupKind.COORDINATOR
+        key: group
+        for key, group in view.snapshot.groups.items()
+        if key.kind is GroupKind.COORDINATOR
     }
     snapshot = replace(
         view.snapshot,

@@ -108,9 +108,9 @@ def test_consumers_of_the_same_name_are_told_as_one() -> None:
 
 def test_names_say_what_they_count() -> None:
     """Counters end in ``_total``, nothing else does, and none is there twice."""
-    names = [one.name for one in CONSUMER_MEASURES]
+    names = [measure.name for measure in CONSUMER_MEASURES]
     assert len(set(names)) == len(names)
-    for one in CONSUMER_MEASURES:
-        assert one.name.endswith("_total") == (one.kind == "counter")
-        assert one.text.endswith(".")
-        assert one.labels[:2] == ("group", "client_id")
+    for measure in CONSUMER_MEASURES:
+        assert measure.name.endswith("_total") == (measure.kind == "counter")
+        assert measure.text.endswith(".")
+        assert measure.labels[:2] == ("group", "client_id")

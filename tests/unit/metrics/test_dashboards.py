@@ -18,9 +18,9 @@ def _exported() -> dict[str, frozenset[str]]:
     """The labels of each name that Prometheus can store."""
     found: dict[str, frozenset[str]] = {}
     for name, kind, labels in (
-        *((one.name, one.kind, one.labels) for one in ALWAYS_MEASURES),
-        *((one.name, one.kind, one.labels) for one in CLUSTER_MEASURES),
-        *((one.name, one.kind, one.labels) for one in CONSUMER_MEASURES),
+        *((measure.name, measure.kind, measure.labels) for measure in ALWAYS_MEASURES),
+        *((measure.name, measure.kind, measure.labels) for measure in CLUSTER_MEASURES),
+        *((measure.name, measure.kind, measure.labels) for measure in CONSUMER_MEASURES),
     ):
         if kind == "histogram":
             found[f"{name}_bucket"] = frozenset({*labels, "le"})
@@ -56,7 +56,7 @@ def test_our_dashboard_asks_for_what_there_is(expression: str, legend: str) -> N
 
 
 @pytest.mark.parametrize(
-    "expression", [one for one in WELL_KNOWN.read_text().splitlines() if not one.startswith("#")]
+    "expression", [line for line in WELL_KNOWN.read_text().splitlines() if not line.startswith("#")]
 )
 def test_the_well_known_dashboard_works(expression: str) -> None:
     """Of kafka_exporter, on what ``zkconsumer serve`` exports."""
@@ -99,7 +99,7 @@ def test_the_dashboard_is_one_that_grafana_takes() -> None:
 
 def test_every_metric_of_a_consumer_has_its_place() -> None:
     """But for those that others show better."""
-    shown = {name for one, _ in expressions(OURS) for name in asked_by(one).metrics}
+    shown = {name for expression, _ in expressions(OURS) for name in asked_by(expression).metrics}
     elsewhere = {
         "zkconsumer_commit_calls_total",
         "zkconsumer_fetches_total",
@@ -107,5 +107,5 @@ def test_every_metric_of_a_consumer_has_its_place() -> None:
         "zkconsumer_orphan_partitions",
         "zkconsumer_rebalances_total",
     }
-    names = {one.name for one in CONSUMER_MEASURES if one.kind != "histogram"}
+    names = {measure.name for measure in CONSUMER_MEASURES if measure.kind != "histogram"}
     assert names - shown == elsewhere

@@ -79,7 +79,7 @@ def families_of(names: Sequence[str]) -> list[Family]:
             name="a_total",
             text="With \\ and\nmore.",
             labels=("x", "y"),
-            samples=[Sample((one, other), 1.5) for one in names for other in names],
+            samples=[Sample((name, other), 1.5) for name in names for other in names],
             kind="counter",
         ),
         Family(
@@ -88,12 +88,12 @@ def families_of(names: Sequence[str]) -> list[Family]:
             labels=("x",),
             samples=[
                 sample
-                for one in names
+                for name in names
                 for sample in (
-                    Sample((one, "0.5"), 1, "_bucket"),
-                    Sample((one, "+Inf"), 2, "_bucket"),
-                    Sample((one,), 1e300, "_sum"),
-                    Sample((one,), 2**53, "_count"),
+                    Sample((name, "0.5"), 1, "_bucket"),
+                    Sample((name, "+Inf"), 2, "_bucket"),
+                    Sample((name,), 1e300, "_sum"),
+                    Sample((name,), 2**53, "_count"),
                 )
             ],
             kind="histogram",

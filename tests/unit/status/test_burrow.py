@@ -34,7 +34,9 @@ class Case:
     def commits(self) -> list[CommitSample]:
         """One every 100 s, unless said otherwise."""
         times = self.times or tuple(100_000 * (1 + i) for i in range(len(self.offsets)))
-        return [CommitSample(*one) for one in zip(self.offsets, times, self.lags, strict=True)]
+        return [
+            CommitSample(*sample) for sample in zip(self.offsets, times, self.lags, strict=True)
+        ]
 
 
 UP = (1000, 2000, 3000, 4000, 5000)
@@ -106,7 +108,7 @@ def test_a_window_is_judged_as_by_burrow(case: Case) -> None:
 
 def test_the_numbers_are_those_of_burrows_metrics() -> None:
     """Dashboards depend on them."""
-    assert [(one.name, one.value) for one in BurrowStatus] == [
+    assert [(burrow_status.name, burrow_status.value) for burrow_status in BurrowStatus] == [
         ("NOTFOUND", 0),
         ("OK", 1),
         ("WARN", 2),
@@ -115,7 +117,7 @@ def test_the_numbers_are_those_of_burrows_metrics() -> None:
         ("STALL", 5),
         ("REWIND", 6),
     ]
-    assert all(one.meaning for one in BurrowStatus)
+    assert all(burrow_status.meaning for burrow_status in BurrowStatus)
 
 
 def test_a_single_commit_is_no_stop_before_the_least_span_is_over() -> None:

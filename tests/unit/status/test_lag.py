@@ -116,8 +116,12 @@ def test_a_group_is_as_late_as_its_worst_partition() -> None:
     assert (lag.total, lag.unknown) == (505, 1)
     assert lag.worst is lag.partitions[1]
     assert lag.worst_time is lag.partitions[0]
-    assert [one.time for one in lag.partitions] == [TimeLag(2000, True), TimeLag(1500, True), None]
-    assert [one.standing for one in lag.partitions] == [
+    assert [partition.time for partition in lag.partitions] == [
+        TimeLag(2000, True),
+        TimeLag(1500, True),
+        None,
+    ]
+    assert [partition.standing for partition in lag.partitions] == [
         Standing.WITHIN,
         Standing.WITHIN,
         Standing.UNKNOWN,

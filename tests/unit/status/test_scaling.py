@@ -145,7 +145,7 @@ def test_a_coordinators_group_that_sticks(assignor: str) -> None:
         group_id="g",
         kind=GroupKind.COORDINATOR,
         seen_ms=0,
-        members=tuple(MemberStatus(member_id=one, streams={"t": 1}) for one in "ab"),
+        members=tuple(MemberStatus(member_id=name, streams={"t": 1}) for name in "ab"),
         partitions=tuple(
             GroupPartition(TopicPartition("t", number), "ab"[number % 2]) for number in range(5)
         ),

@@ -9,6 +9,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
     CommittedOffset,
     GroupPartition,
+    GroupStatus,
     PartitionStatus,
     Seen,
     TopicStatus,
@@ -87,7 +88,7 @@ def test_what_is_not_newer_is_dropped() -> None:
 def test_too_many_samples_make_the_older_half_sparse() -> None:
     """The first and the newer half stay."""
     series = _log_ends(*((n, n * 10) for n in range(9)), limit=8)
-    assert [one.log_end for one in series] == [0, 2, 4, 5, 6, 7, 8]
+    assert [sample.log_end for sample in series] == [0, 2, 4, 5, 6, 7, 8]
 
 
 def test_recent_log_ends_are_those_since_a_time() -> None:
@@ -124,7 +125,11 @@ def test_without_times_only_another_offset_is_a_new_commit() -> None:
     series = Commits()
     for offset, seen_ms in ((5, 1000), (5, 2000), (7, 3000), (6, 4000)):
         series.add(_commit(offset, seen_ms), None)
-    assert [(one.offset, one.at_ms) for one in series] == [(5, 1000), (7, 3000), (6, 4000)]
+    assert [(commit_sample.offset, commit_sample.at_ms) for commit_sample in series] == [
+        (5, 1000),
+        (7, 3000),
+        (6, 4000),
+    ]
 
 
 def test_the_lag_of_the_first_commit_is_known_only_if_it_is_zero() -> None:
@@ -133,7 +138,7 @@ def test_the_lag_of_the_first_commit_is_known_only_if_it_is_zero() -> None:
     behind.add(_commit(5, 1000, 900), 8)
     level.add(_commit(5, 1000, 900), 5)
     behind.add(_commit(6, 2000, 1900), 9)
-    assert [one.lag for one in behind] == [None, 3]
+    assert [commit_sample.lag for commit_sample in behind] == [None, 3]
     assert level.last == CommitSample(5, 900, 0)
 
 
@@ -142,7 +147,7 @@ def test_a_commit_beyond_the_log_end_that_was_seen_has_no_lag() -> None:
     series = Commits()
     for offset in (5, 9):
         series.add(_commit(offset, offset), 5)
-    assert [one.lag for one in series] == [0, 0]
+    assert [commit_sample.lag for commit_sample in series] == [0, 0]
 
 
 def test_times_never_fall() -> None:
@@ -150,7 +155,7 @@ def test_times_never_fall() -> None:
     series = Commits()
     series.add(_commit(5, 1000, 900), 5)
     series.add(_commit(7, 1000, 300), 8)
-    assert [one.at_ms for one in series] == [900, 900]
+    assert [commit_sample.at_ms for commit_sample in series] == [900, 900]
 
 
 def test_a_full_window_loses_its_first_commit() -> None:
@@ -159,7 +164,7 @@ def test_a_full_window_loses_its_first_commit() -> None:
     assert series.last is None
     for n in (1, 2, 3):
         series.add(_commit(n, n), 9)
-    assert [one.offset for one in series] == [2, 3]
+    assert [commit_sample.offset for commit_sample in series] == [2, 3]
     assert series.last == CommitSample(3, 3, 6)
 
 
@@ -174,13 +179,39 @@ def test_history_takes_up_every_partition_and_forgets_those_that_are_gone() -> N
     history.record(snapshot_of(both, at_ms=10, log_ends={TP: 4, other: 4}))
     history.record(snapshot_of(both, at_ms=20, log_ends={TP: 5, other: 4}))
     assert history.commits(both.key).keys() == {TP, other}
-    assert [tuple(one) for one in history.log_ends(TP) or ()] == [(4, 10), (5, 20)]
+    assert [tuple(sample) for sample in history.log_ends(TP) or ()] == [(4, 10), (5, 20)]
     one = group_of(GroupPartition(TP, log_end=5))
     history.record(snapshot_of(one, at_ms=30, log_ends={TP: 5}))
     assert history.log_ends(other) is None
     assert history.commits(one.key).keys() == {TP}
     history.record(snapshot_of(at_ms=40))
     assert history.commits(one.key) == {}
+
+
+def test_a_clock_that_was_set_back_begins_a_new_history() -> None:
+    """Else nothing would be newer than the last, for as long as it was set back."""
+    hour_ms = 3_600_000
+    history = History()
+
+    def record(offset: int, at_ms: int) -> GroupStatus:
+        committed = CommittedOffset(offset, "kafka", at_ms)
+        group = group_of(GroupPartition(TP, committed=(committed,), log_end=2 * offset))
+        history.record(snapshot_of(group, at_ms=at_ms, log_ends={TP: 2 * offset}))
+        return group
+
+    for step in range(3):
+        record(step, hour_ms + step)
+    group, *_ = [record(step, step) for step in range(3, 6)]
+    assert [sample.at_ms for sample in history.log_ends(TP) or ()] == [3, 4, 5]
+    assert [commit.at_ms for commit in history.commits(group.key)[TP]] == [3, 4, 5]
+
+
+def test_a_look_that_overtook_a_reading_begins_no_new_history() -> None:
+    """They are published in the order in which they end."""
+    history = History()
+    for end, at_ms in ((4, 10), (6, 30), (5, 20), (8, 40)):
+        history.record(snapshot_of(at_ms=at_ms, log_ends={TP: end}))
+    assert [tuple(sample) for sample in history.log_ends(TP) or ()] == [(4, 10), (6, 30), (8, 40)]
 
 
 def test_a_partition_whose_log_is_not_known_keeps_its_series() -> None:
@@ -190,7 +221,7 @@ def test_a_partition_whose_log_is_not_known_keeps_its_series() -> None:
     unknown = PartitionStatus(topic_partition=TP, leader=None)
     topic = TopicStatus(name="t", seen_ms=20, partitions=(unknown,))
     history.record(replace(snapshot_of(at_ms=20), topics=(topic,)))
-    assert [tuple(one) for one in history.log_ends(TP) or ()] == [(4, 10)]
+    assert [tuple(sample) for sample in history.log_ends(TP) or ()] == [(4, 10)]
 
 
 def test_a_log_end_without_its_time_is_no_sample() -> None:
@@ -213,5 +244,9 @@ def test_zookeepers_times_are_told_by_our_clock() -> None:
     history = History()
     skewed = replace(snapshot_of(group, at_ms=0), clock_skew_ms=Seen(400, at_ms=0))
     history.record(skewed)
-    times = [one.at_ms for series in history.commits(group.key).values() for one in series]
+    times = [
+        commit_sample.at_ms
+        for series in history.commits(group.key).values()
+        for commit_sample in series
+    ]
     assert times == [600, 1000]

@@ -62,7 +62,12 @@ def test_offsets_in_kafka_tell_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "state", [one for one in GroupState if one not in {GroupState.EMPTY, GroupState.ABANDONED}]
+    "state",
+    [
+        group_state
+        for group_state in GroupState
+        if group_state not in {GroupState.EMPTY, GroupState.ABANDONED}
+    ],
 )
 def test_who_has_members_is_never_abandoned(state: GroupState) -> None:
     """However long it has been silent: it is stuck. Nor is one that was not read whole."""
@@ -82,26 +87,28 @@ def test_who_has_members_is_never_abandoned(state: GroupState) -> None:
 def test_an_abandoned_group_is_a_note_with_a_command() -> None:
     """All else that is found about it follows from that: nothing of it is an error."""
     snapshot = replace(snapshot_of(left(NOW_MS - 4_000 * MINUTE_MS), at_ms=NOW_MS))
-    found = [one for one in examine(snapshot, Circumstances()) if one.group is not None]
+    found = [
+        diagnosis for diagnosis in examine(snapshot, Circumstances()) if diagnosis.group is not None
+    ]
     (incident,) = found
     assert (incident.code, incident.severity) == (Code.GROUP_ABANDONED, Severity.NOTE)
     assert "Its last commit was 2 d ago." in incident.what
     assert "groups delete --zookeeper zk:2181 --kind zookeeper --group g " in incident.repair
-    assert [one.code for one in incident.consequences] == [Code.OFFSET_BELOW_LOG]
+    assert [consequence.code for consequence in incident.consequences] == [Code.OFFSET_BELOW_LOG]
 
 
 def test_a_group_that_has_just_stopped_is_a_warning() -> None:
     """Nobody reads what waits; with nothing to read there is nothing to say."""
     group = left(NOW_MS - 22 * MINUTE_MS + 1_000)
     snapshot = snapshot_of(group, at_ms=NOW_MS)
-    found = {one.code: one for one in examine(snapshot, Circumstances())}
+    found = {diagnosis.code: diagnosis for diagnosis in examine(snapshot, Circumstances())}
     stopped = found[Code.GROUP_STOPPED]
     assert stopped.severity is Severity.WARNING
     assert "nobody reads 60 records" in stopped.what
     assert "Its last commit was 22 min ago." in stopped.what
     done = replace(group, partitions=(group.partitions[0]._replace(log_end=40, log_start=0),))
     assert Code.GROUP_STOPPED not in {
-        one.code for one in examine(snapshot_of(done, at_ms=NOW_MS), Circumstances())
+        diagnosis.code for diagnosis in examine(snapshot_of(done, at_ms=NOW_MS), Circumstances())
     }
 
 

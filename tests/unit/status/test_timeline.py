@@ -110,7 +110,7 @@ def test_owners_that_change_soon_after_belong_to_it() -> None:
         (Reason(RebalanceReason.JOINED, "g_b"),),
     )
     late = _timeline(ALONE, joined, _look(40_000, ("g_a-0", "g_b-0"), A, B))
-    assert [one.began_ms for one in late.rebalances] == [2000, 40_000]
+    assert [rebalance.began_ms for rebalance in late.rebalances] == [2000, 40_000]
 
 
 def test_another_reason_begins_another_rebalance() -> None:
@@ -118,7 +118,7 @@ def test_another_reason_begins_another_rebalance() -> None:
     timeline = _timeline(
         ALONE, _look(2000, ("g_a-0", "g_b-0"), A, B), _look(3000, ("g_a-0", "g_a-0"), A)
     )
-    assert [str(*one.reasons) for one in timeline.rebalances] == [
+    assert [str(*rebalance.reasons) for rebalance in timeline.rebalances] == [
         "member g_b joined",
         "member g_b left",
     ]
@@ -141,7 +141,7 @@ def test_a_long_rebalance_adds_up() -> None:
         for n, members in enumerate([(A,), (A, B), (A,), (A, B)])
     ]
     (only,) = _timeline(*snapshots).rebalances
-    assert [str(one) for one in only.reasons] == ["member g_b joined", "member g_b left"]
+    assert [str(reason) for reason in only.reasons] == ["member g_b joined", "member g_b left"]
     assert only.reclaimed == 6
 
 
@@ -169,7 +169,7 @@ def test_what_could_not_be_seen_ends_nothing_and_begins_nothing() -> None:
     assert timeline.receive(ALONE, IDS) is None
     assert timeline.under_way is not None
     left = _look(2000, (None, None), state=GroupState.UNKNOWN)
-    assert [one.ended_ms for one in _timeline(ALONE, left).rebalances] == [2000]
+    assert [rebalance.ended_ms for rebalance in _timeline(ALONE, left).rebalances] == [2000]
 
 
 def test_only_so_many_are_kept() -> None:
@@ -178,7 +178,7 @@ def test_only_so_many_are_kept() -> None:
     for n in range(6):
         members = (A, B) if n % 2 else (A,)
         timeline.receive(_look(1000 * n, ("g_a-0", "g_a-0"), *members), IDS)
-    assert [one.began_ms for one in timeline.rebalances] == [4000, 5000]
+    assert [rebalance.began_ms for rebalance in timeline.rebalances] == [4000, 5000]
 
 
 HOME = replace(member("g_h-1", {"t": 1}), host="h")
@@ -279,7 +279,7 @@ def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> 
         ObservedGroup(replace(group_of(kind=kind), coordinator=Broker(n, "h", 9092)), IDS)
         for n in (1, 2)
     ]
-    reported = [str(one) for one in reasons_between(*snapshots)]
+    reported = [str(reason) for reason in reasons_between(*snapshots)]
     moved = ["the coordinator is now broker 2 (h:9092)"]
     assert reported == (moved if kind is GroupKind.COORDINATOR else [])
 
@@ -302,3 +302,13 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
     assert kept is not None
     assert kept.rebalances == events
     assert timelines.of(GroupKey(GroupKind.ZOOKEEPER, "other")) is None
+
+
+def test_a_clock_that_was_set_back_begins_new_timelines() -> None:
+    """What happens from then on is told, at the time that it is now."""
+    timelines, hour_ms = Timelines(), 3_600_000
+    before = replace(ALONE, seen_ms=hour_ms)
+    timelines.record(snapshot_of(before, at_ms=hour_ms))
+    assert timelines.record(snapshot_of(ALONE, at_ms=1000)) == ()
+    [event] = timelines.record(snapshot_of(_look(2000, ("g_a-0", "g_b-0"), A, B), at_ms=2000))
+    assert (event.began_ms, event.not_before_ms, event.ended_ms) == (2000, 1000, 2000)

@@ -95,8 +95,8 @@ def test_a_partition_without_any_node_is_unowned() -> None:
     """The group has written nothing of it."""
     group = group_of(_owned(0, "g_a-0"), members=(A,))
     found = verify(group, IDS)
-    assert [one.topic_partition.partition for one in found.faults] == [1, 2]
-    assert {one.fault for one in found.faults} == {OwnershipFault.UNOWNED}
+    assert [fault.topic_partition.partition for fault in found.faults] == [1, 2]
+    assert {fault.fault for fault in found.faults} == {OwnershipFault.UNOWNED}
 
 
 def test_a_malformed_registration_is_no_sound_group() -> None:
@@ -109,7 +109,7 @@ def test_a_malformed_registration_is_no_sound_group() -> None:
     assert not found.sound
     assert zookeeper_state(group, IDS) is GroupState.REBALANCING
     owned = _with(_owned(2, "g_x-0", 5), group)
-    assert [one.fault for one in verify(owned, IDS).faults] == [OwnershipFault.NO_STREAM]
+    assert [fault.fault for fault in verify(owned, IDS).faults] == [OwnershipFault.NO_STREAM]
 
 
 def test_topics_that_are_missing_are_named() -> None:
@@ -141,7 +141,7 @@ def test_faults_are_in_the_order_of_partitions() -> None:
     ids = {"t": tuple(range(40))}
     owned = [_owned(number, "garbage") for number in range(0, 40, 3)]
     found = verify(group_of(*owned, members=(A,)), ids)
-    assert [one.topic_partition.partition for one in found.faults] == list(range(40))
+    assert [fault.topic_partition.partition for fault in found.faults] == list(range(40))
 
 
 def test_round_robin_over_unequal_subscriptions_can_not_be() -> None:
@@ -183,7 +183,7 @@ def test_a_coordinators_group_is_owned_by_members() -> None:
     assert found.sound
     assert found.expectations == {}
     stranger = _with(_owned(1, "c-2", None), group)
-    assert [one.fault for one in verify(stranger, IDS).faults] == [OwnershipFault.NO_MEMBER]
+    assert [fault.fault for fault in verify(stranger, IDS).faults] == [OwnershipFault.NO_MEMBER]
 
 
 def test_a_group_without_members_is_empty_or_dead() -> None:
@@ -194,7 +194,7 @@ def test_a_group_without_members_is_empty_or_dead() -> None:
     assert zookeeper_state(left, IDS) is GroupState.EMPTY
     assert zookeeper_state(group_of(), None) is GroupState.DEAD
     orphan = group_of(_owned(0, "g_a-0"))
-    assert [one.fault for one in verify(orphan, IDS).faults] == [OwnershipFault.NOT_READ]
+    assert [fault.fault for fault in verify(orphan, IDS).faults] == [OwnershipFault.NOT_READ]
 
 
 def test_without_the_topics_nothing_can_be_said() -> None:

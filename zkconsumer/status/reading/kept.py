@@ -158,7 +158,8 @@ class Kept:
             **{
                 tp: span
                 for tp, span in read.spans.items()
-                if tp not in known or known[tp].at_ms <= span.at_ms
+                # What lies ahead was read before the clock was set back.
+                if tp not in known or not span.at_ms < known[tp].at_ms <= now_ms
             },
         }
         self.log_problems = dict(read.problems)
@@ -192,10 +193,16 @@ class Kept:
             now_ms,
         )
 
-    def take_offsets(self, read: OffsetsRead, now_ms: int) -> None:
-        """Record offsets in Kafka; ``now_ms`` is when reading them began."""
+    def take_offsets(self, read: OffsetsRead, began_ms: int, now_ms: int) -> None:
+        """Record offsets in Kafka.
+
+        Args:
+            read: what was read.
+            began_ms: when reading them began.
+            now_ms: the time.
+        """
         groups = self.zookeeper_groups.keys() | self.coordinator_groups.keys()
-        known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, now_ms)}
+        known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, began_ms, now_ms)}
         self.offsets = {name: offsets for name, offsets in known.items() if name in groups}
         self._unmoved = {name: unmoved for name, unmoved in self._unmoved.items() if name in groups}
         self._note_unmoved(read.offsets, now_ms)
@@ -293,14 +300,18 @@ class Kept:
 
 
 def _newer_offsets(
-    read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets], began_ms: int
+    read: Mapping[str, GroupOffsets],
+    known: Mapping[str, GroupOffsets],
+    began_ms: int,
+    now_ms: int,
 ) -> dict[str, GroupOffsets]:
     """Return the offsets that were read, except of groups that were read again since that began.
 
-    An offset that seemed to go back would be taken for a rewind.
+    An offset that seemed to go back would be taken for a rewind. What was seen ahead of now was
+    read before the clock was set back.
     """
     return {
-        name: known[name] if _seen_ms(known.get(name, {})) > began_ms else offsets
+        name: known[name] if began_ms < _seen_ms(known.get(name, {})) <= now_ms else offsets
         for name, offsets in read.items()
     }
 

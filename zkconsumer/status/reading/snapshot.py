@@ -193,7 +193,7 @@ class SnapshotReader:
         snapshot = self._memory.filled(snapshot)
         with self._lock:
             if self._last is not None:
-                snapshot = keep_newer(snapshot, self._last)
+                snapshot = keep_newer(snapshot, self._last, now_ms=self._clock.wall_ms())
             self._last = snapshot
         return snapshot
 
@@ -324,7 +324,8 @@ class SnapshotReader:
         if not ids.get(OFFSETS_TOPIC):
             # A coordinator lookup would create the topic; and without it no offsets are stored.
             with self._lock:
-                kept.take_offsets(OffsetsRead(offsets={}, failures={}, moved=frozenset()), now_ms)
+                nothing = OffsetsRead(offsets={}, failures={}, moved=frozenset())
+                kept.take_offsets(nothing, now_ms, now_ms)
             return
         deadline = self._deadline()
         due = self._due(now_ms)
@@ -349,7 +350,8 @@ class SnapshotReader:
         with self._lock:
             moved = read.moved | {name for groups in silent.values() for name in groups}
             failures |= read.failures
-            kept.take_offsets(replace(read, failures=failures, moved=moved), now_ms)
+            whole = replace(read, failures=failures, moved=moved)
+            kept.take_offsets(whole, now_ms, self._clock.wall_ms())
 
     def _due(self, now_ms: int) -> Collection[str]:
         """Return the groups whose offsets in Kafka are due to be read."""

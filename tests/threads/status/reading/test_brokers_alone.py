@@ -58,12 +58,16 @@ def test_groups_logs_and_leaders_are_those_that_brokers_know(reader: SnapshotRea
     assert snapshot.failures == ()
     assert (snapshot.zookeeper_connect, snapshot.address) == (None, "b0:9092,b1:9092")
     assert (snapshot.live_sessions, snapshot.clock_skew_ms) == (None, None)
-    assert [one.broker.id for one in snapshot.brokers] == [0, 1]
+    assert [broker.broker.id for broker in snapshot.brokers] == [0, 1]
     assert set(snapshot.groups) == {GROUP}
     group = snapshot.groups[GROUP]
     assert group.state is GroupState.STABLE
     first, second = group.partitions
-    assert (first.owner, first.log_end, [one.offset for one in first.committed]) == ("m", 100, [60])
+    assert (
+        first.owner,
+        first.log_end,
+        [committed_offset.offset for committed_offset in first.committed],
+    ) == ("m", 100, [60])
     assert second.topic_partition == T1
 
 
@@ -131,8 +135,11 @@ def test_brokers_that_list_no_groups_are_said_to_fail(
         broker.become(BrokerGeneration.V0_8_2)
         broker.response = without(broker.response)
     snapshot = reader.read()
-    assert {one.part for one in snapshot.failures} == {"groups of broker 0", "groups of broker 1"}
-    assert all("only ZooKeeper knows them" in one.reason for one in snapshot.failures)
+    assert {failure.part for failure in snapshot.failures} == {
+        "groups of broker 0",
+        "groups of broker 1",
+    }
+    assert all("only ZooKeeper knows them" in failure.reason for failure in snapshot.failures)
     assert snapshot.topics
 
 
@@ -142,8 +149,12 @@ def test_brokers_that_are_away_are_named(world: StatusWorld, reader: SnapshotRea
     for broker in world.cluster.brokers:
         broker.down = True
     snapshot = reader.read()
-    assert [one.broker.id for one in snapshot.brokers] == [0, 1]
-    [failure] = [one for one in snapshot.failures if one.part == CLUSTER_PART_ALONE]
+    assert [broker_status.broker.id for broker_status in snapshot.brokers] == [0, 1]
+    [failure] = [
+        part_failure
+        for part_failure in snapshot.failures
+        if part_failure.part == CLUSTER_PART_ALONE
+    ]
     assert "b0:9092" in failure.reason
     assert GROUP in snapshot.groups
 

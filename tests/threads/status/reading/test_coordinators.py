@@ -82,7 +82,7 @@ def test_every_broker_tells_of_its_own(world: World) -> None:
         GroupPartition(T1, "m2"),
         GroupPartition(T2, "m1"),
     )
-    assert [one.member_id for one in a.members] == ["m1", "m2"]
+    assert [member.member_id for member in a.members] == ["m1", "m2"]
     assert (a.members[0].host, a.members[0].client_id) == ("10.0.0.1", "client")
     assert (a.members[0].streams, a.members[0].assignor) == ({"t": 1}, "range")
     assert (b.reported_state, b.members, b.protocol) == ("PreparingRebalance", (), None)
@@ -231,7 +231,7 @@ def test_a_group_that_its_coordinator_shares_out(world: World) -> None:
     world.groups["k"] = SpokenGroup(1, members=members, state="Reconciling", type="consumer")
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
     assert (group.reported_state, group.protocol, group.whole) == ("Reconciling", "uniform", True)
-    assert [(one.member_id, one.host) for one in group.members] == [
+    assert [(member.member_id, member.host) for member in group.members] == [
         ("m", "10.0.0.1"),
         ("n", "10.0.0.1"),
     ]

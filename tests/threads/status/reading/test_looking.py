@@ -38,7 +38,7 @@ def world() -> Iterator[StatusWorld]:
 
 def failing(snapshot: ClusterSnapshot) -> dict[str, str]:
     """Why each part could not be read."""
-    return {one.part: one.reason for one in snapshot.failures}
+    return {failure.part: failure.reason for failure in snapshot.failures}
 
 
 def offsets(snapshot: ClusterSnapshot, key: GroupKey) -> list[dict[str, int]]:
@@ -273,10 +273,12 @@ def test_one_reads_and_another_looks(world: StatusWorld) -> None:
         seen.append(reader.look([G, C]))
     assert scope.close(LONG_MS) == []
     assert scope.first_error() is None
-    assert [offsets(one, G)[0]["zookeeper"] for one in seen] == list(range(ROUNDS))
-    times = [one.groups[G].seen_ms for one in seen]
+    assert [offsets(cluster_snapshot, G)[0]["zookeeper"] for cluster_snapshot in seen] == list(
+        range(ROUNDS)
+    )
+    times = [cluster_snapshot.groups[G].seen_ms for cluster_snapshot in seen]
     assert times == sorted(times)
-    assert {one.failures for one in seen} == {()}
+    assert {cluster_snapshot.failures for cluster_snapshot in seen} == {()}
 
 
 def test_a_group_that_its_coordinator_shares_out_is_found_again(world: StatusWorld) -> None:

@@ -32,7 +32,7 @@ Serve = Callable[[FetchPartition], bytes]
 def records(*offsets: int, value: bytes = b"v") -> list[Record]:
     """Written at ten times their offset."""
     kind = TimestampType.CREATE_TIME
-    return [Record(one, None, value, 10 * one, kind) for one in offsets]
+    return [Record(offset, None, value, 10 * offset, kind) for offset in offsets]
 
 
 def serving(data: bytes) -> Serve:
@@ -78,8 +78,8 @@ class World:
                 FetchedTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        self._partition(one, whole=self.leaves_out and not place)
-                        for place, one in enumerate(topic.partitions)
+                        self._partition(partition, whole=self.leaves_out and not place)
+                        for place, partition in enumerate(topic.partitions)
                     ),
                 )
                 for topic in frame.request.topics
@@ -100,7 +100,7 @@ class World:
 
     def fetches(self) -> list[list[FetchPartition]]:
         """What was asked, request by request."""
-        requests = [one.request for one in self.broker.requested(ApiKey.FETCH)]
+        requests = [request_frame.request for request_frame in self.broker.requested(ApiKey.FETCH)]
         return [
             list(request.topics[0].partitions)
             for request in requests
@@ -138,7 +138,7 @@ def test_a_large_batch_is_asked_for_whole(world: World) -> None:
     large = build_batch(records(4, 5, value=b"v" * 100_000))
     world.logs = {0: lambda _: large, 1: lambda _: build_batch(records(4))}
     assert world.read({0: 5, 1: 4}) == {0: 50, 1: 40}
-    sizes = [one[0].max_bytes for one in world.fetches()]
+    sizes = [fetch[0].max_bytes for fetch in world.fetches()]
     assert sizes == [4 * 1024, len(large)]
 
 
@@ -172,7 +172,7 @@ def test_many_partitions_come_in_several_answers(world: World) -> None:
     large = build_batch(records(4, value=b"v" * 1_500_000))
     world.logs = {number: lambda _: large for number in range(7)}
     assert world.read(dict.fromkeys(range(7), 4)) == dict.fromkeys(range(7), 40)
-    counts = [len(one) for one in world.fetches()]
+    counts = [len(fetch) for fetch in world.fetches()]
     assert counts == [7, 2, 2, 2, 1]
 
 
@@ -185,7 +185,7 @@ def test_what_a_broker_leaves_out_is_asked_for_alone(world: World) -> None:
         for number, size in enumerate(sizes)
     }
     assert world.read(dict.fromkeys(range(5), 4)) == dict.fromkeys(range(5), 40)
-    requested = [[one.partition for one in part] for part in world.fetches()]
+    requested = [[partition.partition for partition in part] for part in world.fetches()]
     assert requested == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [3], [4]]
 
 

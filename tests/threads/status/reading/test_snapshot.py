@@ -55,7 +55,7 @@ def committed(group: GroupStatus) -> dict[TopicPartition, dict[str, int]]:
 
 def failing(snapshot: ClusterSnapshot) -> list[str]:
     """The parts that could not be read."""
-    return [one.part for one in snapshot.failures]
+    return [failure.part for failure in snapshot.failures]
 
 
 def test_a_whole_cluster(world: StatusWorld) -> None:
@@ -66,7 +66,7 @@ def test_a_whole_cluster(world: StatusWorld) -> None:
     snapshot = world.reader().read()
     assert (snapshot.failures, snapshot.zookeeper_connect) == ((), "zk/chroot")
     assert snapshot.taken_ms == world.clock.wall_ms()
-    assert [one.broker for one in snapshot.brokers] == [B0, B1]
+    assert [broker.broker for broker in snapshot.brokers] == [B0, B1]
     partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
     assert len(partitions) == 4
     assert {
@@ -209,8 +209,8 @@ def test_a_broker_that_is_away(world: StatusWorld) -> None:
         "log ends of broker 1",
         "offsets of group c in Kafka",
     ]
-    assert {one.since_ms for one in snapshot.failures} == {first_ms}
-    [topic] = [one for one in snapshot.topics if one.name == "t"]
+    assert {failure.since_ms for failure in snapshot.failures} == {first_ms}
+    [topic] = [topic_status for topic_status in snapshot.topics if topic_status.name == "t"]
     assert [(partition.log_end, partition.offsets_at_ms) for partition in topic.partitions] == [
         (END_OFFSET, world.clock.wall_ms()),
         (END_OFFSET, reported_ms),
@@ -268,7 +268,7 @@ def test_what_is_gone_goes(world: StatusWorld) -> None:
     del world.groups["c"]
     snapshot = reader.read()
     assert list(snapshot.groups) == [GroupKey(GroupKind.ZOOKEEPER, "g")]
-    assert [one.name for one in snapshot.topics] == [OFFSETS_TOPIC]
+    assert [topic.name for topic in snapshot.topics] == [OFFSETS_TOPIC]
     assert {partition.log_end for partition in zookeeper_group(snapshot).partitions} == {None}
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40}
 
@@ -311,7 +311,7 @@ def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
     reader.read()
     world.tree.delete("/brokers/ids/1")
     away = reader.read()
-    assert [one.group_id for one in away.groups.values()] == ["c", "d"]
+    assert [group.group_id for group in away.groups.values()] == ["c", "d"]
     assert failing(away) == ["groups of broker 1"]
     world.groups["c"] = SpokenGroup(0, members={"m": {"t": (0, 1)}})
     taken_over = reader.read()
@@ -319,7 +319,7 @@ def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
     assert coordinator_group(taken_over, "d").coordinator == B1
     world.clock.advance(600_000)
     later = reader.read()
-    assert [one.group_id for one in later.groups.values()] == ["c"]
+    assert [group.group_id for group in later.groups.values()] == ["c"]
     assert failing(later) == []
 
 
@@ -349,7 +349,28 @@ def test_topics_are_read_less_often(world: StatusWorld) -> None:
     world.topic("u")
     world.clock.advance(999)
     soon = reader.read()
-    assert [one.name for one in soon.topics] == ["t"]
+    assert [topic.name for topic in soon.topics] == ["t"]
     assert zookeeper_group(soon).state is GroupState.STABLE
     world.clock.advance(1)
-    assert [one.name for one in reader.read().topics] == ["t", "u"]
+    assert [topic.name for topic in reader.read().topics] == ["t", "u"]
+
+
+def test_a_clock_that_is_set_back_holds_nothing_up(world: StatusWorld) -> None:
+    """An hour that comes again is shown as it is, in ZooKeeper, in Kafka and of logs."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    reader = world.reader()
+    reader.read()
+    world.clock.set_back(3_600_000)
+    world.clock.advance(1_000)
+    world.tree.commit("g", *T0, b"41")
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 8})
+    snapshot = reader.read()
+    now_ms = world.clock.wall_ms()
+    assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 41}
+    assert committed(coordinator_group(snapshot, "c"))[T1] == {"kafka": 8}
+    assert {group.seen_ms for group in snapshot.groups.values()} == {now_ms}
+    assert {
+        partition.offsets_at_ms for topic in snapshot.topics for partition in topic.partitions
+    } == {now_ms}

@@ -55,11 +55,13 @@ def read(
 def test_brokers_come_in_order_with_their_controller() -> None:
     """As ZooKeeper's nodes would say it; what only they say is not known."""
     found = read()
-    assert [(one.broker.id, one.broker.host, one.is_controller) for one in found.brokers] == [
+    assert [
+        (broker.broker.id, broker.broker.host, broker.is_controller) for broker in found.brokers
+    ] == [
         (1, "b1", False),
         (2, "b2", True),
     ]
-    assert {(one.seen_ms, one.created_ms, one.jmx_port) for one in found.brokers} == {
+    assert {(broker.seen_ms, broker.created_ms, broker.jmx_port) for broker in found.brokers} == {
         (NOW_MS, None, None)
     }
     assert found.no_brokers is None
@@ -69,13 +71,13 @@ def test_brokers_come_in_order_with_their_controller() -> None:
 def test_a_controller_that_nobody_tells_is_not_known(last: int, *, no_zookeeper: bool) -> None:
     """Brokers of 0.9 name none; those without a ZooKeeper name any broker."""
     found = read(last=last, no_zookeeper=no_zookeeper)
-    assert [one.is_controller for one in found.brokers] == [None, None]
+    assert [broker.is_controller for broker in found.brokers] == [None, None]
     assert found.no_zookeeper is no_zookeeper
 
 
 def test_a_cluster_that_has_no_controller_now_is_told() -> None:
     """Where brokers do tell."""
-    assert [one.is_controller for one in read(controller=-1).brokers] == [False, False]
+    assert [broker.is_controller for broker in read(controller=-1).brokers] == [False, False]
 
 
 def test_a_topic_has_leaders_and_replicas_and_nothing_that_is_guessed() -> None:
@@ -113,7 +115,9 @@ def test_what_is_named_twice_counts_once() -> None:
     """A broker may send anything."""
     twice = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1), partition(0, 2)))
     [topic] = read(twice, twice).topics
-    assert [one.topic_partition.partition for one in topic.partitions] == [0]
+    assert [
+        partition_status.topic_partition.partition for partition_status in topic.partitions
+    ] == [0]
 
 
 def test_a_broker_that_knows_of_none_is_not_believed() -> None:

@@ -57,8 +57,8 @@ def test_the_snapshot_says_it_to_everybody() -> None:
     memory.learn([(T0, 40)], {(T0, 40): 3_000}, 0)
     seen = snapshot_of(group_at({T0: 40, T1: 40}), group_at({T0: 50}, "other"), at_ms=5_000)
     filled = memory.filled(seen)
-    lags = [group_lag(one, History(), filled.taken_ms) for one in filled.groups.values()]
-    assert [partition.time for one in lags for partition in one.partitions] == [
+    lags = [group_lag(group, History(), filled.taken_ms) for group in filled.groups.values()]
+    assert [partition.time for lag in lags for partition in lag.partitions] == [
         TimeLag(2_000),
         None,
         None,

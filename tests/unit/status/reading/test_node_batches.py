@@ -38,8 +38,10 @@ def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int
             assert found is None
     lists = batches.children(paths)
     stats = batches.stat(paths)
-    assert [isinstance(one, Unreadable) for one in lists] == [one in refused for one in range(41)]
-    assert [one is None for one in stats] == [
+    assert [isinstance(listing, Unreadable) for listing in lists] == [
+        one in refused for one in range(41)
+    ]
+    assert [stat is None for stat in stats] == [
         one not in there and one not in refused for one in range(41)
     ]
 
@@ -48,7 +50,9 @@ def test_what_is_refused_costs_little_more() -> None:
     """Halves, not one by one."""
     store, client = refusing(MemoryZkServer())
     client.refuses = lambda path: path == "/n7"
-    NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get([f"/n{one}" for one in range(1024)])
+    NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get(
+        [f"/n{number}" for number in range(1024)]
+    )
     assert client.batches["get"] == 21
 
 
@@ -58,7 +62,7 @@ def test_the_time_is_over() -> None:
     store, client = refusing(MemoryZkServer())
     client.before = lambda _: clock.advance(LIMIT_MS)
     with pytest.raises(RegistryError, match=r"within 1000 ms; next was /n4000"):
-        NodeBatches(store, Deadline(clock, LIMIT_MS)).get([f"/n{one}" for one in range(5000)])
+        NodeBatches(store, Deadline(clock, LIMIT_MS)).get([f"/n{number}" for number in range(5000)])
     assert client.read == {"get": 4000}
 
 

@@ -135,7 +135,7 @@ def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock)
     groups = read_once(tree, clock)
     assert groups["open"].problems == ()
     assert groups["open"].partitions[0].owner == "m-0"
-    assert [one.problem for one in groups["open"].partitions] == [None, None]
+    assert [partition.problem for partition in groups["open"].partitions] == [None, None]
     shut = groups["shut"]
     assert [problem.split(":")[0] for problem in shut.problems] == [
         "could not read /consumers/shut/ids",
@@ -161,7 +161,7 @@ def test_what_is_refused_stays_so(tree: GroupTree, clock: ManualClock) -> None:
         assert "access denied" in str(one.problem)
     tree.client.refuses = lambda _: False
     read = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
-    assert [one.owner for one in read.groups["g"].partitions] == ["m-0", "m-0"]
+    assert [partition.owner for partition in read.groups["g"].partitions] == ["m-0", "m-0"]
 
 
 def test_wildcards_leave_internal_topics_out(tree: GroupTree, clock: ManualClock) -> None:
@@ -199,7 +199,7 @@ def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualCl
             leaves.close()
 
     tree.client.before = leave
-    assert [one.member_id for one in read_once(tree, clock)["g"].members] == ["stays"]
+    assert [member.member_id for member in read_once(tree, clock)["g"].members] == ["stays"]
 
 
 def test_groups_beyond_the_time_are_first_the_next_time(
