@@ -45,7 +45,7 @@ def shown_within(page: Page, counts: list[int]) -> float:
             return counts.join() === wanted.join();
         }""",
         arg=counts,
-        polling="raf",
+        polling=50,
         timeout=30_000,
     )
     return (perf_counter() - began) * 1_000
@@ -54,7 +54,9 @@ def shown_within(page: Page, counts: list[int]) -> float:
 def charted(page: Page, at_least: int) -> int:
     """Wait until the chart shows so many samples; gives how many it shows."""
     page.wait_for_function(
-        "least => +document.querySelector('#chart').dataset.points >= least", arg=at_least
+        "least => +document.querySelector('#chart').dataset.points >= least",
+        arg=at_least,
+        polling=50,
     )
     assert painted(page, "#chart canvas") > 10
     return int(page.locator("#chart").get_attribute("data-points") or 0)
@@ -87,8 +89,8 @@ def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
     )
     with ExitStack() as members:
         member, stream = join(members, cluster, group, topic)
-        for one in range(PARTITIONS):
-            write(cluster, TopicPartition(topic, one), [b"read"])
+        for partition in range(PARTITIONS):
+            write(cluster, TopicPartition(topic, partition), [b"read"])
             next(stream)
         member.commit_offsets()
         with serve() as server, window(browser, server.address) as opened:
@@ -97,8 +99,8 @@ def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
             shown_within(page, [PARTITIONS])
             tries = (come_and_go(page, cluster, group, topic) for _try in range(TRIES))
             assert any(seen_ms < SEEN_WITHIN_MS for seen_ms in tries)
-            for one in range(PARTITIONS):
-                write(cluster, TopicPartition(topic, one), [b"unread"] * (5 + one))
+            for partition in range(PARTITIONS):
+                write(cluster, TopicPartition(topic, partition), [b"unread"] * (5 + partition))
             expect(page.locator(".tile", has_text="records to read")).to_contain_text("26")
             seen = charted(page, 2)
             assert barriers(page) == []

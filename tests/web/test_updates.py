@@ -184,7 +184,7 @@ def test_a_group_that_goes_and_comes(browser: Browser, site: PaperSite) -> None:
     with window(browser, site.address) as opened:
         page = opened.open(GROUP)
         full = site.source.current
-        others = {key: one for key, one in full.snapshot.groups.items() if key != BILLING}
+        others = {key: group for key, group in full.snapshot.groups.items() if key != BILLING}
         show(site, replace(full, number=900, snapshot=replace(full.snapshot, groups=others)))
         expect(page.get_by_role("main")).to_contain_text("or no longer")
         show(site, replace(full, number=901))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from zkconsumer.cli.tables import Colour, Painted, json_text, table
+from zkconsumer.status.broker_load import BrokerLoad, broker_loads
 from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.model import BrokerStatus, TopicStatus
 
@@ -11,14 +12,11 @@ _COLUMNS = (">BROKER", "ADDRESS", ">LEADS", ">PREFERRED", ">REPLICAS", ">NOT IN 
 
 
 class _Share(NamedTuple):
-    """One broker: how many partitions it leads, should lead, keeps, and is out of sync in."""
+    """One broker, and its load."""
 
     broker_id: int
     status: BrokerStatus | None
-    leads: int
-    preferred: int
-    replicas: int
-    behind: int
+    load: BrokerLoad
 
 
 def leaders_table(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> str:
@@ -27,8 +25,7 @@ def leaders_table(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]
     for share in _shares(brokers, topics):
         status = share.status
         address = None if status is None else f"{status.broker.host}:{status.broker.port}"
-        counts = (share.leads, share.preferred, share.replicas, share.behind)
-        rows.append([share.broker_id, address, *counts, _note(status)])
+        rows.append([share.broker_id, address, *share.load, _note(status)])
     text = table(_COLUMNS, rows)
     away = _leaderless(topics)
     return text + (f"without a leader: {counted(away, 'partition')}\n" if away else "")
@@ -43,10 +40,10 @@ def leaders_json(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus])
             "port": None if share.status is None else share.status.broker.port,
             "registered": share.status is not None,
             "controller": share.status is not None and share.status.is_controller,
-            "leads": share.leads,
-            "preferred": share.preferred,
-            "replicas": share.replicas,
-            "not_in_sync": share.behind,
+            "leads": share.load.leads,
+            "preferred": share.load.preferred,
+            "replicas": share.load.replicas,
+            "not_in_sync": share.load.behind,
             "problem": None if share.status is None else share.status.problem,
         }
         for share in _shares(brokers, topics)
@@ -64,18 +61,10 @@ def _note(status: BrokerStatus | None) -> Painted:
 
 def _shares(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> Iterator[_Share]:
     known = {broker.broker.id: broker for broker in brokers}
-    partitions = [partition for topic in topics for partition in topic.partitions]
-    assigned = {number for partition in partitions for number in partition.replicas}
+    loads = broker_loads(topics)
+    assigned = {broker_id for broker_id, load in loads.items() if load.replicas}
     for broker_id in sorted(known.keys() | assigned):
-        kept = [partition for partition in partitions if broker_id in partition.replicas]
-        yield _Share(
-            broker_id,
-            known.get(broker_id),
-            leads=sum(partition.leader == broker_id for partition in partitions),
-            preferred=sum(partition.replicas[0] == broker_id for partition in kept),
-            replicas=len(kept),
-            behind=sum(broker_id not in partition.in_sync for partition in kept),
-        )
+        yield _Share(broker_id, known.get(broker_id), loads.get(broker_id, BrokerLoad()))
 
 
 def _leaderless(topics: Sequence[TopicStatus]) -> int:

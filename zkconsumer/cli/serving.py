@@ -9,12 +9,11 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from zkconsumer.cli.browsing import browse, decoder_of
+from zkconsumer.cli.browsing import Looks
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.exit_status import INTERRUPTED
 from zkconsumer.cli.named_clusters import clusters_of
@@ -73,7 +72,7 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
         _check_messages(args, token)
     clusters = clusters_of(args) if args.clusters else {"": args}
     for cluster in clusters.values():
-        cluster.address = address_of(cluster, broker_settings(cluster))
+        cluster.address = _address(cluster)
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
@@ -87,6 +86,22 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
                 stack.enter_context(notifying(cluster, settings)) if settings.routes else None
             )
         return _serve(clusters, bound, where, recorders, token, limits)
+
+
+def _address(args: argparse.Namespace) -> str:
+    """Return where a cluster is, as its page says.
+
+    Raises:
+        ConfigError: it can't be used. Of one among several its own page says that.
+        OSError: likewise of its file.
+    """
+    try:
+        return address_of(args, broker_settings(args))
+    except (ConfigError, OSError):
+        if not args.clusters:
+            raise
+        address: str = args.zookeeper or args.bootstrap_servers or args.cluster_name
+        return address
 
 
 def _serve(
@@ -172,7 +187,7 @@ def _watched(
         tokens=tokens,
         hosts=hosts,
         events=EventHub(watch),
-        messages=partial(browse, args) if args.messages else None,
+        messages=Looks(args) if args.messages else None,
         untold=lambda: None if notifier is None else notifier.problem,
     )
     if notifier is not None:
@@ -209,7 +224,7 @@ def _check_messages(args: argparse.Namespace, token: str | None) -> None:
             f"--messages shows what topics hold: it needs a token, by --token-file or "
             f"{TOKEN_VARIABLE}"
         )
-    decoder_of(args)
+    Looks(args)
     logging.getLogger("zkconsumer.web.audit").setLevel(logging.INFO)
 
 

@@ -108,8 +108,7 @@ class Judgements:
         found: dict[str, set[GroupKey]] = {}
         for key, group in self._snapshot.groups.items():
             topics = {partition.topic_partition.topic for partition in group.partitions}
-            topics.update(topic for member in group.members for topic in member.streams)
-            for topic in topics:
+            for topic in topics | group.topics_read:
                 found.setdefault(topic, set()).add(key)
         return {topic: tuple(sorted(keys)) for topic, keys in found.items()}
 

@@ -48,7 +48,7 @@ def test_a_group_that_is_done_is_abandoned_after_a_while(
 
         def in_api() -> dict[str, object]:
             groups = page.get("/api/groups").json["groups"]
-            return next((one for one in groups if one["group_id"] == group), {})
+            return next((item for item in groups if item["group_id"] == group), {})
 
         wait_until(lambda: in_api().get("state") == "abandoned", what="it is abandoned")
         assert in_api()["burrow"] == "NOTFOUND"
@@ -85,5 +85,5 @@ def test_one_stale_registration_is_one_incident(
         assert main(["doctor", *where, "--look-apart-ms", "3000", "--json"]) == 3
         (incident,) = json.loads(capsys.readouterr().out)["findings"]
         assert incident["code"] == "member-stale"
-        reported = {one["code"] for one in incident["consequences"]}
+        reported = {consequence["code"] for consequence in incident["consequences"]}
         assert reported == {"owner-missing", "member-time-far-off"}

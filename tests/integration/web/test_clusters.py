@@ -14,7 +14,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path) -> None:
-    """One through ZooKeeper, one through its brokers, one that is away: none waits for another."""
+    """Through ZooKeeper, through brokers, away, or with its file away: none waits for another."""
     new, topic = broker_of("2.8.2"), fresh_name("clusters")
     cluster.create_topic(topic, partitions=1)
     file = tmp_path / "config.toml"
@@ -22,8 +22,10 @@ def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: P
         f'[clusters.old]\nzookeeper = "{cluster.zookeeper_connect}"\n'
         f'[clusters.new]\nbootstrap-server = "{new.bootstrap_servers}"\n'
         '[clusters.away]\nzookeeper = "127.0.0.1:1"\ntimeout-ms = 500\n'
+        '[clusters.torn]\nzookeeper = "127.0.0.1:2"\n'
+        f'command-config = "{tmp_path}/gone.properties"\n'
     )
-    arguments = ("--clusters", "old,new,away", "--interval-ms", "500")
+    arguments = ("--clusters", "old,new,away,torn", "--interval-ms", "500")
     environment = {"ZKCONSUMER_CONFIG": str(file)}
     with served(None, tmp_path / "log", *arguments, **environment) as page:
 
@@ -38,8 +40,10 @@ def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: P
         health = page.get("/healthz")
         assert health.status == 200
         assert page.get("/clusters/away/healthz").status == 503
-        assert [name for name, reason in health.json["reasons"].items() if reason] == ["away"]
+        reasons = {name: reason for name, reason in health.json["reasons"].items() if reason}
+        assert list(reasons) == ["away", "torn"]
+        assert "gone.properties" in reasons["torn"]
         overview = page.get("/", Accept="text/html").text
-        for name in ("old", "new", "away"):
+        for name in ("old", "new", "away", "torn"):
             assert f'href="/clusters/{name}/"' in overview
         assert page.end(signal.SIGTERM) == 0

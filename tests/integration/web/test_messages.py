@@ -73,6 +73,9 @@ def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -
         orders = [json.loads(line) for line in lines]
         assert [order["value"]["user"]["id"] for order in orders] == [38, 39]
         assert [order["offset"] for order in orders] == [38, 39]
+        in_hex = ask(page, f"{path}?filter=.user.id+%3D%3D+17&as=hex").text
+        assert VALUES[17].hex(" ") in in_hex
+        assert "needle" not in in_hex.partition('class="message"')[2]
         young = ask(page, f"{path}.ndjson?start=time&at=2100-01-01").text
         assert young == ""
     logged = log.read_text()
@@ -83,7 +86,7 @@ def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -
 
 
 def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
-    """What the registry has; what it has not, or when it hangs, is hex, and says why, in time."""
+    """What the registry has, asked once; what it has not, or when it hangs, is hex, in time."""
     name = fresh_name("avro")
     brokers.create_topic(name, partitions=1)
     schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -107,10 +110,13 @@ def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
             assert "(schema 7: " in text
             assert "(there is no schema 9)" in text
             assert "plain" in text
+            assert registry.requests.count("/schemas/ids/7") == 1
             registry.responder = _hang
+            write(brokers, TopicPartition(name, 0), [b"\0\0\0\0\x0c\x54"])
             text = ask(page, path).text  # which waits 10 s at most
-            assert "00 00 00 00 07 54" in text
+            assert "00 00 00 00 0c 54" in text
             assert "can&#39;t be asked" in text
+            assert "{&#34;id&#34;:42}" in text
     assert "registry-secret" not in log.read_text()
 
 
@@ -140,6 +146,8 @@ def test_the_shell_shows_messages(
     assert since == [value.decode() for value in VALUES[:5]]
     [line] = look("--tail", "50", "--filter", "alert", "--output", "json")
     assert json.loads(line)["value"] == HOSTILE.decode()
+    needle = ("--tail", "1", "--filter", ".user.id == 3", "--show-as", "hex")
+    assert look(*needle) == [VALUES[3].hex(" ")]
     head, *rows = look("--tail", "50", "--output", "table")
     assert head.split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE"]
     assert len(rows) == 42

@@ -42,13 +42,13 @@ def test_the_lag_in_time_is_the_same_everywhere(
     kind = TimestampType.CREATE_TIME
     with closing(Producer(cluster.brokers)) as producer:
         ages_ms = [900_000, *[int(1000 * AGE_S)] * 5]
-        producer.send(tp, [Record(0, None, b"v", now_ms - one, kind) for one in ages_ms])
+        producer.send(tp, [Record(0, None, b"v", now_ms - age_ms, kind) for age_ms in ages_ms])
     ZkTree(cluster).put(offset_path(group, tp), b"1")
     with served(cluster.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:
 
         def in_api() -> float | None:
             groups = page.get("/api/groups").json["groups"]
-            found = [one for one in groups if one["group_id"] == group]
+            found = [item for item in groups if item["group_id"] == group]
             return found[0]["lag_ms"] if found and not found[0]["lag_ms_estimated"] else None
 
         wait_until(in_api, what="the page has asked the record")
@@ -84,7 +84,7 @@ def test_an_estimate_is_marked_everywhere(broker_of: BrokerOf, tmp_path: Path) -
 
         def in_api() -> dict[str, object]:
             groups = page.get("/api/groups").json["groups"]
-            return next((one for one in groups if one["group_id"] == group), {})
+            return next((item for item in groups if item["group_id"] == group), {})
 
         wait_until(lambda: in_api().get("lag") == 40, what="the page has read the group")
 

@@ -56,15 +56,15 @@ def own() -> Iterator[Sandbox]:
 def in_short(page: ServedPage, group: str) -> dict[str, object]:
     """A group as the list tells it."""
     found = page.get("/api/groups").json["groups"]
-    return next((one for one in found if one["group_id"] == group), {})
+    return next((item for item in found if item["group_id"] == group), {})
 
 
 def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> None:
     """Members come, read, commit and go; a later server still knows of it."""
     topic, group = fresh_name("topic"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
-    for one in range(2):
-        write(cluster, TopicPartition(topic, one), [b"line"] * 5)
+    for number in range(2):
+        write(cluster, TopicPartition(topic, number), [b"line"] * 5)
     history = tmp_path / "past.sqlite"
     arguments = (*QUICK, "--history", str(history), "--groups", f"^{group}$")
     lag = f"/api/groups/zookeeper/{group}/lag"
@@ -93,9 +93,9 @@ def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> Non
         until_read(page)
         past = page.get(lag).json
         assert past["total"][-1] == 0
-        assert [one["log_end"][-1] for one in past["partitions"]] == [5, 5]
+        assert [partition["log_end"][-1] for partition in past["partitions"]] == [5, 5]
         reported = page.get(f"/api/groups/zookeeper/{group}/rebalances").json["rebalances"]
-        message = [reason for one in reported for reason in one["reasons"]]
+        message = [reason for item in reported for reason in item["reasons"]]
         assert any(reason.endswith("left") for reason in message)
 
 

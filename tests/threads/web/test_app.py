@@ -148,7 +148,8 @@ def test_another_name_for_this_machine_is_refused(open_site: Served) -> None:
 def test_groups_are_told_in_short(open_site: Served) -> None:
     """Both kinds."""
     reported = {
-        (one["kind"], one["group_id"]): one for one in open_site.get("/api/groups").json["groups"]
+        (group["kind"], group["group_id"]): group
+        for group in open_site.get("/api/groups").json["groups"]
     }
     billing = reported["zookeeper", "billing"]
     assert billing["state"] == "stable"
@@ -226,7 +227,7 @@ def test_few_wait_for_zookeeper_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(app_module, "look_at", slow)
     for _ in range(2):
         assert "it came late" in served.get(address, accept="text/html").text
-    assert ["too many look at nodes now" in one for one in second] == [True, True]
+    assert ["too many look at nodes now" in name for name in second] == [True, True]
 
 
 def test_whoever_still_waits_at_the_end_is_told_so() -> None:
@@ -374,6 +375,6 @@ def test_no_name_that_can_not_be_encoded_breaks_a_page() -> None:
 
 def test_no_request_is_too_odd_for_an_answer(locked: Served) -> None:
     """A form of a thousand fields, a target that is no path."""
-    many = "&".join(f"a{one}=1" for one in range(1_000)).encode()
+    many = "&".join(f"a{number}=1" for number in range(1_000)).encode()
     assert request(locked.app, "/login", {**HTML, **FORM}, method="POST", body=many).status == 400
     assert Served().get("nothing", accept="text/html").status == 404

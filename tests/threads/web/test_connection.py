@@ -122,7 +122,7 @@ def test_an_address_closes_its_own_silent_connections_first() -> None:
         mine = [stack.enter_context(page.connect("127.0.0.3")) for _ in range(6)]
         until_closed(mine[0])
         until_closed(mine[1])
-        assert not any(is_closed(one) for one in (other, busy, *mine[2:]))
+        assert not any(is_closed(sock) for sock in (other, busy, *mine[2:]))
         page.app.end_work()
         assert b"200 OK" in busy.recv(1_000)
 
@@ -207,8 +207,8 @@ def test_the_end_waits_for_nobody_who_keeps_it_waiting(
     with ExitStack() as stack:
         page = stack.enter_context(gated(PATIENT))
         clients = [
-            stack.enter_context(page.connect(f"127.0.0.{one}", receive_buffer=4_096))
-            for one in range(1, 7)
+            stack.enter_context(page.connect(f"127.0.0.{number}", receive_buffer=4_096))
+            for number in range(1, 7)
         ]
         for client, sent in zip(clients, (b"", b"GET", HEAD % b"/large") * 2, strict=True):
             client.sendall(sent)

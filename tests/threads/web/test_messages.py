@@ -90,7 +90,10 @@ def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
     assert "&lt;b&gt;" in page.text
     assert "1b 5b 33 31 6d" in page.text
     assert "default-src 'self'" in page.headers["content-security-policy"]
-    assert f'href="{PATH}?partition=1&amp;start=offset&amp;at=7&amp;n=1"' in page.text
+    link = f'href="{PATH}?partition=1&amp;start=offset&amp;at=7&amp;n=1'
+    assert f'{link}"' in page.text
+    assert f'{link}&amp;as=text"' in served.get(f"{PATH}?as=text").text
+    assert 'value="text" selected' in served.get(f"{PATH}?as=text").text
     assert "a note" in page.text
     [line] = [record.getMessage() for record in caplog.records]
     assert line == (
@@ -117,7 +120,9 @@ def test_what_is_asked_for() -> None:
     served.get(f"{PATH}?start=offset&at=5&n=1&partition=3")
     served.get(f"{PATH}?start=time&at=2026-11-20T09:41&n=9999999")
     served.get(PATH)
-    offset, time, last = served.queries
+    served.get(f"{PATH}?as=hex")
+    offset, time, last, in_hex = served.queries
+    assert (last.form, in_hex.form) == ("auto", "hex")
     assert (offset.start, offset.at, offset.limit, offset.partition) == ("offset", 5, 1, 3)
     assert (time.start, time.at, time.limit, time.partition) == ("time", NOW_MS, 200, None)
     assert (last.start, last.limit, last.passes) == ("last", 50, None)

@@ -19,7 +19,7 @@ def test_the_form_takes_no_guesses_at_speed(caplog: pytest.LogCaptureFixture) ->
     session = {
         "cookie": f"{served.tokens.cookie_name}={served.tokens.cookie(served.clock.wall_ms())}"
     }
-    assert [log_in(served, f"wrong-{one}") for one in range(GUESSES_AT_ONCE)] == [
+    assert [log_in(served, f"wrong-{number}") for number in range(GUESSES_AT_ONCE)] == [
         403
     ] * GUESSES_AT_ONCE
     assert "wrong tokens come from '127.0.0.1'" in caplog.text

@@ -42,7 +42,7 @@ def seen(at_ms: int, *, offset: int = 40, members: tuple[str, ...] = ("a",)) -> 
     partition = GroupPartition(
         TP, committed=(CommittedOffset(offset, "zookeeper", at_ms),), log_end=100, log_at_ms=at_ms
     )
-    group = group_of(partition, members=tuple(member(one, {"t": 1}) for one in members))
+    group = group_of(partition, members=tuple(member(text, {"t": 1}) for text in members))
     return snapshot_of(replace(group, seen_ms=at_ms), at_ms=at_ms, log_ends={TP: 100})
 
 
@@ -226,7 +226,7 @@ def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
         cluster.whole.put(seen(3_000, members=("a", "b")))
         state = newer(watch, 1)
         [rebalance] = state.judgements.rebalances(KEY)
-        assert [str(one) for one in rebalance.reasons] == ["member b joined"]
+        assert [str(reason) for reason in rebalance.reasons] == ["member b joined"]
         wait_until(lambda: len(reported) == 2, what="the recorder to be told")
         assert reported == [(1, ()), (2, (rebalance,))]
         assert received == [1, 2]
@@ -267,20 +267,22 @@ def told_of(*snapshots: ClusterSnapshot) -> set[Code]:
     publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
     for snapshot in snapshots:
         publisher.publish(snapshot, read_ms=1)
-    return {one.code for one in publisher.current.judgements.findings(KEY)}
+    return {finding.code for finding in publisher.current.judgements.findings(KEY)}
 
 
 def test_whoever_stands_still_for_long_is_found() -> None:
     """Though what is compared for rebalances is much younger; never by what is merely old."""
     times = range(1_000, 1_000 + LONG_BEFORE_MS + EARLIER_MS, 5_000)
     now_ms = times[-1]
-    assert Code.COMMITS_PAUSED in told_of(*(stuck(one, one) for one in times))
-    assert Code.COMMITS_PAUSED not in told_of(*(stuck(one, one) for one in times[:-20]))
+    assert Code.COMMITS_PAUSED in told_of(*(stuck(time_ms, time_ms) for time_ms in times))
+    assert Code.COMMITS_PAUSED not in told_of(*(stuck(time_ms, time_ms) for time_ms in times[:-20]))
     moved = seen(now_ms)
-    assert Code.COMMITS_PAUSED not in told_of(*(stuck(one, one) for one in times[:-1]), moved)
-    unread = [stuck(one, min(one, now_ms - 120_000)) for one in times]
+    assert Code.COMMITS_PAUSED not in told_of(
+        *(stuck(time_ms, time_ms) for time_ms in times[:-1]), moved
+    )
+    unread = [stuck(time_ms, min(time_ms, now_ms - 120_000)) for time_ms in times]
     assert Code.COMMITS_PAUSED not in told_of(*unread)
-    back = [stuck(one, one) for one in (10**9, *times)]
+    back = [stuck(time_ms, time_ms) for time_ms in (10**9, *times)]
     assert Code.COMMITS_PAUSED in told_of(*back)
 
 

@@ -9,7 +9,7 @@ from zkconsumer.web import rendering
 
 WEB = Path(rendering.__file__).parent
 STATIC = WEB / "static"
-OWN = sorted([*WEB.glob("templates/*"), *(one for one in STATIC.iterdir() if one.is_file())])
+OWN = sorted([*WEB.glob("templates/*"), *(file for file in STATIC.iterdir() if file.is_file())])
 REMOTE = re.compile(r"(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}", re.IGNORECASE)
 
 

@@ -18,8 +18,8 @@ def test_a_node_is_shown_with_those_below_it() -> None:
     assert root.path == ROOT
     assert root.ephemeral_owner is None
     assert root.children_count == len(root.children) == len(below)
-    assert {one.path for one in below} >= {f"{ROOT}/ids", f"{ROOT}/owners"}
-    assert {one.path: one.children_count for one in below}[f"{ROOT}/ids"] == 1
+    assert {view.path for view in below} >= {f"{ROOT}/ids", f"{ROOT}/owners"}
+    assert {view.path: view.children_count for view in below}[f"{ROOT}/ids"] == 1
     _, member = look_at(tree.store, "g", f"{ROOT}/ids")
     assert member.data is not None
     assert '"subscription"' in member.data

@@ -4,13 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from zkconsumer.status.broker_load import BrokerLoad, broker_loads
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.headline import headline_text
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupState
 from zkconsumer.web.health import health_of
-from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, caught_up, group_row
+from zkconsumer.web.pages.group_rows import LOOKED_AT, NEVER, NOW, GroupRow, group_row
 from zkconsumer.web.pages.view import PageRequest, View
-from zkconsumer.web.pages.words import SEVERITY_TONES, Tone, counted
+from zkconsumer.web.pages.words import NOT_KNOWN, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.state import ClusterState
 
 _SHOWN: Final = 8
@@ -23,15 +24,11 @@ class BrokerRow:
 
     Attributes:
         status: its registration.
-        leads: the number of partitions that it leads.
-        holds: the number of its replicas.
-        behind: the number of these that are not in sync.
+        load: its partitions.
     """
 
     status: BrokerStatus
-    leads: int
-    holds: int
-    behind: int
+    load: BrokerLoad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +92,7 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
             "verdict": outcome,
             "tone": outcome.tone,
             "rates": state.judgements.rates(None),
-            "caught_up": caught_up(state.judgements.rates(None), _lag(groups)),
+            "caught_up": _caught_up(behind),
             "unknown": sum(row.unknown for row in groups),
             "tones": SEVERITY_TONES,
         },
@@ -113,6 +110,18 @@ def outcome_of(
 
 def _lag(groups: list[GroupRow]) -> int:
     return sum(row.lag or 0 for row in groups)
+
+
+def _caught_up(behind: list[GroupRow]) -> str:
+    """Return when the last of the groups that are behind is caught up; "" for now, or unknown."""
+    late = sum(row.caught_up == NEVER for row in behind)
+    if late:
+        return f"{counted(late, 'group')} {'does' if late == 1 else 'do'} not catch up"
+    waiting = [row for row in behind if row.caught_up != NOW]
+    if not waiting or any(row.caught_up == NOT_KNOWN for row in waiting):
+        return ""
+    last = max(waiting, key=lambda row: row.caught_up_ms or 0)
+    return f"caught up in {last.caught_up}"
 
 
 def _is_behind(row: GroupRow) -> bool:
@@ -229,21 +238,8 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
 
 
 def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
-    partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
-    leads = Counter(partition.leader for partition in partitions)
-    holds = Counter(replica for partition in partitions for replica in partition.replicas)
-    behind = Counter(
-        replica
-        for partition in partitions
-        for replica in partition.replicas
-        if replica not in partition.in_sync
-    )
+    loads = broker_loads(snapshot.topics)
     return tuple(
-        BrokerRow(
-            status=broker,
-            leads=leads[broker.broker.id],
-            holds=holds[broker.broker.id],
-            behind=behind[broker.broker.id],
-        )
+        BrokerRow(status=broker, load=loads.get(broker.broker.id, BrokerLoad()))
         for broker in snapshot.brokers
     )

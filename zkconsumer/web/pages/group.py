@@ -66,7 +66,7 @@ def group_page(
                 for member in diagnosis.culprits
             },
             "more_members": max(0, len(columns) - MEMBERS_SHOWN),
-            "details": {member.member_id: member for member in group.members},
+            "details": group.members_by_id,
             "bare_id": lambda member_id: bare_id(key, member_id),
             "events": shown,
             "more_events": len(events) - len(shown),

@@ -10,7 +10,7 @@ from zkconsumer.status.grid import OwnerColumn, PartitionRow
 from zkconsumer.status.lag import PartitionLag, Standing
 from zkconsumer.status.model import GroupKey, GroupPartition
 from zkconsumer.web.pages.group_timeline import member_label
-from zkconsumer.web.pages.table import Paged, page_of
+from zkconsumer.web.pages.table import Paging, page_of
 from zkconsumer.web.pages.view import PageRequest
 from zkconsumer.web.pages.words import BURROW_TONES, BURROW_WORDS, Tone, burrow_about, time_lag
 from zkconsumer.web.state import ClusterState
@@ -84,7 +84,7 @@ class GridRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupGrid(Paged):
+class GroupGrid:
     """The visible part of the grid.
 
     Attributes:
@@ -93,6 +93,7 @@ class GroupGrid(Paged):
         named: whether there is space for names in the column heads.
         topics: the rows by topic.
         all_topics: of the whole grid.
+        paging: which page of the rows it is.
     """
 
     columns: tuple[GridColumn, ...]
@@ -100,6 +101,7 @@ class GroupGrid(Paged):
     named: bool
     topics: tuple[tuple[str, tuple[GridRow, ...]], ...]
     all_topics: tuple[str, ...]
+    paging: Paging
 
 
 def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColumn, ...]:
@@ -118,7 +120,7 @@ def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) ->
     grid = state.judgements.grid(key)
     all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, page_request)]
-    shown, paging = page_of(found, page_request, ROWS)
+    shown, paging = page_of(found, page_request, ROWS, total=len(grid.rows))
     columns = all_columns
     if len(columns) > COLUMNS:
         used = {row.column for row in shown}
@@ -133,8 +135,7 @@ def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) ->
             for topic, some in groupby(rows, key=lambda row: row.row.topic_partition.topic)
         ),
         all_topics=tuple(dict.fromkeys(row.topic_partition.topic for row in grid.rows)),
-        of=len(grid.rows),
-        **paging,
+        paging=paging,
     )
 
 

@@ -23,8 +23,11 @@ from zkconsumer.web.state import ClusterState
 LOOKED_AT: Final = 10_000
 """The maximum of partitions that one page may diagnose: a tenth of a second of work."""
 
+NOW: Final = "now"
+NEVER: Final = "not at this rate"
+"""When a group is caught up."""
 _PACE_S: Final = 10
-"""A lag of as many seconds of reading is that of a group which keeps up."""
+"""A lag of as many seconds of reading is that of a group which keeps up in each partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +85,38 @@ class GroupRow:
         return (-int(self.burrow), int(self.state is GroupState.STABLE), self.partitions)
 
     @property
+    def is_silent(self) -> bool:
+        """Whether records wait, no commit was seen of late, and it is too early for a verdict."""
+        return self.burrow is BurrowStatus.OK and bool(self.lag) and not self.rates.read
+
+    @property
     def burrow_tone(self) -> Tone:
-        """The tone of Burrow's status."""
+        """The tone of Burrow's status, which needs some minutes: silence is not well before."""
         tone = BURROW_TONES[self.burrow]
+        if self.is_silent:
+            return Tone.WARN if self.state is GroupState.EMPTY else Tone.CALM
         # A group without members does not fail: it is not being read, which is worth a warning.
         return Tone.WARN if tone is Tone.BAD and self.state is GroupState.EMPTY else tone
 
     @property
     def word(self) -> str:
         """Burrow's status in plain words."""
-        if self.is_deserted and self.burrow > BurrowStatus.OK:
+        if self.is_deserted and (self.is_silent or self.burrow > BurrowStatus.OK):
             return "nobody reads"
+        if self.is_silent:
+            return "no commits yet" if self.last_commit_ms is None else "not known yet"
         return BURROW_WORDS[self.burrow]
+
+    @property
+    def meaning(self) -> str:
+        """What the word means."""
+        if self.is_silent and self.is_deserted:
+            return "it has no members, though there is something to read"
+        if self.is_silent and self.last_commit_ms is None:
+            return "no commit was seen yet, though there is something to read"
+        if self.is_silent:
+            return "its next commit tells, or minutes without one"
+        return self.burrow.meaning
 
     @property
     def caught_up_ms(self) -> int | None:
@@ -103,17 +126,14 @@ class GroupRow:
     @property
     def caught_up(self) -> str:
         """The same in words."""
-        return caught_up(self.rates, self.lag)
-
-
-def caught_up(rates: GroupRates, lag: int | None) -> str:
-    """Return in how long a lag is read, in words."""
-    if lag is None or (lag and (rates.read is None or rates.written is None)):
-        return NOT_KNOWN
-    in_ms = rates.caught_up_ms(lag)
-    if not lag or (rates.read and lag <= _PACE_S * rates.read):
-        return "now"
-    return "not at this rate" if in_ms is None else duration(max(1_000, in_ms))
+        lag, rates = self.lag, self.rates
+        if lag is None or (lag and (rates.read is None or rates.written is None)):
+            return NOT_KNOWN
+        keeps_up = self.burrow is BurrowStatus.OK
+        if not lag or (keeps_up and rates.read and lag <= _PACE_S * rates.read):
+            return NOW
+        in_ms = self.caught_up_ms
+        return NEVER if in_ms is None else duration(max(1_000, in_ms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from zkconsumer.web.pages.view import PageRequest
 
@@ -53,8 +53,8 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paged:
-    """What is shown page by page.
+class Paging:
+    """Which page of some rows is shown, and the way to others.
 
     Attributes:
         found: the number of rows on all pages.
@@ -74,16 +74,18 @@ class Paged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Paged, Generic[R]):
+class Table(Generic[R]):
     """One page of a table: its rows, and a head for each column.
 
     Attributes:
         heads: one for each column.
         rows: of this page.
+        paging: which page it is.
     """
 
     heads: tuple[Head, ...]
     rows: tuple[R, ...]
+    paging: Paging
 
 
 def table_of(
@@ -109,28 +111,28 @@ def table_of(
     request = page_request.query.get("sort", "")
     column, descending = by.get(request.removeprefix("-")), request.startswith("-")
     found = list(rows) if column is None else _sorted(rows, column.of, descending=descending)
-    shown, paging = page_of(found, page_request, page_rows)
+    shown, paging = page_of(found, page_request, page_rows, total=total)
     return Table(
         heads=tuple(_head(column, page_request, request) for column in columns),
         rows=tuple(shown),
-        of=len(found) if total is None else total,
-        **paging,
+        paging=paging,
     )
 
 
 def page_of(
-    rows: Sequence[R], page_request: PageRequest, size: int
-) -> tuple[Sequence[R], dict[str, Any]]:
-    """Return the rows of the page that ``page`` selects, and what ``Paged`` has of it."""
+    rows: Sequence[R], page_request: PageRequest, size: int, *, total: int | None = None
+) -> tuple[Sequence[R], Paging]:
+    """Return the rows of the page that ``page`` selects, and which page that is."""
     pages = max(1, -(-len(rows) // size))
     page = min(max(1, number_in(page_request.query, "page", 1)), pages)
-    return rows[(page - 1) * size : page * size], {
-        "found": len(rows),
-        "page": page,
-        "pages": pages,
-        "before": page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
-        "after": page_request.at(page=page + 1) if page < pages else None,
-    }
+    return rows[(page - 1) * size : page * size], Paging(
+        found=len(rows),
+        of=len(rows) if total is None else total,
+        page=page,
+        pages=pages,
+        before=page_request.at(page=page - 1 if page > 2 else None) if page > 1 else None,
+        after=page_request.at(page=page + 1) if page < pages else None,
+    )
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:

@@ -133,6 +133,12 @@ def age(at_ms: int | None, now_ms: int) -> str:
     return f"{ms // _SECOND} s"
 
 
+def ago(at_ms: int, now_ms: int) -> str:
+    """Return an age as a time: ``now``, ``4 s ago``."""
+    text = age(at_ms, now_ms)
+    return text if text == "now" else f"{text} ago"
+
+
 def time_lag(lag: TimeLag | None) -> str:
     """Return a lag in time; an estimate begins with a tilde."""
     if lag is None:
@@ -185,7 +191,7 @@ def _at(at_ms: int) -> datetime:
 
 FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "age": age,
-    "burrow_about": burrow_about,
+    "ago": ago,
     "clock": clock,
     "count": count,
     "counted": counted,

@@ -33,7 +33,7 @@ export function tick(root = document) {
   for (const element of root.querySelectorAll("[data-at]")) {
     const ms = at - Number(element.dataset.at);
     if (element.classList.contains("age")) {
-      const said = age(ms);
+      const said = "ago" in element.dataset && ms >= 1_000 ? `${age(ms)} ago` : age(ms);
       if (element.textContent !== said) element.textContent = said;
     }
     if (!("ageless" in element.dataset) && !element.dataset.kind) {

@@ -136,8 +136,8 @@ def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
         )[0]
     lag = states.current.judgements.lag(BILLING)
     assert series.total == (lag.total,)
-    assert {tp: one.lag[0] for tp, one in series.partitions.items()} == {
-        one.topic_partition: one.records for one in lag.partitions
+    assert {tp: partition_series.lag[0] for tp, partition_series in series.partitions.items()} == {
+        partition.topic_partition: partition.records for partition in lag.partitions
     }
 
 
@@ -210,7 +210,7 @@ def test_a_full_disk_is_said_and_got_over(tmp_path: Path, monkeypatch: pytest.Mo
         full = False
         record(recorder, states, seen(2_000, 6))
         wait_until(lambda: past.problem is None, what="its end")
-        assert [one.began_ms for one in past.rebalances(KEY, 0)] == [900]
+        assert [past_rebalance.began_ms for past_rebalance in past.rebalances(KEY, 0)] == [900]
 
 
 def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
@@ -271,8 +271,8 @@ def test_a_file_that_was_removed_is_begun_anew(tmp_path: Path) -> None:
     states = StatesByHand(seen(1_000, 5))
     with recorder_of(path) as recorder:
         record(recorder, states, seen(2_000, 5))
-        for one in tmp_path.iterdir():
-            one.unlink()
+        for file in tmp_path.iterdir():
+            file.unlink()
         assert lags(RecordedPast(recorder)) == []
         assert RecordedPast(recorder).lag_series(KEY, 0, NOW_MS, 5).problem is not None
         record(recorder, states, seen(3_000, 6))
@@ -308,7 +308,9 @@ def test_what_only_looks_like_a_history_is_set_aside(
         assert lags(past)[-1] == 6
         assert past.problem is None
     assert len(list(tmp_path.glob("past.damaged-*"))) == 1
-    lines = [one.getMessage() for one in caplog.records if "recorder" in one.name]
+    lines = [
+        log_record.getMessage() for log_record in caplog.records if "recorder" in log_record.name
+    ]
     assert len(lines) == 1
     assert "is unusable" in lines[0]
 

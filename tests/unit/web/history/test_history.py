@@ -94,7 +94,7 @@ NEAR_BORDERS = st.builds(
 def test_the_older_the_thinner(samples: dict[int, int], later_ms: list[int]) -> None:
     """Samples of an hour all stay; of older ones the worst of each interval; then none."""
     with closing(in_file(Path(":memory:"), list(samples.items()))) as connection:
-        for now_ms in sorted(20 * DAY_MS + one for one in later_ms):
+        for now_ms in sorted(20 * DAY_MS + time_ms for time_ms in later_ms):
             keep_up(connection, Keep(days=14), now_ms)
             samples = {at_ms: samples[at_ms] for at_ms in kept(samples, now_ms)}
             assert times(connection) == sorted(samples)
@@ -232,9 +232,9 @@ def test_whatever_stands_in_a_file_is_a_chart_or_a_sentence(
         assert all(isinstance(at_ms, int) for at_ms in series.times_ms)
         for trend in past.trends([KEY], 0, 10_000, 2).values():
             assert all(lag is None or isinstance(lag, int) for lag in trend)
-        for one in past.rebalances(KEY, 0):
-            assert isinstance(one.moved, int)
-            assert all(isinstance(reason, str) for reason in one.reasons)
+        for rebalance in past.rebalances(KEY, 0):
+            assert isinstance(rebalance.moved, int)
+            assert all(isinstance(reason, str) for reason in rebalance.reasons)
 
 
 def test_a_body_of_a_few_bytes_takes_no_gigabyte(tmp_path: Path) -> None:

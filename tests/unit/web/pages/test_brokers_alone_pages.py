@@ -35,7 +35,7 @@ def alone_state(*, no_zookeeper: bool) -> ClusterState:
         ),
         topics=tuple(replace(topic, config=None, deleting=None) for topic in before.topics),
         groups={
-            key: one for key, one in before.groups.items() if key.kind is GroupKind.COORDINATOR
+            key: group for key, group in before.groups.items() if key.kind is GroupKind.COORDINATOR
         },
         live_sessions=None,
     )

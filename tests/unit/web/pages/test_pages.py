@@ -18,22 +18,27 @@ from tests.support.page_world import (
     state_at,
 )
 from zkconsumer.model import Broker
+from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import (
     BrokerStatus,
     GroupKey,
     GroupKind,
+    GroupState,
 )
+from zkconsumer.status.rates import GroupRates
 from zkconsumer.web.judgements import Judgements, Memory
-from zkconsumer.web.pages.cluster import ClusterHealth, cluster_page
+from zkconsumer.web.pages.cluster import ClusterHealth, _caught_up, cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
+from zkconsumer.web.pages.group_rows import group_row
 from zkconsumer.web.pages.group_timeline import member_label
 from zkconsumer.web.pages.groups import groups_page
 from zkconsumer.web.pages.table import PAGE_ROWS
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
 from zkconsumer.web.pages.view import PageRequest, View
+from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
@@ -102,11 +107,52 @@ def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
     """And when a group is caught up, or that it never is."""
     page = html(cluster_page(state, page_request()), state, page_request())
     assert "<dt>Written/s</dt><dd>5.0k</dd>" in page
+    assert "records to read; 3 groups do not catch up" in page
     assert '<td class="n" data-label="Caught up in">3 min 45 s</td>' in page
     assert '<td class="n" data-label="Caught up in">not at this rate</td>' in page
+    behind = page[page.index("Groups that are behind") :].split("</tr>")
+    [billing] = [row for row in behind if ">billing</a>" in row]
+    assert "falls behind" in billing
+    assert "not at this rate" in billing
     group = html(group_page(state, page_request(), LONG), state, page_request())
     assert "caught up in 3 min 45 s" in group
     assert '435<span class="of">, </span>915' in group
+
+
+def test_silence_is_not_called_well_before_it_is_called_a_stop(state: ClusterState) -> None:
+    """Burrow's rules take minutes: until then a group that commits nothing is not green."""
+    row = replace(group_row(state, FRAUD), last_commit_ms=None)
+    seen = replace(row, burrow=BurrowStatus.OK, rates=GroupRates())
+    silent = replace(seen, rates=GroupRates(written=29, read=0))
+    for row, word, tone in (
+        (seen, "no commits yet", Tone.CALM),
+        (silent, "no commits yet", Tone.CALM),
+        (replace(silent, last_commit_ms=NOW_MS), "not known yet", Tone.CALM),
+        (replace(silent, state=GroupState.EMPTY), "nobody reads", Tone.WARN),
+        (replace(silent, rates=GroupRates(written=29, read=28)), "keeps up", Tone.OK),
+        (replace(silent, lag=0), "keeps up", Tone.OK),
+        (replace(silent, burrow=BurrowStatus.STOP), "no commits", Tone.BAD),
+    ):
+        assert (row.word, row.burrow_tone) == (word, tone)
+    assert silent.meaning.startswith("no commit was seen yet")
+    assert "no commit was" not in replace(silent, last_commit_ms=NOW_MS).meaning
+
+
+def test_where_no_lag_is_known_no_rate_is_too_low(state: ClusterState) -> None:
+    """A group that has not committed yet is not called late for ever."""
+    view = group_page(state, page_request(), LONG)
+    row = replace(group_row(state, LONG), lag=None, rates=GroupRates(written=0, read=0))
+    page = html(replace(view, context={**view.context, "row": row}), state, page_request())
+    assert "no lag is known" in page
+    assert "it never catches up" not in page
+
+
+def test_who_keeps_up_does_not_hide_when_others_are_caught_up(state: ClusterState) -> None:
+    """At nearly the pace of its log a small lag takes for ever, and is none."""
+    late = group_row(state, LONG)
+    pace = replace(late, lag=20, burrow=BurrowStatus.OK, rates=GroupRates(written=9, read=9.001))
+    assert _caught_up([late, pace]) == "caught up in 3 min 45 s"
+    assert _caught_up([pace]) == ""
 
 
 def test_what_could_not_be_read_is_no_health() -> None:
@@ -171,7 +217,7 @@ def test_what_nobody_looked_at_is_not_called_well() -> None:
     mailer = state_at().snapshot.groups[MAILER]
     both = shown(state, groups={**state.snapshot.groups, MAILER: mailer})
     found = cluster_page(both, page_request()).context["findings"]
-    assert Code.MEMBER_FOREIGN in [one.code for one in found]  # type: ignore[attr-defined]
+    assert Code.MEMBER_FOREIGN in [item.code for item in found]  # type: ignore[attr-defined]
 
 
 def test_a_lag_is_as_old_as_the_log_ends_it_is_counted_from(state: ClusterState) -> None:
@@ -269,7 +315,7 @@ def test_a_large_cluster_makes_small_pages() -> None:
     topics = topics_page(state, page_request("/topics"))
     table = topics.context["table"]
     assert len(table.rows) == PAGE_ROWS  # type: ignore[attr-defined]
-    assert table.pages == 10  # type: ignore[attr-defined]
+    assert table.paging.pages == 10  # type: ignore[attr-defined]
     view = group_page(state, page_request("/groups/zookeeper/large"), LARGE)
     grid = view.context["grid"]
     assert sum(len(rows) for _, rows in grid.topics) == ROWS  # type: ignore[attr-defined, misc]
@@ -283,4 +329,4 @@ def test_a_large_cluster_makes_small_pages() -> None:
     ):
         assert len(html(one, state, page_request())) < 250_000
     last = group_page(state, page_request(page="100", topic="topic-0499"), LARGE).context["grid"]
-    assert last.found == 20  # type: ignore[attr-defined]
+    assert last.paging.found == 20  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ def test_heads_lead_to_the_other_order() -> None:
 @given(st.integers(0, 60), st.integers(1, 9), st.text(max_size=12))
 def test_pages_show_every_row_once(rows: int, page_rows: int, nonsense: str) -> None:
     """Following the links from the first page; whatever an address says, there is a page."""
-    all_rows: list[tuple[str, int | None]] = [(str(one), one) for one in range(rows)]
+    all_rows: list[tuple[str, int | None]] = [(str(row), row) for row in range(rows)]
     seen: list[tuple[str, int | None]] = []
     address: str | None = "/things"
     while address is not None:
@@ -61,11 +61,11 @@ def test_pages_show_every_row_once(rows: int, page_rows: int, nonsense: str) -> 
         )
         assert len(table.rows) <= page_rows
         seen += table.rows
-        address = table.after
-        assert (table.before is None) == (table.page == 1)
+        address = table.paging.after
+        assert (table.paging.before is None) == (table.paging.page == 1)
     assert seen == all_rows
     unsupported = table_of(all_rows, COLUMNS[:1], page_request(page=nonsense), page_rows=page_rows)
-    assert 1 <= unsupported.page <= unsupported.pages
+    assert 1 <= unsupported.paging.page <= unsupported.paging.pages
 
 
 def test_numbers_of_addresses() -> None:
@@ -77,5 +77,5 @@ def test_numbers_of_addresses() -> None:
 
 def test_all_words_must_be_there() -> None:
     """In any order and case."""
-    found = matching(["Orders-in", "orders", "in"], lambda one: one, " IN ord ")
+    found = matching(["Orders-in", "orders", "in"], lambda partition: partition, " IN ord ")
     assert found == ["Orders-in"]

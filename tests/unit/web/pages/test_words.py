@@ -79,6 +79,7 @@ def test_the_script_counts_ages_in_the_same_words() -> None:
         (60_000, "min"),
     ]
     assert words.age(None, 5) == "never"
+    assert (words.ago(5, 6), words.ago(5, 4_005)) == ("now", "4 s ago")
 
 
 @given(st.integers(0, 4_000_000_000_000))
