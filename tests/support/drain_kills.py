@@ -35,6 +35,7 @@ SPARK = (
 _STARTED_S = 400
 """Beside six busy processes a start of Spark and its first batch took three minutes: no hang."""
 _MOMENT_S = 2.0
+_ENDS_DUMP = b"JNI global refs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class KilledDrain:
     kills: list[Kill] = field(default_factory=list)
     _starts: Iterator[int] = field(default_factory=itertools.count)
     _process: "subprocess.Popen[bytes] | None" = None
+    _log: Path = Path()
 
     def kill(self, count: int) -> None:
         """Run it, and kill so often."""
@@ -85,12 +87,7 @@ class KilledDrain:
         with self._cleaned_up():
             for kind in kinds:
                 process = self._running()
-                planned = len(self._names("plans"))
-                wait_until(
-                    lambda: len(self._names("plans")) > planned or process.poll() is not None,  # noqa: B023
-                    timeout_s=_STARTED_S,
-                    what=f"the drain to plan a batch; see {self.logs}",
-                )
+                self._await_more("plans", process, "the drain to plan a batch")
                 # The moment is of chance: there is no condition to wait for.
                 threading.Event().wait(chance.uniform(0, _MOMENT_S))
                 self._kill(kind, process)
@@ -105,13 +102,33 @@ class KilledDrain:
         for pid in victims:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        landed = len(self._names("batches"))
-        wait_until(
-            lambda: process.poll() is not None or len(self._names("batches")) > landed,
-            timeout_s=_STARTED_S,
-            what=f"the drain to end or to go on after its {kind} was killed",
-        )
+        what = f"the drain to end or to go on after its {kind} was killed"
+        self._await_more("batches", process, what)
         self.kills.append(Kill(kind, batch, step, survived=process.poll() is None))
+
+    def _await_more(self, folder: str, process: "subprocess.Popen[bytes]", what: str) -> None:
+        """Wait for a file more, or the drain's end; in vain, its log has what all threads were at.
+
+        A drain that had no share of the processors is told from one that hangs by that.
+        """
+        there = len(self._names(folder))
+        try:
+            wait_until(
+                lambda: process.poll() is not None or len(self._names(folder)) > there,
+                timeout_s=_STARTED_S,
+                what=f"{what}; see {self.logs}",
+            )
+        except AssertionError:
+            self._show_threads(process)
+            raise
+
+    def _show_threads(self, process: "subprocess.Popen[bytes]") -> None:
+        """Have the JVM, then the driver write their stacks to the log; the latter ends by that."""
+        for pid in self._victims("jvm", process):
+            os.kill(pid, signal.SIGQUIT)
+            wait_until(lambda: _ENDS_DUMP in self._log.read_bytes(), what="the JVM's stacks")
+        process.send_signal(signal.SIGABRT)
+        process.wait()
 
     def _victims(self, kind: str, process: "subprocess.Popen[bytes]") -> list[int]:
         if kind == "driver":
@@ -134,16 +151,17 @@ class KilledDrain:
     def _names(self, folder: str) -> list[str]:
         system, below = file_system(f"{self.path}/_zkconsumer/{folder}")
         found = system.get_file_info(fs.FileSelector(below, allow_not_found=True))
-        return [one.base_name for one in found if not one.base_name.startswith(".")]
+        return [item.base_name for item in found if not item.base_name.startswith(".")]
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
             start = next(self._starts)
-            log = self.logs / f"drain-{start}.log"
+            self._log = self.logs / f"drain-{start}.log"
             engine = self.engines[start % len(self.engines)]
-            with log.open("wb") as message:
+            with self._log.open("wb") as message:
                 self._process = subprocess.Popen(
                     command("drain", *self.arguments, "--continuous", *engine),
+                    env={**os.environ, "PYTHONFAULTHANDLER": "1"},
                     stdin=subprocess.DEVNULL,
                     stdout=message,
                     stderr=subprocess.STDOUT,

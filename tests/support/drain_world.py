@@ -12,7 +12,7 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.drain.checksum import Checksum, Contents
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.landing_files import FilesLanding, WrittenRows
 from zkconsumer.drain.manifest import Absence, LandedPart
 from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
 from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, StopRequest, Watch
@@ -153,22 +153,25 @@ class PaperWriter:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """Write, then count."""
-        return tuple(
-            self._part(number, wanted, folder) for number, wanted in enumerate(plan.ranges)
+        paths: list[str] = []
+        parts = tuple(
+            self._part(number, wanted, folder, paths) for number, wanted in enumerate(plan.ranges)
         )
+        return WrittenRows(parts, paths)
 
-    def _part(self, number: int, wanted: OffsetRange, folder: str) -> LandedPart:
+    def _part(self, number: int, wanted: OffsetRange, folder: str, paths: list[str]) -> LandedPart:
         tp = wanted.topic_partition
         span = range(wanted.from_offset, wanted.until_offset)
         rows = [offset for offset in self._world.log(tp) if offset in span]
         half = len(rows) // 2
         for piece, offsets in enumerate((rows[:half], rows[half:])):
             if offsets:
-                path = f"{folder}/topic={tp.topic}/date=2014-05-13/part-{number:05d}-{piece}"
+                name = f"part-{number:05d}-{piece}-{_attempt(folder)}.parquet"
+                paths.append(f"topic={tp.topic}/date=2014-05-13/{name}")
                 data = json.dumps([[tp.topic, tp.partition, offset] for offset in offsets])
-                self._world.storage.create(f"{path}-{_attempt(folder)}.parquet", data.encode())
+                self._world.storage.create(f"{folder}/{paths[-1]}", data.encode())
         return LandedPart(
             offsets=wanted,
             contents=Contents(

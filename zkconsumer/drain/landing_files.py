@@ -1,8 +1,8 @@
 """Land files: staged, counted, then moved to their folders by topic and date."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
 from zkconsumer.clock import Clock, SystemClock
@@ -11,23 +11,34 @@ from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.manifest import LandedFile, LandedPart, Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
+from zkconsumer.printable import listed
 
 _FILES = "files"
+
+
+class WrittenRows(NamedTuple):
+    """The rows that a writer wrote, and counted.
+
+    Attributes:
+        parts: one for every range of the plan, in its order.
+        paths: of the files that it counted, below their folder; others are not landed.
+    """
+
+    parts: tuple[LandedPart, ...]
+    paths: Sequence[str]
 
 
 class RowWriter(Protocol):
     """Reads a plan's ranges and writes them as files; each engine has its own."""
 
-    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """Write everything, and count what was written, from the files.
 
         Args:
             plan: what to read.
             folder: a new one, below the storage's path; files go to ``topic=T/date=D`` in it, and
                 dead letters to the same below ``layout.DEAD_LETTERS`` in it.
-
-        Returns:
-            One part for every range of the plan, in its order.
         """
         ...
 
@@ -48,26 +59,26 @@ class FilesLanding:
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Write the files into the attempt's own folder, which no other attempt uses."""
         folder = f"{layout.attempt_folder(plan.number, attempt)}/{_FILES}"
-        parts = self._writer.write(plan, folder)
-        found: list[LandedFile | None] = []
-        dead: list[LandedFile | None] = []
-        below = f"{layout.DEAD_LETTERS}/"
-        for file in self._storage.files(folder):
-            is_dead = file.path.startswith(below)
-            staged = f"{attempt}/{_FILES}{'/' + layout.DEAD_LETTERS if is_dead else ''}"
-            path = file.path.removeprefix(below)
-            (dead if is_dead else found).append(
-                landed_file(plan.number, staged, path, file.size_bytes)
+        parts, paths = self._writer.write(plan, folder)
+        # Only what was counted: a task that was given up may write here even now.
+        sizes = {file.path: file.size_bytes for file in self._storage.files(folder)}
+        gone = sorted(set(paths) - sizes.keys())
+        if gone:
+            raise DrainError(
+                f"batch {plan.number}: files were deleted below {self._storage.uri(folder)} "
+                f"before they were landed: {listed(gone)}. Nothing was published, start again"
             )
+        found = [
+            landed_file(plan.number, f"{attempt}/{_FILES}", path, sizes[path])
+            for path in sorted(paths)
+        ]
         return Manifest(
             number=plan.number,
             attempt=attempt,
             landed_ms=self._clock.wall_ms(),
-            files=tuple(file for file in found if file is not None),
+            files=tuple(file for file in found if not is_dead(file.path)),
             parts=parts,
-            dead_letters=tuple(
-                replace(file, path=below + file.path) for file in dead if file is not None
-            ),
+            dead_letters=tuple(file for file in found if is_dead(file.path)),
         )
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
@@ -77,21 +88,31 @@ class FilesLanding:
             self._storage.move(f"{layout.staging_folder(manifest.number)}/{file.staged}", file.path)
 
 
-def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedFile | None:
-    """Return a file that Spark wrote, with its final path; None for Spark's markers.
+def is_dead(path: str) -> bool:
+    """Return whether a file below a batch's folder, or the drain's, has dead letters."""
+    return path.startswith(f"{layout.DEAD_LETTERS}/")
+
+
+def has_rows(path: str) -> bool:
+    """Return whether a file below a batch's folder has rows: Spark leaves markers there, too.
 
     A task that Spark gave up on may still be writing, below ``_temporary``.
+    """
+    below = path.removeprefix(f"{layout.DEAD_LETTERS}/")
+    return below.startswith("topic=") and not PurePosixPath(path).name.startswith(("_", "."))
+
+
+def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedFile:
+    """Return a file of rows, with its final path.
 
     Args:
         number: the batch's, which becomes part of the file's name.
         folder: where it was written, below the batch's staging folder.
-        path: below that: ``topic=T/date=D/part-00000-....parquet``.
+        path: below that: ``topic=T/date=D/part-00000-....parquet``, or that of a dead letter.
         size_bytes: its length.
     """
     parts = PurePosixPath(path)
-    if parts.name.startswith(("_", ".")) or not path.startswith("topic="):
-        return None
-    values = dict(step.split("=", 1) for step in parts.parts[:-1])
+    values = dict(step.split("=", 1) for step in parts.parts[:-1] if "=" in step)
     name = f"part-{layout.batch_name(number)}-{parts.name.removeprefix('part-')}"
     return LandedFile(
         staged=f"{folder}/{path}",

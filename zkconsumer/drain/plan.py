@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value, range_value, to_bytes
-from zkconsumer.errors import DrainError
+from zkconsumer.errors import DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.offset_ranges import rate_limit
@@ -183,6 +183,20 @@ def refuse_expired(plan: BatchPlan, path: str) -> None:
             "(retention was faster). To go on behind it, with these ranges recorded as lost: "
             "--no-fail-on-data-loss"
         )
+
+
+def refused_loss(lost: DataLost, path: str) -> DrainError:
+    """Return the error for planned offsets that the log lost before they could be read.
+
+    Args:
+        lost: what and why.
+        path: of the drain, for people.
+    """
+    offsets = OffsetRange(lost.topic_partition, lost.from_offset, lost.until_offset)
+    return DrainError(
+        f"lost before it could be landed in {path}: {offsets}: {lost.reason}. To go on without it, "
+        "with what is lost recorded: --no-fail-on-data-loss"
+    )
 
 
 def refuse_recreated(recreated: Collection[str], positions: Positions, path: str) -> None:

@@ -15,6 +15,7 @@ from zkconsumer.drain.plan import (
     make_plan,
     refuse_expired,
     refuse_recreated,
+    refused_loss,
 )
 from zkconsumer.drain.protocols import (
     ClusterLogs,
@@ -26,7 +27,7 @@ from zkconsumer.drain.protocols import (
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.state import DrainState, DrainStep, resume
-from zkconsumer.errors import DrainError
+from zkconsumer.errors import DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations, created_again
 
@@ -195,6 +196,8 @@ class DrainRunner:
             except DrainError as error:
                 self._journal.refuse_landed(plan.number, error)
                 raise
+            except DataLost as lost:
+                raise refused_loss(lost, self._journal.path) from None
             self._check_topics(plan)
         else:
             now_ms = self._sides.clock.wall_ms()

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import load_catalog
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.drain_kills import command
 from tests.support.killed_drains import killed_drains
@@ -28,7 +29,7 @@ from zkconsumer.errors import ConfigError, SchemaError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
-FORMATS = [one for one in os.environ.get("FORMATS", "iceberg").split(",") if one != "json"]
+FORMATS = [part for part in os.environ.get("FORMATS", "iceberg").split(",") if part != "json"]
 """Where kills are tried: a table of Iceberg's has the steps of plain files, and its own."""
 EVERY = int(os.environ.get("EVERY", "60"))
 _SECONDS = 300 if EVERY > 1 else 1_500
@@ -148,9 +149,7 @@ def test_values_become_columns_and_the_rest_dead_letters(
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     """A command."""
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, check=False, timeout=120
-    )
+    return warm.run(command(*arguments), capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_a_drain_that_goes_on_decodes_alike_without_its_registry(

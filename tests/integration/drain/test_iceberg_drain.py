@@ -12,6 +12,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
+from tests.support import warm
 from tests.support.clusters import fresh_name
 from tests.support.drain_kills import command
 from tests.support.traffic import partitions_of, write
@@ -37,7 +38,7 @@ def topic(cluster: Sandbox) -> str:
 
 def run(*arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
     """A command."""
-    return subprocess.run(
+    return warm.run(
         command(*arguments),
         capture_output=True,
         text=True,
@@ -93,7 +94,7 @@ def test_a_table_holds_what_a_plain_consumer_reads(
     ]
     assert len(rows) == 60
     assert {(row["partition"], row["offset"], row["value"].decode()) for row in rows} == {
-        (one["partition"], one["offset"], one["value"]) for one in consumed
+        (record["partition"], record["offset"], record["value"]) for record in consumed
     }, dumped.stderr
 
 
@@ -170,7 +171,9 @@ def test_entries_that_are_wrong_are_told(cluster: Sandbox, topic: str, tmp_path:
     proof = verified(settings)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     text = as_text(proof)
-    paths = (one.file_path.removeprefix(f"file://{tmp_path}/") for one in (twice, moved))
+    paths = (
+        data_file.file_path.removeprefix(f"file://{tmp_path}/") for data_file in (twice, moved)
+    )
     repeated, misplaced = (f": {path}" for path in paths)
     assert f"1 files are named more than once by the table{repeated}" in text
     assert "1 files are in another partition of the table than their folders say" in text

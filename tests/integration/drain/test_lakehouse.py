@@ -124,7 +124,7 @@ def test_values_are_decoded_by_a_real_registry(
     name = fresh_name("users")
     cluster.create_topic(name, partitions=2)
     newer = {**USER, "fields": [*USER["fields"], {"name": "at", "type": "long", "default": 0}]}
-    first, second = (registered(registry, f"{name}-value", one) for one in (USER, newer))
+    first, second = (registered(registry, f"{name}-value", schema) for schema in (USER, newer))
     assert first != second
     old = [avro_value(first, USER, {"id": at, "name": "u"}) for at in range(10)]
     new = [avro_value(second, newer, {"id": at, "name": None, "at": at}) for at in range(10)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.drain_kills import command
 from tests.support.traffic import partitions_of, write
@@ -28,7 +29,7 @@ _SECONDS = 160
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     """A command where neither PATH nor JAVA_HOME leads to a Java."""
     bare = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
-    return subprocess.run(
+    return warm.run(
         command(*arguments),
         capture_output=True,
         text=True,
@@ -131,4 +132,4 @@ def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
     assert cut.name in text
     checks = [of.cluster for of in proof.partitions if of.cluster is not None]
     missing = [check.differing.get(Difference.ONLY_IN_CLUSTER) for check in checks]
-    assert sum(one.count for one in missing if one is not None) == held
+    assert sum(differing.count for differing in missing if differing is not None) == held

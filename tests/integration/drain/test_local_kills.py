@@ -6,7 +6,6 @@ points.
 """
 
 import base64
-import json
 import os
 import random
 from pathlib import Path
@@ -28,7 +27,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
 FORMATS = os.environ.get("FORMATS", "parquet,iceberg").split(",")
-IN_BUCKETS = [one for one in os.environ.get("FORMATS", "parquet").split(",") if one != "json"]
+IN_BUCKETS = os.environ.get("FORMATS", "parquet").split(",")
 EVERY = {"iceberg": 32}
 """Steps from one kill to the next, by format; those of an Iceberg table take the longest."""
 _GIVEN = int(os.environ.get("EVERY", "0"))
@@ -58,12 +57,10 @@ def landed(
     """What a reader that knows nothing of drains finds there."""
     if file_format == "iceberg":
         rows = table_rows(path, catalog, table)
-    elif file_format == "json":
-        files = Path(path).glob("topic=*/*/*")
-        rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     else:
         system, below = _file_system(path)
-        found_files = ds.dataset(below, format="parquet", partitioning="hive", filesystem=system)
+        kind = "json" if file_format == "json" else "parquet"
+        found_files = ds.dataset(below, format=kind, partitioning="hive", filesystem=system)
         rows = found_files.to_table().to_pylist()
     found = ((row["partition"], row["offset"], row["value"]) for row in rows)
     return [(number, at, _bytes(value)) for number, at, value in found]
@@ -74,7 +71,7 @@ def table_rows(path: str, catalog: dict[str, str], name: str) -> list[dict[str, 
     own = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
     table = load_catalog("default", **(catalog or own)).load_table(name)
     named = [task.file.file_path.removeprefix("file://") for task in table.scan().plan_files()]
-    opened = [_file_system(one) for one in named]
+    opened = [_file_system(text) for text in named]
     return [
         row
         for system, below in opened

@@ -8,7 +8,7 @@ import pytest
 from obstore.exceptions import GenericError
 
 from tests.support.clusters import fresh_name
-from tests.support.s3_server import BUCKET, s3_server
+from tests.support.s3_server import BUCKET, file_system, s3_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
@@ -16,7 +16,7 @@ from zkconsumer.drain.local.data_files import StreamedFiles
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.object_storage import ObjectStorage
-from zkconsumer.drain.storage import Storage
+from zkconsumer.drain.storage import Storage, StoredFile
 from zkconsumer.errors import DrainError
 
 pytestmark = pytest.mark.sandbox
@@ -42,6 +42,20 @@ def test_who_creates_what_another_did_meanwhile_is_told(storage: Storage) -> Non
     assert not other.create("plans/1.json", b"{2}")
     assert other.create("plans/1.json", b"{1}")
     assert storage.read("plans/1.json") == b"{1}"
+
+
+def test_a_marker_of_a_folder_is_no_file(storage: ObjectStorage) -> None:
+    """Hadoop puts objects of no bytes there, and so does who makes a folder in S3's console."""
+    system, below = file_system(storage.uri(""))
+    system.create_dir(below, recursive=True)
+    assert storage.names("") == []
+    for folder in ("staging/1", "topic=t/date=2014-05-13"):
+        system.create_dir(f"{below}/{folder}", recursive=True)
+    storage.create("staging/1/begun", b"1")
+    assert (storage.names("staging"), storage.names("staging/1")) == (["1"], ["begun"])
+    assert storage.files("") == [StoredFile("staging/1/begun", 1)]
+    storage.delete("staging/1")
+    assert (storage.names("staging/1"), storage.files("")) == ([], [])
 
 
 def test_a_bucket_that_is_not_there_is_told() -> None:

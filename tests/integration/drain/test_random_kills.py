@@ -23,8 +23,7 @@ from tests.support.traffic import Traffic, partitions_of
 from zkconsumer.sandbox import Sandbox
 
 KILLS = int(os.environ.get("KILLS", "2"))
-_GIVEN = os.environ.get("FORMATS", "parquet").split(",")
-FORMATS = [one for one in _GIVEN if one != "json"]
+FORMATS = os.environ.get("FORMATS", "parquet").split(",")
 PLACES = os.environ.get("PLACES", "folder").split(",")
 _SECONDS = 300 + 60 * KILLS
 

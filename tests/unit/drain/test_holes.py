@@ -82,7 +82,7 @@ def test_what_both_readings_lack_is_explained_and_nothing_else() -> None:
         return {tp: LogEnds(0, 10)}
 
     found = absences([whole, holey], contents, (landed, landed), ends)
-    assert [(one.from_offset, one.until_offset) for one in found[tp]] == [(4, 6)]
+    assert [(absence.from_offset, absence.until_offset) for absence in found[tp]] == [(4, 6)]
     with pytest.raises(DrainError, match="offset 4 was not landed"):
         absences([whole, holey], contents, (landed, again), ends)
     assert absences([whole], contents, (landed, again), ends) == {}

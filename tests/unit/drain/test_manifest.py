@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.memory_storage import MemoryStorage
 from zkconsumer.drain.checksum import Checksum, Contents
-from zkconsumer.drain.landing_files import landed_file
+from zkconsumer.drain.landing_files import FilesLanding, WrittenRows, has_rows, landed_file
+from zkconsumer.drain.layout import staging_folder
 from zkconsumer.drain.manifest import Absence, LandedFile, LandedPart, Manifest, check
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.coverage import Discrepancy
@@ -76,11 +78,37 @@ def test_a_staged_file_is_named_after_its_batch() -> None:
     """Spark's own marks are left out."""
     path = "topic=t/date=2014-05-13/part-0.parquet"
     assert landed_file(7, "a1/files", path, 12) == FILE
-    assert landed_file(7, "a1/files", "_SUCCESS", 0) is None
-    assert landed_file(7, "a1/files", "topic=t/date=2014-05-13/.part.crc", 0) is None
-    assert landed_file(7, "a1/files", "part-00000.parquet", 400) is None
-    late = "_temporary/0/_temporary/attempt_1/topic=t/date=2014-05-13/part-00000.parquet"
-    assert landed_file(7, "a1/files", late, 400) is None
+    assert has_rows(path)
+    assert has_rows(f"_dead_letters/{path}")
+    assert not has_rows("_SUCCESS")
+    assert not has_rows("_dead_letters/_SUCCESS")
+    assert not has_rows("topic=t/date=2014-05-13/.part.crc")
+    assert not has_rows("part-00000.parquet")
+    assert not has_rows(f"_temporary/0/_temporary/attempt_1/{path}")
+
+
+class Writer:
+    """Has written and counted one file. See ``RowWriter``."""
+
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
+        """See ``RowWriter``."""
+        del plan, folder
+        return WrittenRows(MANIFEST.parts, ["topic=t/date=2014-05-13/part-0.parquet"])
+
+
+def test_what_comes_when_all_is_counted_is_not_landed() -> None:
+    """A task that Spark gave up on is done after all: its rows are those of another one's file."""
+    storage = MemoryStorage()
+    folder = f"{staging_folder(7)}/a1/files/topic=t/date=2014-05-13"
+    storage.create(f"{folder}/part-0.parquet", b"a dozen rows")
+    storage.create(f"{folder}/part-0-late.parquet", b"the same ones")
+    assert FilesLanding(storage, Writer()).land(PLAN, "a1").files == (FILE,)
+
+
+def test_what_was_counted_and_is_gone_is_not_landed() -> None:
+    """Who deletes what is staged does not make a batch smaller."""
+    with pytest.raises(DrainError, match=r"part-0\.parquet\. Nothing was published"):
+        FilesLanding(MemoryStorage(), Writer()).land(PLAN, "a1")
 
 
 def test_a_damaged_manifest_says_where() -> None:

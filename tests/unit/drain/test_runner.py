@@ -9,7 +9,7 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.protocols import Watch
-from zkconsumer.errors import ConfigError, DrainError
+from zkconsumer.errors import ConfigError, DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 T = TopicPartition("t", 0)
@@ -82,6 +82,23 @@ def test_data_loss_stops_it_before_anything_is_written() -> None:
     lost = OffsetRange(topic_partition=T, from_offset=12, until_offset=15)
     assert report.expired == (lost,)
     assert world.published()[T] == [*range(12), *range(15, 20)]
+
+
+def test_what_is_lost_between_plan_and_reading_is_told_as_what_was_before() -> None:
+    """With the range and the flag; the plan stays, and is landed without it if that is wanted."""
+    world = World()
+    world.grow(T, 3)
+
+    def expire(point: str) -> None:
+        if "part-" in point:
+            world.at = lambda _point: None
+            raise DataLost(T, 0, 2, "the log begins at offset 2")
+
+    world.at = expire
+    with pytest.raises(DrainError, match=r"t-0 \[0, 2\): the log .*--no-fail-on-data-loss"):
+        world.run(fail_on_data_loss=True)
+    world.earliest[T] = 2
+    assert world.run().rows == 1
 
 
 def test_a_topic_that_was_made_anew_is_refused() -> None:

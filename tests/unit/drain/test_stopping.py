@@ -10,7 +10,7 @@ from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_sig
 
 @pytest.fixture(autouse=True)
 def _signals_as_before() -> Iterator[None]:
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {signals: signal.getsignal(signals) for signals in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -3,11 +3,13 @@
 Objects are created only if absent (``If-None-Match``), so two drains can't both commit a batch.
 Renaming there is copying, then deleting.
 
+An object of no bytes is no file: Hadoop marks folders by such, and so does S3's console.
+
 Address and credentials come from the ``AWS_*`` environment variables, as for other tools.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -73,7 +75,7 @@ class ObjectStorage:
         """See ``Storage``."""
         with self.door(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
-            paths = [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
+            paths = [*found["common_prefixes"], *(path for path, _ in _files(found["objects"]))]
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
 
     def files(self, folder: str) -> list[StoredFile]:
@@ -112,7 +114,7 @@ class ObjectStorage:
 
     def _below(self, folder: str) -> list[tuple[str, int]]:
         found = obstore.list(self._store, prefix=folder or None)
-        return [(entry["path"], entry["size"]) for some in found for entry in some]
+        return [file for some in found for file in _files(some)]
 
     def _size(self, path: str) -> int | None:
         try:
@@ -129,3 +131,8 @@ class ObjectStorage:
             message = " ".join(str(error).split())[:_SHOWN_CHARS]
             what = f"{self._what}, at {path!r}"
             raise DrainError(f"{what}: {message or type(error).__name__}") from error
+
+
+def _files(listed: Iterable[Any]) -> list[tuple[str, int]]:
+    """Return path and length of each object that is a file."""
+    return [(entry["path"], entry["size"]) for entry in listed if entry["size"]]

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
+from zkconsumer.drain.landing_files import WrittenRows
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.data_files import DataFiles
@@ -19,7 +20,7 @@ from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
 from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.workers import Cancellation
-from zkconsumer.drain.manifest import LandedPart, landed_parts
+from zkconsumer.drain.manifest import landed_parts
 from zkconsumer.drain.plan import BatchPlan
 
 
@@ -56,9 +57,10 @@ class LocalWriter:
         self._format = contents.file_format
         self._file_columns = contents.file_columns
 
-    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """See ``RowWriter``."""
         landed, dead = RowSums(), RowSums()
+        written: list[str] = []
         naming = FileNaming(
             folder=folder,
             file_format=self._format,
@@ -69,17 +71,18 @@ class LocalWriter:
             jobs = self._rows.each(
                 plan.ranges, lambda piece, shared: self._piece(naming, piece, shared)
             )
-            for tally, letters in jobs:
+            for tally, letters, paths in jobs:
                 landed.merge(tally)
                 dead.merge(letters)
+                written += (path.removeprefix(f"{folder}/") for path in paths)
             readings = (partial(_runs_of, landed), self._runs_again)
             absent = absences(plan.ranges, landed.contents, readings, self._ends)
-        return landed_parts(plan, landed.contents, absent, dead.contents)
+        return WrittenRows(landed_parts(plan, landed.contents, absent, dead.contents), written)
 
     def _piece(
         self, naming: FileNaming, piece: Piece, shared: Cancellation
-    ) -> tuple[RowSums, RowSums]:
-        """Land a piece; return its landed rows and dead letters."""
+    ) -> tuple[RowSums, RowSums, list[str]]:
+        """Land a piece; return its landed rows, dead letters, and the paths of all files."""
         naming = replace(naming, topic=piece.topic, task=piece.number)
         dated = DatedFiles(self._files, naming, self._shares)
         below = replace(naming, folder=f"{naming.folder}/{DEAD_LETTERS}", file_columns=None)
@@ -95,10 +98,11 @@ class LocalWriter:
                     dated.write(decoded.landed)
                 if len(decoded.dead):
                     letters.write(decoded.dead)
-        landed = self._counted(piece.topic, dated.close(), shared)
-        dead = self._counted(piece.topic, letters.close(), shared)
+        paths, dead_paths = dated.close(), letters.close()
+        landed = self._counted(piece.topic, paths, shared)
+        dead = self._counted(piece.topic, dead_paths, shared)
         landed.merge(dead)
-        return landed, dead
+        return landed, dead, [*paths, *dead_paths]
 
     def _counted(self, topic: str, paths: list[str], shared: Cancellation) -> RowSums:
         """Count the rows written, from the files."""

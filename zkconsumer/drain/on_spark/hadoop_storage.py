@@ -85,8 +85,7 @@ class HadoopStorage:
         with self._door(folder):
             if not self._system.exists(at):
                 return []
-            found = self._hadoop.FileUtil.stat2Paths(self._system.listStatus(at))
-            return [path.getName() for path in found]
+            return [status.getPath().getName() for status in self._system.listStatus(at)]
 
     def files(self, folder: str) -> list[StoredFile]:
         """See ``Storage``."""
@@ -167,10 +166,9 @@ class HadoopStorage:
         return self._gateway.new_array(kind, length)
 
     def _write(self, stream: Any, data: bytes) -> None:
-        try:
-            stream.write(bytearray(data))
-        finally:
-            stream.close()
+        stream.write(bytearray(data))
+        # Not where that was cut off: closing puts an object, whatever was written to it.
+        stream.close()
 
     def _length(self, at: Any) -> int:
         length: int = self._system.getFileStatus(at).getLen()

@@ -14,6 +14,7 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import range_options
 from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
+from zkconsumer.drain.landing_files import WrittenRows, has_rows, is_dead
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.manifest import LandedPart, landed_parts
@@ -154,22 +155,21 @@ class SparkWriter:
         self._format = file_format
         self._decoding = decoding
 
-    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """See ``RowWriter``."""
         with described_by_spark(f"batch {plan.number}"):
             self._write(plan, folder)
-        paths = [file.path for file in self._storage.files(folder)]
-        dead = [path for path in paths if path.startswith(f"{DEAD_LETTERS}/topic=")]
-        landed = [path for path in paths if path.startswith("topic=")]
-        parts = self._counter.count(plan, self._read(folder, [*landed, *dead]))
-        if not dead:
-            return parts
-        with described_by_spark(f"batch {plan.number}"):
-            letters = contents_by_partition(self._read(folder, dead))
-        return tuple(
-            replace(part, dead_lettered=letters.get(part.topic_partition, Contents()).rows)
-            for part in parts
-        )
+        paths = [file.path for file in self._storage.files(folder) if has_rows(file.path)]
+        parts = self._counter.count(plan, self._read(folder, paths))
+        dead = [path for path in paths if is_dead(path)]
+        if dead:
+            with described_by_spark(f"batch {plan.number}"):
+                letters = contents_by_partition(self._read(folder, dead))
+            parts = tuple(
+                replace(part, dead_lettered=letters.get(part.topic_partition, Contents()).rows)
+                for part in parts
+            )
+        return WrittenRows(parts, paths)
 
     def _read(self, folder: str, paths: Iterable[str]) -> DataFrame:
         root = self._storage.uri(folder)

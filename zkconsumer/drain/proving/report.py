@@ -111,7 +111,13 @@ def _cluster_word(check: ClusterCheck | None) -> str:
         return "DIFFERS"
     if check.compared.length == 0:
         return f"holds none of it now{_lag(check)}"
-    return f"same in {check.compared}{_lag(check)}"
+    return f"same in {check.compared}{_gone(check)}{_lag(check)}"
+
+
+def _gone(check: ClusterCheck) -> str:
+    """Return how many landed records the cluster has lost since: those were not compared."""
+    gone = check.differing.get(Difference.ONLY_LANDED)
+    return "" if gone is None else f", {gone.count} gone since"
 
 
 def _lag(check: ClusterCheck) -> str:

@@ -114,8 +114,8 @@ def numbers_in(field: pa.Field) -> Iterator[int]:
         inner = [kind.value_field]
     else:
         inner = list(kind) if pa.types.is_struct(kind) else []
-    for one in inner:
-        yield from numbers_in(one)
+    for item in inner:
+        yield from numbers_in(item)
 
 
 def test_what_is_nested_is_added_where_it_belongs(world: World) -> None:
@@ -159,7 +159,7 @@ def test_readers_skip_files_by_nested_fields(world: World) -> None:
     assert len(list(scan("value_decoded.id > 4").plan_files())) == 2
     assert len(list(scan("value_decoded.text = 'a'").plan_files())) == 2
     assert len(list(scan("value_decoded.id is null").plan_files())) == 0
-    assert [one["id"] for one in world.values(row_filter="value_decoded.amount = -5")] == [5]
+    assert [row["id"] for row in world.values(row_filter="value_decoded.amount = -5")] == [5]
     schema = world.read().schema()
     bounded = {
         schema.find_column_name(number)
@@ -214,8 +214,8 @@ def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
                 name = schema.find_column_name(number) or ""
                 assert known.setdefault(name, number) == number
             world.land((grown, [None, {"first": at}]))
-        firsts = [None if one is None else one["first"] for one in world.values()]
-        assert sorted(one for one in firsts if one is not None) == [*range(len(kinds))]
+        firsts = [None if row is None else row["first"] for row in world.values()]
+        assert sorted(first for first in firsts if first is not None) == [*range(len(kinds))]
         assert firsts.count(None) == len(kinds)
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.landing_files import WrittenRows
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
@@ -39,7 +40,7 @@ class Writer:
         self._files = files
         self._table = table
 
-    def write(self, plan: BatchPlan, folder: str) -> tuple[LandedPart, ...]:
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """See ``RowWriter``."""
         naming = FileNaming(
             folder=folder,
@@ -52,8 +53,9 @@ class Writer:
         dated = DatedFiles(self._files, naming, Shares.of(256, 1))
         rows = [{"partition": 0, "offset": at, "timestamp": at * DAY_US} for at in range(DAYS)]
         dated.write(pa.RecordBatch.from_pylist(rows, SCHEMA))
-        dated.close()
-        return tuple(LandedPart(offsets=wanted, contents=Contents()) for wanted in plan.ranges)
+        paths = [path.removeprefix(f"{folder}/") for path in dated.close()]
+        parts = tuple(LandedPart(offsets=wanted, contents=Contents()) for wanted in plan.ranges)
+        return WrittenRows(parts, paths)
 
 
 def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_a_batch_comes_into_the_table_once(world: World) -> None:
     assert (said["zkconsumer.drain"], said["zkconsumer.batch"]) == (DRAIN, "2")
     assert said["zkconsumer.offsets"] == f'{{"{TOPIC}": {{"7": [20, 30]}}}}'
     state = world.table.state(DRAIN)
-    assert [(one.number, *one.offsets) for one in state.commits] == [
+    assert [(commit.number, *commit.offsets) for commit in state.commits] == [
         (2, (TOPIC, 7, 20, 30)),
         (1, (TOPIC, 7, 10, 20)),
     ]
@@ -158,7 +158,7 @@ def test_a_batch_stays_once_where_snapshots_expire(world: World) -> None:
     world.append(second)
     assert world.offsets() == list(range(10, 30))
     state = world.table.state(DRAIN)
-    assert ([one.number for one in state.commits], state.is_whole) == ([2], False)
+    assert ([commit.number for commit in state.commits], state.is_whole) == ([2], False)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -268,7 +268,7 @@ def test_a_table_whose_batches_have_all_expired_gets_more(world: World) -> None:
     with world.read().transaction() as theirs:
         theirs.update_snapshot().fast_append().commit()
     table = world.read()
-    of_batches = [one.snapshot_id for one in table.metadata.snapshots[:2]]
+    of_batches = [snapshot.snapshot_id for snapshot in table.metadata.snapshots[:2]]
     table.maintenance.expire_snapshots().by_ids(of_batches).commit()
     assert world.table.state(DRAIN).commits == ()
     world.append(world.landed(2))

@@ -53,7 +53,7 @@ def test_a_message_hashes_as_in_spark() -> None:
         row_hash(7, b"", b"", time_us, 0),
         row_hash(2**40, b"k", None, time_us, 1),
     ]
-    assert [one - (one >> 63 << 64) for one in found] == SPARKS
+    assert [offset - (offset >> 63 << 64) for offset in found] == SPARKS
 
 
 SPARKS = [-5072088423092400796, 8784228081455602589, -4452219399251411569]

@@ -1,6 +1,6 @@
 """What a drain in Spark's file systems says when its JVM is gone, without one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -45,6 +45,48 @@ class _Gateway:
         return "file:/lake"
 
 
+class _Bucket(_Gateway):
+    """A JVM with a bucket; somebody asks for the end while it is written to.
+
+    Args:
+        names: of the objects in each folder.
+    """
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._names = names
+        self.is_closed = False
+
+    def Path(self, *_: object) -> Any:  # noqa: N802 - Java's
+        """Any path."""
+        return self
+
+    def getScheme(self) -> str:  # noqa: N802 - Java's
+        """Hadoop's."""
+        return "s3a"
+
+    def exists(self, *_: object) -> bool:
+        """See Hadoop's."""
+        return bool(self._names)
+
+    def listStatus(self, *_: object) -> Sequence[Any]:  # noqa: N802 - Java's
+        """An array whose class is its own: py4j hands it to no method that wants Hadoop's."""
+        paths = [SimpleNamespace(getName=lambda name=name: name) for name in self._names]
+        return [SimpleNamespace(getPath=lambda path=path: path) for path in paths]
+
+    def stat2Paths(self, statuses: object) -> object:  # noqa: N802 - Java's
+        """See above."""
+        raise Py4JError(f"An error occurred. Trace:\npy4j.X: no stat2Paths({statuses})\n\tat y")
+
+    def write(self, *_: object) -> None:
+        """Raise what a second Ctrl-C does."""
+        raise KeyboardInterrupt
+
+    def close(self) -> None:
+        """Put the object."""
+        self.is_closed = True
+
+
 def storage_of(gateway: _Gateway, configuration: Callable[[], object]) -> HadoopStorage:
     """Of a session with this JVM."""
     jsc = SimpleNamespace(hadoopConfiguration=configuration)
@@ -58,6 +100,21 @@ def test_a_jvm_that_is_gone_is_named(call: Callable[[HadoopStorage], object]) ->
     storage = storage_of(_Gateway(), object)
     with pytest.raises(DrainError, match=r"/lake, at 'a': Spark's JVM is gone .*start again"):
         call(storage)
+
+
+def test_names_in_a_bucket_are_listed() -> None:
+    """A drain begins with that."""
+    storage = storage_of(_Bucket(["1.json", "2.json"]), object)
+    assert storage.names("plans") == ["1.json", "2.json"]
+
+
+def test_an_object_that_was_cut_off_is_not_put() -> None:
+    """An empty plan, or an empty manifest, would be in the way of every later run."""
+    bucket = _Bucket()
+    storage = storage_of(bucket, object)
+    with pytest.raises(KeyboardInterrupt):
+        storage.create("a", b"1")
+    assert not bucket.is_closed
 
 
 @pytest.mark.parametrize(

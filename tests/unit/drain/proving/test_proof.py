@@ -159,7 +159,7 @@ def test_what_the_cluster_lost_since_is_no_fault() -> None:
     )
     proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
     assert proof.outcome is ProofOutcome.PROVEN
-    assert "same in [4, 10), 2 to come\n" in as_text(proof)
+    assert "same in [4, 10), 2 gone since, 2 to come\n" in as_text(proof)
 
 
 @pytest.mark.parametrize("kind", [Difference.CONTENT, Difference.ONLY_IN_CLUSTER])
