@@ -114,4 +114,4 @@ def landed(spark: SparkSession, folder: Path) -> list[tuple[int, int, str]]:
 
 def batch_sizes(query: StreamingQuery) -> list[int]:
     """How many rows each batch had."""
-    return [one.numInputRows for one in query.recentProgress if one.numInputRows]
+    return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]

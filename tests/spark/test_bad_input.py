@@ -78,7 +78,7 @@ def test_what_the_cluster_does_not_have_is_told_before_any_task(
     spark: SparkSession, topic: Topic, options: dict[str, str], message: str
 ) -> None:
     """Planning ends with it, and no topic is made by asking for it."""
-    named = {key: str(one).replace("TOPIC", topic.name) for key, one in options.items()}
+    named = {key: str(text).replace("TOPIC", topic.name) for key, text in options.items()}
     group = f"bad input {message}"
     spark.sparkContext.setJobGroup(group, "must start nothing")
     with pytest.raises(PySparkException) as refused:

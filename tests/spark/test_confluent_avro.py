@@ -1,4 +1,4 @@
-"""``from_confluent_avro``: on every Spark, in its own way and in that of those before 4.1."""
+"""``from_confluent_avro``: by functions of Arrow from Spark 4.1 on, by Python's before."""
 
 import datetime
 import json
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.support.registry_server import RegistryServer, registry_server
 from tests.support.schemas import USER, avro_value
 from zkconsumer.errors import ConfigError, SchemaError
-from zkconsumer.spark import confluent_avro, from_confluent_avro
+from zkconsumer.spark import from_confluent_avro
 from zkconsumer.spark.compat import HAS_ARROW_UDFS
 
 pytestmark = pytest.mark.spark
@@ -55,15 +55,6 @@ def _registry() -> Iterator[RegistryServer]:
         yield registry
 
 
-@pytest.fixture(params=["own", "rows"] if HAS_ARROW_UDFS else ["own"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """That of this Spark, and that of those without functions of Arrow."""
-    name: str = request.param
-    if name == "rows":
-        monkeypatch.setattr(confluent_avro, "HAS_ARROW_UDFS", False)
-    return name
-
-
 def frame(spark: SparkSession, *values: bytes | None) -> DataFrame:
     """Values, numbered."""
     own = spark.newSession()
@@ -80,10 +71,9 @@ def decoded(rows: DataFrame, **arguments: Any) -> list[Any]:
 
 @pytest.mark.versions
 def test_values_are_resolved_to_the_latest_schema_of_their_subject(
-    spark: SparkSession, registry: RegistryServer, way: str
+    spark: SparkSession, registry: RegistryServer
 ) -> None:
     """Each by its own; bad ones are null, or end the query."""
-    del way
     rows = frame(
         spark, avro_value(2, NEWER, VALUE), None, b"\0\0\0\0\2\xff", avro_value(9, USER, {"id": 1})
     )
@@ -98,11 +88,8 @@ def test_values_are_resolved_to_the_latest_schema_of_their_subject(
 
 
 @pytest.mark.versions
-def test_an_older_schema_says_the_type(
-    spark: SparkSession, registry: RegistryServer, way: str
-) -> None:
+def test_an_older_schema_says_the_type(spark: SparkSession, registry: RegistryServer) -> None:
     """Fields that it has not are left out, those that values have not get their defaults."""
-    del way
     rows = frame(spark, avro_value(2, NEWER, VALUE), avro_value(1, USER, {"id": 5, "name": "u"}))
     found = decoded(rows, registry=registry.url, schema=json.dumps(USER))
     assert found == [{"id": 1, "name": None}, {"id": 5, "name": "u"}]
@@ -110,7 +97,7 @@ def test_an_older_schema_says_the_type(
 
 
 @pytest.mark.versions
-def test_times_that_python_has_none_for_make_no_error(spark: SparkSession, way: str) -> None:
+def test_times_that_python_has_none_for_make_no_error(spark: SparkSession) -> None:
     """In Arrow they are what they are, in rows null; the other values are there."""
     fields = [{"name": "n", "type": "int"}, *TIMES]
     schema = {"type": "record", "name": "R", "fields": fields}
@@ -125,18 +112,16 @@ def test_times_that_python_has_none_for_make_no_error(spark: SparkSession, way: 
         "n", from_confluent_avro("value", schema=json.dumps(schema)).alias("it")
     )
     numbers = [row.n for row in found.selectExpr("n", "it.n as i").where("i is not null").collect()]
-    is_arrow = way == "own" and HAS_ARROW_UDFS
-    assert numbers == ([0, 1, 2, 3] if is_arrow else [3])
-    if not is_arrow:
+    assert numbers == ([0, 1, 2, 3] if HAS_ARROW_UDFS else [3])
+    if not HAS_ARROW_UDFS:
         strict = from_confluent_avro("value", schema=json.dumps(schema), mode="FAILFAST")
         with pytest.raises(Exception, match=r"a value of .* bytes"):
             frame(spark, *values).select(strict).collect()
 
 
 @pytest.mark.versions
-def test_ids_do_not_matter_without_a_registry(spark: SparkSession, way: str) -> None:
+def test_ids_do_not_matter_without_a_registry(spark: SparkSession) -> None:
     """However many there are."""
-    del way
     values = [avro_value(at, USER, {"id": at, "name": None}) for at in range(1_200)]
     rows = frame(spark, *values, b"junk", b"\0\0").coalesce(1)
     found = decoded(rows, schema=json.dumps(USER))
@@ -144,9 +129,8 @@ def test_ids_do_not_matter_without_a_registry(spark: SparkSession, way: str) -> 
 
 
 @pytest.mark.versions
-def test_json_text_is_a_string(spark: SparkSession, way: str) -> None:
+def test_json_text_is_a_string(spark: SparkSession) -> None:
     """On all levels."""
-    del way
     either = ["string", "long"]
     kinds = {
         "a": either,
@@ -160,6 +144,7 @@ def test_json_text_is_a_string(spark: SparkSession, way: str) -> None:
     assert found == [{"a": "1", "l": ['"x"', "2"], "m": {"k": "3"}}]
 
 
+@pytest.mark.once
 def test_wrong_arguments_are_refused(registry: RegistryServer) -> None:
     """Before a query runs."""
     with pytest.raises(ConfigError, match="PERMISSIVE or FAILFAST"):

@@ -16,6 +16,7 @@ from zkconsumer.drain import DrainReport, DrainSettings, drain
 from zkconsumer.drain.checksum import Checksum
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_delta import DeltaLanding
+from zkconsumer.drain.landing_files import WrittenRows
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, date_of
 from zkconsumer.drain.plan import BatchPlan, LogEnds
@@ -113,11 +114,12 @@ def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_
 class Unused:
     """A writer that must not be asked."""
 
-    def write(self, plan: BatchPlan, folder: str) -> tuple[()]:
+    def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """Whoever publishes again has nothing to write."""
         raise AssertionError(f"{plan} is written to {folder}")
 
 
+@pytest.mark.once
 def test_a_live_group_is_left_alone(
     spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
 ) -> None:
@@ -182,6 +184,7 @@ class From4(SparkRangeRows):
 
 
 @pytest.mark.versions
+@pytest.mark.once
 @pytest.mark.timeout(600)
 def test_sigterm_ends_it_behind_the_batch_in_hand(topic: Topic, tmp_path: Path) -> None:
     """As a program of its own; it says what it landed. CI ends the last of killed drains so."""

@@ -97,14 +97,14 @@ def test_a_whole_drain_is_proven(
     """Every offset once, contents as they were landed and as the cluster has them."""
     proof = _verify(spark, landed, cluster)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    assert [one.topic_partition for one in proof.partitions] == [
+    assert [partition.topic_partition for partition in proof.partitions] == [
         TopicPartition(topic, 0),
         TopicPartition(topic, 1),
     ]
-    for one in proof.partitions:
-        assert one.coverage.rows == _COUNT
-        assert one.cluster is not None
-        assert one.cluster.compared == Run(0, _COUNT)
+    for partition in proof.partitions:
+        assert partition.coverage.rows == _COUNT
+        assert partition.cluster is not None
+        assert partition.cluster.compared == Run(0, _COUNT)
 
 
 def test_a_lost_file_is_a_gap_and_one_twice_is_duplicates(spark: SparkSession, copy: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_lost_file_is_a_gap_and_one_twice_is_duplicates(spark: SparkSession, c
     problems = "\n".join(proof.file_problems)
     assert lost.name in problems
     assert "part-copy.parquet" in problems
-    first, second = (one.coverage for one in proof.partitions)
+    first, second = (partition.coverage for partition in proof.partitions)
     assert first.of(Discrepancy.GAP).offsets == _COUNT - first.rows > 0
     assert second.of(Discrepancy.DUPLICATE).offsets == _COUNT
 
@@ -213,7 +213,10 @@ def test_rows_that_others_put_into_a_delta_table_are_found(
     proof = _verify(spark, path)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     assert "1 rows have no topic, partition or offset" in proof.problems
-    assert sum(one.coverage.of(Discrepancy.DUPLICATE).offsets for one in proof.partitions) == 1
+    assert (
+        sum(partition.coverage.of(Discrepancy.DUPLICATE).offsets for partition in proof.partitions)
+        == 1
+    )
 
 
 def test_where_nothing_was_landed_nothing_is_proven(spark: SparkSession, copy: Path) -> None:
@@ -247,4 +250,4 @@ def test_other_formats_are_proven_too(
     _drain(spark, cluster, topic, path, file_format)
     proof = _verify(spark, path, cluster)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    assert sum(one.coverage.rows for one in proof.partitions) == 2 * _COUNT
+    assert sum(partition.coverage.rows for partition in proof.partitions) == 2 * _COUNT

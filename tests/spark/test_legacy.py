@@ -55,6 +55,7 @@ def test_an_rdd_of_ranges(spark: SparkSession, topic: Topic) -> None:
     assert rdd.offsetRanges() == ranges
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("start", "end", "partition", "message"),
     [

@@ -88,7 +88,9 @@ def test_batches_arrive_once_and_their_offsets_translate(
     assert BatchJournal(storage).manifest(1).notes[COPIES] == 0
     proof = _verify(spark, settings, cluster)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
-    assert [one.coverage.rows for one in proof.partitions] == [2 * _COUNT] * 2
+    assert [partition_coverage.coverage.rows for partition_coverage in proof.partitions] == [
+        2 * _COUNT
+    ] * 2
     translation = read_translation(storage)
     for partition in range(2):
         tp = TopicPartition(topic, partition)

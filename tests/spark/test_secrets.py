@@ -35,7 +35,7 @@ def told_of_executions(spark: SparkSession) -> str:
 
 def files_in(folder: Path) -> bytes:
     """The contents of all files below."""
-    return b"".join(one.read_bytes() for one in folder.rglob("*") if one.is_file())
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def test_no_plan_shows_a_secret(
@@ -74,7 +74,7 @@ def test_no_plan_shows_a_secret(
     assert query.awaitTermination(120)
     query.explain(extended=True)
     texts += [told_of_executions(spark), caplog.text, *capfd.readouterr()]
-    texts += [str(one) for one in query.recentProgress]
+    texts += [str(progress) for progress in query.recentProgress]
     texts.append(spark_log.read_text("utf-8", "replace"))
     topic.close()
     assert any("zkconsumer" in text for text in texts)

@@ -145,8 +145,8 @@ def values(frame: DataFrame) -> list[bytes]:
 
 def files_with(secret: str, folder: Path) -> list[Path]:
     """Those below a folder that hold it."""
-    files = [one for one in folder.rglob("*") if one.is_file()]
-    return [one for one in files if secret.encode() in one.read_bytes()]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [file for file in files if secret.encode() in file.read_bytes()]
 
 
 # --- Each door ------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_a_stream_tells_its_group(
         assert node.data == b"%d" % COUNT
     password = door.access.settings["sasl_plain_password"].encode()
     assert not [
-        one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
+        path for path in tmp_path.rglob("*") if path.is_file() and password in path.read_bytes()
     ]
 
 
@@ -247,7 +247,7 @@ def test_a_drain_is_proven(
     assert proof.outcome is ProofOutcome.PROVEN
     password = door.access.settings["sasl_plain_password"].encode()
     assert not [
-        one for one in tmp_path.rglob("*") if one.is_file() and password in one.read_bytes()
+        path for path in tmp_path.rglob("*") if path.is_file() and password in path.read_bytes()
     ]
 
 
@@ -360,7 +360,7 @@ def landing(spark: SparkSession, door: Door, folder: Path) -> None:
 
 def ranges(spark: SparkSession, door: Door, _: Path) -> None:
     """An RDD."""
-    given = {name.removeprefix("kafka."): one for name, one in door.with_wrong_password.items()}
+    given = {name.removeprefix("kafka."): value for name, value in door.with_wrong_password.items()}
     wanted = [OffsetRange(door.topic, 0, 0, 1)]
     KafkaUtils.createRDD(spark.sparkContext, given, wanted)
 

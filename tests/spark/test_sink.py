@@ -148,7 +148,7 @@ def test_updates_are_written_batch_by_batch(
             availableNow=True
         ).start().awaitTermination()
         source.write(5, partition=1)
-    assert sorted(one[2:] for one in contents(spark, cluster, name)) == [
+    assert sorted(content[2:] for content in contents(spark, cluster, name)) == [
         (b"0", b"20"),
         (b"1", b"20"),
         (b"1", b"25"),

@@ -64,14 +64,10 @@ else:
             """A stream's writer that gets Arrow's batches, as that of a batch query asks for it."""
 
 
-def _is_there(module: str) -> bool:
-    return HAS_SOURCES and find_spec(module) is not None
-
-
 OLDEST_JAVA: Final = 17 if HAS_SOURCES else 11
 """The first Java that this Spark, and what we ask of it, runs on."""
 
-HAS_READ_LIMITS: Final = _is_there("pyspark.sql.streaming.datasource")
+HAS_READ_LIMITS: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether Spark passes a stream the start of a batch, its limit, and its trigger."""
 
 HAS_ARROW_UDFS: Final = hasattr(functions, "arrow_udf")

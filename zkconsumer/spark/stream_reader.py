@@ -34,6 +34,11 @@ _ONE_BATCH = (
     "availableNow or once a query ends after one batch of so much; run it until there is none"
 )
 
+_WRAPPED = (
+    ": a Spark with spark.sql.streaming.triggerAvailableNowWrapper.enabled asks where a batch ends "
+    "before it says where the query stands; set it to false, or call zkconsumer.spark.stream"
+)
+
 
 class ZkStreamReader(DataSourceStreamReader):
     """Streaming reader that tracks where the next batch starts.
@@ -85,11 +90,12 @@ class ZkStreamReader(DataSourceStreamReader):
         """Plan the tasks of one batch.
 
         Raises:
-            IllegalState: it starts elsewhere than what was told of its end was reckoned from.
+            IllegalState: it starts elsewhere than what was told of its end was reckoned from, or
+                its end was told before Spark said where the query goes on.
         """
-        if end == self._at and self._since is not None and self._since != start:
+        if self._since not in (None, start) and end in (start, self._at):
             raise IllegalState(
-                f"a batch was to start at {self._since}, and Spark has it at {start}"
+                f"a batch was to start at {self._since}, and Spark has it at {start}{_WRAPPED}"
             )
         self._at = end
         if start == end:

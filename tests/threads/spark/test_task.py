@@ -55,7 +55,7 @@ def offsets_of(batches: Iterator[pa.RecordBatch]) -> list[int]:
     """All offsets in order; no batch is empty."""
     found = list(batches)
     assert all(batch.num_rows and batch.schema.equals(SCHEMA) for batch in found)
-    return [one for batch in found for one in batch.column("offset").to_pylist()]
+    return [offset for batch in found for offset in batch.column("offset").to_pylist()]
 
 
 def test_only_what_stands_for_no_task_has_no_rows() -> None:
@@ -72,14 +72,14 @@ def test_a_task_reads_its_range_and_a_second_try_the_same(world: RangeBench) -> 
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
     requests = world.net.brokers[0].requests
-    first = next(at for at, one in enumerate(requests) if one.api_key is ApiKey.FETCH)
+    first = next(at for at, request in enumerate(requests) if request.api_key is ApiKey.FETCH)
     # Whoever is known to be old is asked nothing else.
     assert (first == 0) == world.are_old
     requests = requests[first:]
-    assert {one.api_key for one in requests} == {ApiKey.FETCH}
-    assert {one.version for one in requests} == {0}
+    assert {request.api_key for request in requests} == {ApiKey.FETCH}
+    assert {request.version for request in requests} == {0}
     # The second task's requests go on counting where the first one's ended.
-    assert [one.correlation_id for one in requests] == list(range(len(requests)))
+    assert [request.correlation_id for request in requests] == list(range(len(requests)))
 
 
 def test_an_empty_range_asks_nobody(world: RangeBench) -> None:

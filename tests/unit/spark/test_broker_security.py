@@ -35,7 +35,9 @@ def test_both_spellings_come_to_the_same() -> None:
     """With the prefix or without; what is not given leaves brokers that anybody may use."""
     found = read_broker_security(SPARKS)
     assert found == read_broker_security(PYTHONS)
-    assert found == read_broker_security({f"kafka.{key}": one for key, one in PYTHONS.items()})
+    assert found == read_broker_security(
+        {f"kafka.{key}": argument for key, argument in PYTHONS.items()}
+    )
     assert (found.protocol, found.sasl_username, found.sasl_password) == ("SASL_SSL", "me", SECRET)
     assert found.tls.cafile == "/etc/ca.pem"
     assert read_broker_security(LEAST) == PLAINTEXT

@@ -297,7 +297,7 @@ def test_a_cluster_without_topics_is_empty() -> None:
     with reader_of(net) as reader:
         nothing = ScriptedReply(MetadataResponse(brokers=(), topics=()))
         net.brokers[0].script(ApiKey.METADATA, nothing, nothing, nothing, nothing)
-        assert [one.host for one in reader.brokers()] == [net.brokers[0].address.host]
+        assert [broker.host for broker in reader.brokers()] == [net.brokers[0].address.host]
         assert reader.partitions(TopicPattern(".*")) == ()
         assert metadata_requests(net) == 4
 

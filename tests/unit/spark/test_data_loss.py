@@ -70,7 +70,7 @@ def test_each_offset_is_read_or_told_as_lost(start: int, end: int, first: int, s
     log = range(first, first + size)
     found = readable({T0: start}, {T0: end}, LogBounds({T0: first}, {T0: log.stop}))
     read = [at for range_ in found.ranges for at in offsets_of(range_)]
-    lost = [at for one in found.losses for at in offsets_of(one.lost)]
+    lost = [at for loss in found.losses for at in offsets_of(loss.lost)]
     assert set(read) <= set(log)
     assert not set(read) & set(lost)
     if start <= end:

@@ -25,7 +25,9 @@ A0, A1, B0 = RANGES
 
 def left_of(*filters: ds.Filter) -> tuple[OffsetRange, ...]:
     """What these filters leave of the ranges, if they are all taken over from Spark."""
-    conditions = [condition for one in filters if (condition := condition_of(one)) is not None]
+    conditions = [
+        condition for filter_ in filters if (condition := condition_of(filter_)) is not None
+    ]
     assert len(conditions) == len(filters)
     assert all(map(is_exact, conditions))
     return select(RANGES, conditions)

@@ -30,7 +30,7 @@ def ranges(
     found = batch_ranges(
         batch(options), cluster, lambda partitions: {tp: there.get(tp) for tp in partitions}
     )
-    return [str(one) for one in found]
+    return [str(offset_range) for offset_range in found]
 
 
 def test_a_batch_reads_what_is_there() -> None:

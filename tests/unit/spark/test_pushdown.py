@@ -85,16 +85,16 @@ def compared(one: ds.Filter, value: object) -> bool | None:
 @given(some.lists(filters, min_size=1, max_size=2))
 def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[ds.Filter]) -> None:
     """Row by row, as SQL says; several filters hold together."""
-    conditions = [condition_of(one) for one in given_]
+    conditions = [condition_of(filter_) for filter_ in given_]
     known = [one for one in conditions if one is not None]
     kept = {
-        (one.topic_partition.partition, at)
-        for one in select(WHOLE, known)
-        for at in range(one.from_offset, one.until_offset)
+        (offset_range.topic_partition.partition, at)
+        for offset_range in select(WHOLE, known)
+        for at in range(offset_range.from_offset, offset_range.until_offset)
     }
-    for one in WHOLE:
+    for offset_range in WHOLE:
         for at in range(6):
-            tp = one.topic_partition
+            tp = offset_range.topic_partition
             row: dict[str, object] = {"topic": tp.topic, "partition": tp.partition, "offset": at}
             responses = [says(each, row) for each in given_]
             if all(responses):

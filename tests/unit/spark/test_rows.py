@@ -108,7 +108,9 @@ def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: FetchedDecod
     """One maker serves them all."""
     maker = RowBatches(ALL, TP)
     batches = [
-        maker.batch(part_of(decoder, *(Record(one, b"k", b"v") for one in range(count)), magic=0))
+        maker.batch(
+            part_of(decoder, *(Record(number, b"k", b"v") for number in range(count)), magic=0)
+        )
         for count in (3, 1, 50, 2)
     ]
     for batch, count in zip(batches, (3, 1, 50, 2), strict=True):
@@ -129,7 +131,7 @@ def test_headers_come_with_their_records(decoder: FetchedDecoder) -> None:
     parts = list(parts_of(piece, 5, 1 << 20))
     for schema in (ALL, alone):
         found = [columns(RowBatches(schema, TP).batch(part))["headers"] for part in parts]
-        assert [one for batch in found for one in batch] == [
+        assert [row for batch in found for row in batch] == [
             [{"key": "a", "value": b"1"}, {"key": "b", "value": None}, {"key": "a", "value": b""}],
             None,
             [{"key": "c", "value": b"2"}],

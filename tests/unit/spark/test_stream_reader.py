@@ -90,3 +90,13 @@ def test_a_batch_that_starts_elsewhere_is_refused(world: World) -> None:
     end = later.latestOffset()
     with pytest.raises(IllegalState, match="a batch was to start at"):
         later.partitions(through_spark(done), through_spark(end))
+
+
+@pytest.mark.parametrize("first", ["earliest", "latest"])
+def test_an_end_told_before_the_checkpoint_is_known_is_refused(world: World, first: str) -> None:
+    """Spark's wrapper of availableNow asks first: rows would come twice, or be lost."""
+    done = {"t": {"0": 4}}
+    later = world.reader(startingOffsets=first)
+    later.latestOffset()
+    with pytest.raises(IllegalState, match=r"triggerAvailableNowWrapper\.enabled"):
+        later.partitions(done, done)

@@ -46,7 +46,8 @@ def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
         topic: the option; it goes before a column of that name.
 
     Raises:
-        ConfigError: a column is missing, has another type, or can't be written to these brokers.
+        ConfigError: a column is missing, is there twice, has another type, or can't be written to
+            these brokers.
     """
     names = [field.name for field in schema.fields]
     if "value" not in names:
@@ -61,6 +62,8 @@ def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
             "them; drop the column"
         )
     for name, types in _TYPES.items():
+        if names.count(name) > 1:
+            raise ConfigError(f"column {name} is there twice: drop or rename one of them")
         if name in names and not isinstance(schema[name].dataType, types):
             expected = " or ".join(type_().simpleString() for type_ in types)
             raise ConfigError(

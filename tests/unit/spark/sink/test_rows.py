@@ -26,8 +26,8 @@ TYPES: dict[str, DataType] = {
 def schema(ddl: str) -> StructType:
     """A schema from ``name type, ...``."""
     built = StructType()
-    for one in ddl.split(", "):
-        name, kind = one.split(" ")
+    for column in ddl.split(", "):
+        name, kind = column.split(" ")
         built = built.add(name, TYPES[kind])
     return built
 
@@ -41,6 +41,7 @@ def schema(ddl: str) -> StructType:
         ("value string, key bigint", "t", "column key is of type bigint"),
         ("value string, topic binary", None, "column topic is of type binary: it must be string"),
         ("value string, partition bigint", "t", "column partition is of type bigint"),
+        ("key string, value string, key bigint", "t", "column key is there twice"),
     ],
 )
 def test_columns_that_cant_be_written(ddl: str, topic: str | None, message: str) -> None:
