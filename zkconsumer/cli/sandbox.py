@@ -146,8 +146,10 @@ def _up(args: argparse.Namespace) -> None:
         print(f"fetching {missing} jars of Kafka {args.kafka}, this once", file=sys.stderr)
     if args.play and (args.security or args.zookeeper_security):
         raise SandboxError("--play goes without --security and --zookeeper-security")
+    sandbox = Sandbox(args.kafka, args.brokers, **_options(args))
+    print("starting a ZooKeeper and Kafka, which takes some seconds", file=sys.stderr)
     with (
-        Sandbox(args.kafka, args.brokers, **_options(args)) as cluster,
+        sandbox as cluster,
         playing(cluster) if args.play else nullcontext(),
     ):
         for topic in args.topics:

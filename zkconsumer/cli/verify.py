@@ -100,7 +100,7 @@ def _is_read(group: GroupStatus, found: Verification) -> bool:
 
     Additional wrong owners do not matter to it.
     """
-    read = {topic for member in group.members for topic in member.streams}
+    read = group.topics_read
     return not found.malformed and not any(
         fault.topic_partition.topic in read and fault.fault is not OwnershipFault.NO_PARTITION
         for fault in found.faults

@@ -86,7 +86,7 @@ def describe_group_text(
     lines = [HEADER] if topics else [_NO_TOPICS, HEADER]
     known = {topic.name: topic.partitions for topic in snapshot.topics}
     brokers = frozenset(broker.broker.id for broker in snapshot.brokers)
-    of_group = {partition.topic_partition: partition for partition in group.partitions}
+    of_group = group.by_partition
     for topic in topics:
         partitions = known.get(topic, ())
         held = [

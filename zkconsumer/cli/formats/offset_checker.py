@@ -95,7 +95,7 @@ def checker_text(
 def _lines(
     group: GroupStatus, partitions: Iterable[PartitionStatus], brokers: Collection[int]
 ) -> Iterator[str]:
-    of_group = {partition.topic_partition: partition for partition in group.partitions}
+    of_group = group.by_partition
     missing: set[int | None] = set()
     for partition in sorted(partitions, key=lambda partition: partition.topic_partition):
         if partition.leader not in brokers:
