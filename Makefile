@@ -7,20 +7,44 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-versions test-spark-versions test-airflow test-hdfs test-lakehouse pure-tests test-busy properties simulate chaos \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-versions test-spark-versions test-spark-own test-airflow test-hdfs test-lakehouse pure-tests pure-alone side-by-side installed-core installed-packages test-busy properties simulate chaos \
 	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
-NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
-$(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
+# Modules are compiled when they are first loaded, as few of all that is installed ever are.
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
+NATIVE := $(wildcard zkconsumer/native/_*.p* zkconsumer/native/csrc/*.[ch])
+$(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(NATIVE)
 	scripts/make-venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	$(PIP) --upgrade pip 'setuptools>=70.1' 'cython>=3.1' # a Python's own pip takes three times as long
+	$(MAKE) --no-print-directory --jobs=2 installed-core installed-packages
+	touch $@
+
+# Compilers work while pip waits and unpacks.
+installed-core:
+	$(PY) setup.py --quiet build_ext --inplace
+
+installed-packages:
+	ZKCONSUMER_PURE=1 $(PIP) --no-deps --no-build-isolation -e .
+	$(PIP) 'zkconsumer[test,lint]'
+
+# A Java and Kerberos for what tests start, installed where that may be done: before lanes run beside
+# each other.
+PROGRAMS := $(VENV)/.programs
+$(PROGRAMS): $(STAMP)
+	scripts/need-java $(PY)
+	scripts/need-kerberos $(PY)
 	touch $@
 
 demo: $(STAMP)
 	$(PY) -m zkconsumer demo
 
-test: $(STAMP) checks unit sandbox-tests spark-tests pure-tests
+test: $(STAMP) side-by-side sandbox-tests pure-alone
 	@$(PY) -m tests.support.lane
+
+# Spark waits half of its time, for brokers and for its own triggers: meanwhile the rest computes.
+side-by-side: $(STAMP) $(PROGRAMS)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync spark-tests types lint imports collect \
+		unit pure-tests
 
 checks: $(STAMP)
 	$(MAKE) --no-print-directory --jobs=2 --output-sync types lint imports collect
@@ -47,27 +71,23 @@ native: $(STAMP)
 # What fails beside others is repeated alone, and told at the end: docs/decisions/0085.
 LANE := $(PY) -m tests.support.lane
 
-# Several at a time, one more than there are processors, since many wait for servers: each process has
-# servers of its own, and a module's tests stay together where
-# they share some.
-WORKERS := $(shell echo $$(($$(nproc) + 1)))
-PARALLEL := -n $(WORKERS) --maxprocesses 4
-BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
-
-# What is of servers as a whole is not even loaded: a third of what each worker would look through.
-SERVED := $(shell grep -rlE '^pytestmark = .*mark\.(sandbox|docker|zk|spark|airflow|hdfs|lakehouse)\b' --include='test_*.py' tests)
+# As many at a time as there are processors; where many wait for servers, one more: each process has
+# servers of its own, and a module's tests stay together where they share some.
+PARALLEL := -n $(shell nproc) --maxprocesses 4
+TOGETHER := --dist loadscope --no-loadscope-reorder
+BY_MODULE := -n $(shell echo $$(($$(nproc) + 1))) --maxprocesses 4 $(TOGETHER)
 
 # A share of each property's examples, and of the places at which is interrupted: docs/testing.md.
 # make unit WHOLE=1
 unit: $(STAMP) native
-	WHOLE=$(WHOLE) $(LANE) unit -q --durations=15 $(PARALLEL) $(addprefix --ignore=,$(SERVED)) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
+	WHOLE=$(WHOLE) $(LANE) unit -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
 
 # Where no test of these lanes lies: to look through these takes each process twenty seconds.
 NO_SERVERS := $(patsubst %,--ignore=tests/%,golden mutants property simulation spark threads typing unit)
 
 # A Java that starts servers, or Spark, in half the processor time: JVMs are a third of these lanes.
 JAVA := $(CURDIR)/build/java
-$(JAVA)/.%: $(STAMP)
+$(JAVA)/.%: $(PROGRAMS)
 	$(PY) -m tests.support.class_archives $(JAVA) $* >/dev/null
 	touch $@
 
@@ -78,40 +98,42 @@ WITH_SERVERS := (sandbox or docker or zk) and not spark
 
 sandbox-tests: $(STAMP) $(JAVA)/.kafka
 	scripts/need-chromium
-	scripts/need-kerberos $(PY)
 	scripts/need-jdk
 	JAVA_HOME=$(JAVA) $(LANE) brokers -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "$(WITH_SERVERS) and not alone and not matrix"
-	$(LANE) alone -q $(ALONE) -m "alone and not spark"
+	$(LANE) alone -q --durations=20 $(ALONE) -m "alone and not spark"
 
 # The cells of matrices (broker versions by what is done there) that sandbox-tests leaves out, since
 # others like them run there: ten minutes.
 test-versions: $(STAMP) $(JAVA)/.kafka
-	scripts/need-kerberos $(PY)
 	JAVA_HOME=$(JAVA) $(PY) -m pytest -q --durations=20 $(BY_MODULE) $(NO_SERVERS) -m "$(WITH_SERVERS) and not alone and matrix"
 
 # On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
 # brokers and for its own triggers half of the time.
-spark-tests: $(STAMP)
-	scripts/need-java $(PY)
-	scripts/need-kerberos $(PY)
-	$(MAKE) --no-print-directory $(JAVA)/.spark
-	JAVA_HOME=$(JAVA) SPARK_LOCAL_IP=127.0.0.1 $(LANE) spark -q --durations=20 -n 2 --dist loadscope --no-loadscope-reorder \
+spark-tests: $(STAMP) $(JAVA)/.spark
+	JAVA_HOME=$(JAVA) SPARK_LOCAL_IP=127.0.0.1 $(LANE) spark -q --durations=20 -n 2 $(TOGETHER) \
 		-m 'spark and not versions' tests/spark
 
-# Every Spark, each in an environment of its own under build/ (half a gigabyte): half an hour for all.
-# Then, on the project's own, what CI leaves out: see docs/testing.md.
-# Warnings are those of old Sparks about young libraries. make test-spark-versions SPARKS="3.5 4.0"
-SPARKS ?= 3.4 3.5 4.0 4.1 4.2 4.3
-SPARK_TESTS := $(patsubst %,tests/spark/test_%.py,spark_versions legacy drain drain_engines confluent_avro)
+# Every Spark, each in an environment of its own under build/ (half a gigabyte), and what CI leaves
+# out on the project's own: see docs/testing.md. One that fails does not keep the others from running.
+# make test-spark-versions SPARKS="3.5 4.0"; one of them alone: make test-spark-3.5
+SPARKS ?= 3.4 3.5 4.0 4.1 4.2 4.3 own
+EACH_SPARK := tests/spark/test_spark_versions.py tests/spark/test_confluent_avro.py
+SPARK_TESTS := $(EACH_SPARK) $(patsubst %,tests/spark/test_%.py,legacy drain drain_engines)
 test-spark-versions: $(STAMP)
+	@failed=; for version in $(SPARKS); do \
+		$(MAKE) --no-print-directory test-spark-$$version || failed="$$failed $$version"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed on Spark:$$failed" >&2; exit 1; fi
+
+test-spark-own: $(STAMP)
 	scripts/need-java $(PY)
-	for version in $(SPARKS); do \
-		folder=build/spark/$$version; \
-		scripts/make-spark-venv $$folder $(PY) $$version || exit 1; \
-		SPARK_LOCAL_IP=127.0.0.1 $$folder/bin/python -m pytest -q -W default \
-			$(SPARK_TESTS) || exit 1; \
-	done
-	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m 'spark and versions' $(addprefix --ignore=,$(SPARK_TESTS)) tests/spark
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q --durations=20 -m 'spark and versions' $(addprefix --ignore=,$(EACH_SPARK)) tests/spark
+
+# Warnings are those of old Sparks about young libraries.
+test-spark-%: $(STAMP)
+	scripts/need-java $(PY)
+	scripts/make-spark-venv build/spark/$* $(PY) $*
+	SPARK_LOCAL_IP=127.0.0.1 build/spark/$*/bin/python -m pytest -q --durations=20 -W default -m 'not once' $(SPARK_TESTS)
 
 # The operators of docs/examples/airflow, run by the real Airflow in an environment of its own.
 AIRFLOW := build/airflow/bin/python
@@ -139,15 +161,17 @@ test-lakehouse: $(STAMP)
 # out are modules that choose the engine themselves (`make unit` has run them with both), and what
 # runs the same Python code in both, and takes long; and loops over TCP, which they read as they do
 # memory.
-EACH := $(shell grep -rlE '^pytestmark = .*each_(chunk|engine)' --include='test_*.py' tests)
 PURE_TESTS := tests/unit/fetch tests/unit/streams tests/threads/fetch tests/threads/streams tests/threads/records/test_engine.py \
-	$(addprefix --ignore=,tests/unit/fetch/test_sizes.py $(EACH)) \
+	--ignore=tests/unit/fetch/test_sizes.py \
 	$(patsubst %,tests/property/test_%.py,committed_ranges fetch_session poison ranges) tests/integration/engine \
 	$(patsubst %,tests/integration/connector/test_%.py,commits delivery_modes large_messages)
 
-pure-tests: $(STAMP)
 ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)
-	ZKCONSUMER_PURE=1 $(LANE) pure -q -r fE $(BY_MODULE) -m "not alone" -k "not tcp" $(PURE_TESTS)
+pure-tests: $(STAMP)
+	ZKCONSUMER_PURE=1 $(LANE) pure -q -r fE $(PARALLEL) $(TOGETHER) \
+		-m "not alone and not each_chunk and not each_engine" -k "not tcp" $(PURE_TESTS)
+
+pure-alone: $(STAMP)
 	ZKCONSUMER_PURE=1 $(LANE) pure-alone -q -r fE -m alone $(PURE_TESTS)
 endif
 

@@ -28,6 +28,7 @@ from tests.support.clusters import (
 )
 from tests.support.process_table import hear_ctrl_c
 from tests.support.shares import examples
+from tests.support.wanted import WRITTEN, can_be_wanted, marks_in
 
 hear_ctrl_c()
 # Loading thousands of tests makes hardly any garbage: a quarter of its time went into looking.
@@ -55,11 +56,22 @@ _WITHOUT_SERVERS = [
 _REAL = ("sandbox", "docker", "zk", "spark", "alone")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Load no module of which ``-m`` wants nothing."""
+    if not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text("utf-8")
+    return None if can_be_wanted(text, config.getoption("markexpr")) else True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse tests where they are not looked for; let nobody wait at the end for a long one."""
     for item in items:
-        if _needs_no_server(item.path) and any(map(item.get_closest_marker, _REAL)):
+        marks = {mark.name for mark in item.iter_markers()}
+        if _needs_no_server(item.path) and not marks.isdisjoint(_REAL):
             raise pytest.UsageError(f"{item.nodeid}: a test on real servers belongs elsewhere")
+        if not marks.isdisjoint(_unwritten(item.path)):
+            raise pytest.UsageError(f"{item.nodeid}: no lane finds it by a mark from elsewhere")
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
@@ -67,6 +79,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _needs_no_server(path: Path) -> bool:
     """Thousands of tests lie in hundreds of files: each is looked at once."""
     return any(map(path.is_relative_to, _WITHOUT_SERVERS))
+
+
+@cache
+def _unwritten(path: Path) -> frozenset[str]:
+    """Return the marks without which no test of a module is looked for there."""
+    return WRITTEN - marks_in(path.read_text("utf-8"))
 
 
 def pytest_collection_finish() -> None:

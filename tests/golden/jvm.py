@@ -1,9 +1,12 @@
 """Runs a Java source file of this folder on the class path of the original."""
 
 import functools
+import hashlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from zkconsumer.errors import SandboxError
@@ -11,8 +14,10 @@ from zkconsumer.sandbox import jars
 from zkconsumer.sandbox.java import find_java
 
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""It is compiled and run once: half of the processor time goes into compiling it well."""
+"""It runs once: half of the processor time would go into compiling it well."""
 HERE = Path(__file__).parent
+_CLASSES = HERE.parents[1] / "build" / "oracles"
+"""What was compiled is kept: that takes more than most oracles do."""
 DATA = HERE / "data"
 
 
@@ -43,9 +48,10 @@ def run_oracle(
 
     Its class path is that of the original, if none is given.
     """
-    path = os.pathsep.join(map(str, class_path or jars.class_path("0.8.2.2")))
+    java, path = find_java(os.environ), [*(class_path or jars.class_path("0.8.2.2"))]
+    classes = _compiled(HERE / source, java, path)
     done = subprocess.run(
-        [find_java(os.environ), *_BRIEF, "-cp", path, HERE / source, *arguments],
+        [java, *_BRIEF, "-cp", _joined([classes, *path]), Path(source).stem, *arguments],
         input="".join(line + "\n" for line in lines).encode(),
         capture_output=True,
         check=False,
@@ -53,3 +59,21 @@ def run_oracle(
     )
     assert done.returncode == 0, f"{source} failed:\n{done.stderr.decode(errors='replace')[-4000:]}"
     return done.stdout.decode().splitlines()
+
+
+def _compiled(source: Path, java: Path, class_path: Sequence[Path]) -> Path:
+    """The folder with a source file's classes; any release of Kafka will do to compile it."""
+    digest = hashlib.sha256(str(java).encode() + source.read_bytes()).hexdigest()[:16]
+    folder = _CLASSES / digest
+    if not folder.exists():
+        _CLASSES.mkdir(parents=True, exist_ok=True)
+        made = tempfile.mkdtemp(dir=_CLASSES)
+        compiler = (java, *_BRIEF, "-m", "jdk.compiler/com.sun.tools.javac.Main")
+        subprocess.run([*compiler, "-cp", _joined(class_path), "-d", made, source], check=True)
+        with suppress(OSError):  # another process was quicker
+            Path(made).rename(folder)
+    return folder
+
+
+def _joined(class_path: Sequence[Path]) -> str:
+    return os.pathsep.join(map(str, class_path))

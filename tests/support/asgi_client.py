@@ -97,7 +97,7 @@ def request(
         start = reported[0]
         named = tuple((name.decode(), it.decode("latin-1")) for name, it in start["headers"])
         return Answered(
-            start["status"], named, b"".join(one.get("body", b"") for one in reported[1:])
+            start["status"], named, b"".join(entry.get("body", b"") for entry in reported[1:])
         )
 
     return asyncio.run(run())

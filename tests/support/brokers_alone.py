@@ -36,8 +36,8 @@ class Place(NamedTuple):
 def brokers_of(bootstrap: str) -> list[Broker]:
     """The brokers of a ``bootstrap.servers``."""
     found = []
-    for number, one in enumerate(bootstrap.split(",")):
-        host, _, port = one.rpartition(":")
+    for number, address in enumerate(bootstrap.split(",")):
+        host, _, port = address.rpartition(":")
         found.append(Broker(-1 - number, host, int(port)))
     return found
 
@@ -57,7 +57,7 @@ def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition
         bootstrap_servers=cluster.bootstrap_servers, group_id=group, enable_auto_commit=False
     ) as consumer:
         consumer.assign(sorted(offsets))
-        consumer.commit({tp: OffsetAndMetadata(one, "") for tp, one in offsets.items()})
+        consumer.commit({tp: OffsetAndMetadata(offset, "") for tp, offset in offsets.items()})
 
 
 @contextmanager

@@ -136,9 +136,9 @@ def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
         options["runOnly"] = ["color-contrast"]
     found = Axe().run(page, options=options).response["violations"]
     return [
-        f"{one['impact']} {one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}"
-        for one in found
-        if one["impact"] in {"serious", "critical"}
+        f"{item['impact']} {item['id']}: {[node['html'][:200] for node in item['nodes'][:3]]}"
+        for item in found
+        if item["impact"] in {"serious", "critical"}
     ]
 
 

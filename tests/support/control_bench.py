@@ -374,7 +374,7 @@ class Group:
     def owners(self, topic: str = "t") -> dict[int, str]:
         """The text of each owner node."""
         root = f"/consumers/{GROUP}/owners/{topic}"
-        return {int(one): self.text(f"{root}/{one}") or "" for one in self.children(root)}
+        return {int(child): self.text(f"{root}/{child}") or "" for child in self.children(root)}
 
     def ids(self) -> list[str]:
         """Who is registered."""
@@ -402,7 +402,7 @@ def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
 def hold(group: Group, *partitions: int) -> list[str]:
     """Let a stranger own partitions of topic t; gives the nodes."""
     group.admin.ensure_paths(["/consumers/g/owners/t"])
-    paths = [f"/consumers/g/owners/t/{one}" for one in partitions]
+    paths = [f"/consumers/g/owners/t/{partition}" for partition in partitions]
     for path in paths:
         group.admin.create(path, b"g_x-0", ephemeral=True)
     return paths

@@ -206,7 +206,9 @@ class CoordinatorDouble:
 
     def kinds(self, kind: type[R]) -> list[R]:
         """The requests of that kind that came."""
-        return [cast("R", one) for one, _ in list(self.requested) if isinstance(one, kind)]
+        return [
+            cast("R", request) for request, _ in list(self.requested) if isinstance(request, kind)
+        ]
 
     # --- inside ---------------------------------------------------------------------------
 
@@ -244,8 +246,8 @@ class CoordinatorDouble:
                     beat = ev.SendHeartbeat(member_id, generation)
                     self._request(line, beat, request.group_instance_id)
                 case LeaveGroupRequest(member_id=member_id, members=members):
-                    for one in (*(each.member_id for each in members), member_id):
-                        self._request(line, ev.SendLeave(one, ""), None)
+                    for text in (*(each.member_id for each in members), member_id):
+                        self._request(line, ev.SendLeave(text, ""), None)
                     return LeaveGroupResponse(error_code=0)
                 case OffsetCommitRequest():
                     return self._offsets.commit(request)
@@ -277,7 +279,7 @@ class CoordinatorDouble:
         if request.session_timeout_ms > self._longest_session_ms:
             return join_response(code=ErrorCode.INVALID_SESSION_TIMEOUT)
         rebalance_ms = request.rebalance_timeout_ms
-        metadata = {one.name: bytes(one.metadata) for one in request.protocols}
+        metadata = {protocol.name: bytes(protocol.metadata) for protocol in request.protocols}
         _, subscription = decode_subscription(request.protocols[0].metadata)
         remembered: frozenset[TopicPartition] = frozenset()
         if "sticky" in metadata:
@@ -346,13 +348,13 @@ class CoordinatorDouble:
             skip=event.skip_assignment,
             members=tuple(
                 JoinGroupMember(
-                    member_id=one.member_id,
-                    group_instance_id=one.instance_id,
-                    metadata=self._metadata[self.group.members[one.member_id].join.round][
+                    member_id=member.member_id,
+                    group_instance_id=member.instance_id,
+                    metadata=self._metadata[self.group.members[member.member_id].join.round][
                         event.protocol
                     ],
                 )
-                for one in event.members
+                for member in event.members
             ),
         )
 

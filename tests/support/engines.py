@@ -60,7 +60,7 @@ def set_facts(decoded: DecodedSet) -> list[object]:
 
 def typed(records: Iterable[Record]) -> list[object]:
     """Records and their fields, each with its type."""
-    return [(type(one), [(type(field), field) for field in one]) for one in records]
+    return [(type(record), [(type(field), field) for field in record]) for record in records]
 
 
 def error_facts(error: CorruptRecord | None) -> object:
@@ -139,10 +139,10 @@ def check_every_field(found: RecordSlice, wanted: RecordSlice) -> None:
     """Check all that two slices and their records say, by every way to it; types count."""
     check_slice(found, wanted)
     assert rows_of(found) == rows_of(wanted)
-    for one, other in zip(found.records(ORIGIN), wanted.records(ORIGIN), strict=True):
-        assert record_facts(one) == record_facts(other)
-        assert repr(one) == repr(other)
-        assert (one == other) is (other == one) is True
+    for record, other in zip(found.records(ORIGIN), wanted.records(ORIGIN), strict=True):
+        assert record_facts(record) == record_facts(other)
+        assert repr(record) == repr(other)
+        assert (record == other) is (other == record) is True
 
 
 def check_fetched(
@@ -152,9 +152,13 @@ def check_fetched(
     check: Callable[[RecordSlice, RecordSlice], None] = check_every_field,
 ) -> None:
     """Check that two hold the same, taken in slices of these sizes."""
-    for one in (found, wanted):
-        assert one.memory_bytes >= 0
-        assert (one.first_offset is None) == (one.last_offset is None) == (len(one) == 0)
+    for fetched_records in (found, wanted):
+        assert fetched_records.memory_bytes >= 0
+        assert (
+            (fetched_records.first_offset is None)
+            == (fetched_records.last_offset is None)
+            == (len(fetched_records) == 0)
+        )
     for step in steps:
         for name in ("next_offset", "valid_bytes", "first_entry_size_bytes", "last_leader_epoch"):
             assert getattr(found, name) == getattr(wanted, name), name

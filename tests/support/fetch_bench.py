@@ -180,16 +180,21 @@ class FetchBench:
 
     def requested(self, api: ApiKey, broker: int = 0) -> int:
         """How many requests of this kind a broker got."""
-        return sum(one.api_key == api for one in list(self.brokers[broker].requests))
+        return sum(request.api_key == api for request in list(self.brokers[broker].requests))
 
     def fetches_of(self, tp: TopicPartition, broker: int = 0) -> int:
         """How many fetches asked about a partition."""
-        requests = [one.request for one in list(self.brokers[broker].requests)]
-        return sum(tp in requested(one) for one in requests if isinstance(one, FetchRequest))
+        requests = [request.request for request in list(self.brokers[broker].requests)]
+        return sum(
+            tp in requested(request) for request in requests if isinstance(request, FetchRequest)
+        )
 
     def lost_at(self) -> dict[TopicPartition, int | None]:
         """Where each partition that was given back must go on."""
-        return {one.claim.topic_partition: one.fetch_offset for one in list(self.lost)}
+        return {
+            lost_leader.claim.topic_partition: lost_leader.fetch_offset
+            for lost_leader in list(self.lost)
+        }
 
 
 def claim_on(

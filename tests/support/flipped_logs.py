@@ -53,7 +53,7 @@ def make_log(
     for _ in range(count):
         codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
         size = 1 if magic < 2 and codec is Codec.NONE else rng.randint(1, 4)
-        values = {at + one: b"%d " % (at + one) * rng.randint(1, 9) for one in range(size)}
+        values = {at + number: b"%d " % (at + number) * rng.randint(1, 9) for number in range(size)}
         stamp = (1_000, TimestampType.CREATE_TIME) if magic else (-1, TimestampType.NONE)
         rows = [Record(offset, None, value, *stamp) for offset, value in values.items()]
         last = at + size - 1
@@ -83,13 +83,13 @@ class FlippedBroker:
 
     def fetch(self, offset: int, max_bytes: int) -> bytes:
         """Answer."""
-        start = next((n for n, one in enumerate(self.log) if one.claimed_last >= offset), None)
+        start = next((n for n, entry in enumerate(self.log) if entry.claimed_last >= offset), None)
         if start is None or offset >= self.high_watermark:
             return b""
         data = b""
-        for number, one in enumerate(self.log[start:]):
+        for number, entry in enumerate(self.log[start:]):
             flip = self.on_the_way.pop(number, None)
-            data += (one if flip is None else one.claiming(flip(one.claimed))).data
+            data += (entry if flip is None else entry.claiming(flip(entry.claimed))).data
         return data[: max(max_bytes, MIN_ENTRY_SIZE)]
 
 

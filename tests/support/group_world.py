@@ -147,8 +147,8 @@ class GroupWorld:
         """What was sent may still arrive; its answer does not."""
         sent, client.requests = client.requests, []
         if self.random.random() < 0.5:
-            for one in sent:
-                self._carry(client, *one)
+            for entry in sent:
+                self._carry(client, *entry)
         client.connection += 1
         client.responses.clear()
 
@@ -230,7 +230,7 @@ class GroupWorld:
     # --- turns --------------------------------------------------------------------------
 
     def live(self) -> list[Client]:
-        return [one for one in self.clients if not one.dead and not one.frozen]
+        return [client for client in self.clients if not client.dead and not client.frozen]
 
     def turn(self) -> None:
         """One thing, mostly an ordinary one."""
@@ -321,12 +321,16 @@ class GroupWorld:
 
     def settled(self) -> bool:
         live = self.live()
-        states = {(one.core.state, one.core.identity.generation) for one in live}
-        shared = sum(len(one.core.owned) for one in live)
-        read = frozenset[str]().union(*(one.topics for one in live))
+        states = {(client.core.state, client.core.identity.generation) for client in live}
+        shared = sum(len(client.core.owned) for client in live)
+        read = frozenset[str]().union(*(client.topics for client in live))
         whole = sum(len(self.partitions[topic]) for topic in read)
         at_rest = states == {(MembershipState.STABLE, self.coordinator.generation)}
-        return at_rest and shared == whole and not any(one.todo or one.responses for one in live)
+        return (
+            at_rest
+            and shared == whole
+            and not any(client.todo or client.responses for client in live)
+        )
 
     # --- what must hold -----------------------------------------------------------------
 
@@ -349,5 +353,5 @@ class GroupWorld:
 
     def __repr__(self) -> str:
         lines = [f"{self.coordinator.state} {self.coordinator.generation} at {self.now_ms}"]
-        lines += [f"{one.name}: {one.core!r} todo={one.todo}" for one in self.live()]
+        lines += [f"{client.name}: {client.core!r} todo={client.todo}" for client in self.live()]
         return "\n".join(lines)

@@ -1,5 +1,6 @@
 """A landing by Polars, and the cluster by a plain consumer: neither knows anything of drains."""
 
+import base64
 import json
 import os
 import subprocess
@@ -26,7 +27,7 @@ def landed_rows(path: str, file_format: str, catalog: Mapping[str, str]) -> list
 
     Args:
         path: of the drain; values are text.
-        file_format: Parquet's, Delta's or Iceberg's.
+        file_format: Parquet's, JSON's, Delta's or Iceberg's.
         catalog: properties of an Iceberg table's; empty for the drain's own.
     """
     if file_format == "delta":
@@ -63,11 +64,13 @@ def _below(path: str, beginning: str) -> list[str]:
     found = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
     scheme = "s3://" if path.startswith("s3://") else ""
     wanted = str(Path(base) / beginning)
-    return [f"{scheme}{one.path}" for one in found if one.is_file and _is_below(one.path, wanted)]
+    return [
+        f"{scheme}{item.path}" for item in found if item.is_file and _is_below(item.path, wanted)
+    ]
 
 
 def _is_below(path: str, beginning: str) -> bool:
-    return path.startswith(beginning.rstrip("/")) and path.endswith(".parquet")
+    return path.startswith(beginning.rstrip("/")) and path.endswith((".parquet", ".json"))
 
 
 def _rows_of(file: str) -> list[Row]:
@@ -75,8 +78,12 @@ def _rows_of(file: str) -> list[Row]:
     if file.startswith("s3://"):
         names = ("ENDPOINT_URL", "ALLOW_HTTP", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "REGION")
         options = {f"aws_{name.lower()}": os.environ[f"AWS_{name}"] for name in names}
-    rows = pl.scan_parquet(file, storage_options=options, hive_partitioning=False)
+    is_json = file.endswith(".json")
+    if is_json:
+        rows = pl.scan_ndjson(file, storage_options=options)
+    else:
+        rows = pl.scan_parquet(file, storage_options=options, hive_partitioning=False)
     return [
-        (partition, offset, bytes(value).decode())
+        (partition, offset, (base64.b64decode(value) if is_json else bytes(value)).decode())
         for partition, offset, value in rows.select(_PLACE).collect().rows()
     ]

@@ -1,11 +1,12 @@
 """Runs ``killed_drain``, and sees that each drain was finished and proven."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.support import warm
 
 
 def killed_drains(
@@ -24,7 +25,7 @@ def killed_drains(
         What was told of each; the last one came to its end.
     """
     program = [sys.executable, "-m", "tests.support.killed_drain", str(folder)]
-    done = subprocess.run(
+    done = warm.run(
         [*program, json.dumps(settings), str(first), str(every)],
         capture_output=True,
         text=True,

@@ -41,9 +41,9 @@ class LargeCluster:
         return SpokenCluster(
             count=BROKERS,
             leaders={
-                TopicPartition(_topic(topic), one): one % BROKERS
+                TopicPartition(_topic(topic), partition): partition % BROKERS
                 for topic in range(self.topics)
-                for one in range(self.partitions)
+                for partition in range(self.partitions)
             },
         )
 
@@ -51,7 +51,7 @@ class LargeCluster:
         """Make all nodes; what members make is gone when the store is closed."""
         store.ensure_paths(["/brokers/ids", "/brokers/topics", "/config/topics", "/consumers"])
         ops = [
-            *(CreateOp(f"/brokers/ids/{one}", _BROKER % one) for one in range(BROKERS)),
+            *(CreateOp(f"/brokers/ids/{broker}", _BROKER % broker) for broker in range(BROKERS)),
             *(op for topic in range(self.topics) for op in self._topic_ops(_topic(topic))),
             *(op for group in range(self.groups) for op in self._group_ops(group)),
         ]
@@ -62,18 +62,19 @@ class LargeCluster:
     def _topic_ops(self, topic: str) -> list[CreateOp]:
         root = f"/brokers/topics/{topic}"
         replicas = ",".join(
-            f'"{one}":[{one % BROKERS},{(one + 1) % BROKERS}]' for one in range(self.partitions)
+            f'"{partition}":[{partition % BROKERS},{(partition + 1) % BROKERS}]'
+            for partition in range(self.partitions)
         )
         ops = [
             CreateOp(root, f'{{"version":1,"partitions":{{{replicas}}}}}'.encode()),
             CreateOp(f"/config/topics/{topic}", b'{"version":1,"config":{}}'),
             CreateOp(f"{root}/partitions", None),
         ]
-        for one in range(self.partitions):
-            leader, other = one % BROKERS, (one + 1) % BROKERS
-            ops.append(CreateOp(f"{root}/partitions/{one}", None))
+        for partition in range(self.partitions):
+            leader, other = partition % BROKERS, (partition + 1) % BROKERS
+            ops.append(CreateOp(f"{root}/partitions/{partition}", None))
             state = _STATE % (leader, leader, other)
-            ops.append(CreateOp(f"{root}/partitions/{one}/state", state))
+            ops.append(CreateOp(f"{root}/partitions/{partition}/state", state))
         return ops
 
     def _group_ops(self, number: int) -> list[CreateOp]:
@@ -85,14 +86,14 @@ class LargeCluster:
         data = encode_registration(
             Registration(subscription=dict.fromkeys(topics, 1), timestamp_ms=1_400_000_000_000)
         )
-        ops = [CreateOp(f"{root}{one}", None) for one in ("", "/ids", "/owners", "/offsets")]
+        ops = [CreateOp(f"{root}{folder}", None) for folder in ("", "/ids", "/owners", "/offsets")]
         ops += [CreateOp(f"{root}/ids/{member}", data, ephemeral=True) for member in members]
         for topic in topics:
-            ops += [CreateOp(f"{root}/{one}/{topic}", None) for one in ("owners", "offsets")]
-            for one in range(self.partitions):
-                owner = f"{members[one * MEMBERS // self.partitions]}-0".encode()
-                ops.append(CreateOp(f"{root}/owners/{topic}/{one}", owner, ephemeral=True))
-                ops.append(CreateOp(f"{root}/offsets/{topic}/{one}", b"40"))
+            ops += [CreateOp(f"{root}/{folder}/{topic}", None) for folder in ("owners", "offsets")]
+            for partition in range(self.partitions):
+                owner = f"{members[partition * MEMBERS // self.partitions]}-0".encode()
+                ops.append(CreateOp(f"{root}/owners/{topic}/{partition}", owner, ephemeral=True))
+                ops.append(CreateOp(f"{root}/offsets/{topic}/{partition}", b"40"))
         return ops
 
 

@@ -25,16 +25,18 @@ LARGE: Final = GroupKey(GroupKind.ZOOKEEPER, "large")
 
 def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> ClusterState:
     """One group that reads everything, with members that have nothing."""
-    names = [f"topic-{one:04}" for one in range(topics)]
-    everything = [TopicPartition(name, one) for name in names for one in range(partitions)]
+    names = [f"topic-{topic:04}" for topic in range(topics)]
+    everything = [
+        TopicPartition(name, partition) for name in names for partition in range(partitions)
+    ]
     group = GroupStatus(
         group_id=LARGE.group_id,
         kind=LARGE.kind,
         seen_ms=NOW_MS,
         state=GroupState.STABLE,
         members=tuple(
-            MemberStatus(member_id=f"large_h{one:02}", streams=dict.fromkeys(names, 1))
-            for one in range(members)
+            MemberStatus(member_id=f"large_h{member:02}", streams=dict.fromkeys(names, 1))
+            for member in range(members)
         ),
         partitions=tuple(
             GroupPartition(
@@ -56,8 +58,8 @@ def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> C
                 name=name,
                 seen_ms=NOW_MS,
                 partitions=tuple(
-                    PartitionStatus(topic_partition=TopicPartition(name, one), leader=0)
-                    for one in range(partitions)
+                    PartitionStatus(topic_partition=TopicPartition(name, partition), leader=0)
+                    for partition in range(partitions)
                 ),
             )
             for name in names

@@ -158,7 +158,9 @@ class LogBroker:
     def requested(self, request: int = -1) -> dict[int, FetchPartition]:
         """What a request was about."""
         topics = self.requests[request].topics
-        return {one.partition: one for topic in topics for one in topic.partitions}
+        return {
+            partition.partition: partition for topic in topics for partition in topic.partitions
+        }
 
     def __enter__(self) -> Self:
         self._scope.spawn("accept", self._accept, stop=self._hang_up)
@@ -178,9 +180,9 @@ class LogBroker:
 
     def _hang_up(self) -> None:
         self.may_answer.set()
-        for one in (self._server, *self._open):
+        for sock in (self._server, *self._open):
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                sock.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         while True:
@@ -215,7 +217,7 @@ class LogBroker:
         topics = tuple(
             FetchedTopic(
                 topic=topic.topic,
-                partitions=tuple(self._part(one, room) for one in topic.partitions),
+                partitions=tuple(self._part(partition, room) for partition in topic.partitions),
             )
             for topic in request.topics
         )
@@ -225,7 +227,9 @@ class LogBroker:
             error_code=self.errors.pop(0) if self.errors else 0,
         )
         is_empty = all(
-            not one.records and not one.error_code for t in topics for one in t.partitions
+            not partition.records and not partition.error_code
+            for t in topics
+            for partition in t.partitions
         )
         if is_empty and request.max_wait_ms:
             threading.Event().wait(min(request.max_wait_ms, 20) / 1000)

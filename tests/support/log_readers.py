@@ -1,13 +1,13 @@
 """Reads the logs of a ``LogBroker`` with one loop or the other, and says what came out."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from tests.support.log_broker import LogBroker
 from tests.support.plain_ways import assuming_dialer, serving_fetch
-from tests.support.waiting import wait_until
+from tests.support.waiting import PROMPT_MS
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
@@ -50,7 +50,7 @@ class Came:
     def take(self, chunk: Chunk) -> None:
         """Add a chunk, which must follow the one before."""
         assert chunk.fetch_offset == self.next_offset, "nothing is left out or comes twice"
-        assert all(one.offset >= chunk.fetch_offset for one in chunk.records)
+        assert all(record.offset >= chunk.fetch_offset for record in chunk.records)
         self.records += chunk.records
         self.next_offset = chunk.next_offset
         if chunk.poison is not None:
@@ -118,7 +118,7 @@ class LogReader:
         for partition in range(len(self.broker.logs)):
             self.add(partition)
 
-    def read_all(self, timeout_ms: int = 10_000) -> dict[int, Came]:
+    def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, Came]:
         """What comes of each partition, until every log is at its end, or stopped."""
         clock = SystemClock()
         deadline_ms = clock.now_ms() + timeout_ms
@@ -131,15 +131,22 @@ class LogReader:
                 came[item.claim.topic_partition.partition].take(item)
             elif is_through:
                 break
-            assert clock.now_ms() < deadline_ms, f"only {came} came"
+            assert clock.now_ms() < deadline_ms, self._missed(came)
         return came
+
+    def _missed(self, came: Mapping[int, Came]) -> str:
+        ends = {number: one.next_offset for number, one in came.items()}
+        short = {at: end for at, end in ends.items() if not self._is_through(at, came[at])}
+        return f"of {len(ends)} partitions {len(short)} ended early, such as {[*short.items()][:3]}"
 
     def _is_through(self, number: int, came: Came) -> bool:
         if came.next_offset >= self.broker.logs[number].end:
             return True
-        is_lost = any(one.claim.topic_partition.partition == number for one in list(self.lost))
+        is_lost = any(
+            lost_leader.claim.topic_partition.partition == number for lost_leader in list(self.lost)
+        )
         return is_lost or any(
-            one.halted for one in self.claims if one.topic_partition.partition == number
+            claim.halted for claim in self.claims if claim.topic_partition.partition == number
         )
 
 
@@ -155,9 +162,4 @@ def offsets_in(reader: LogReader) -> list[int]:
 
 def lost_early(reader: LogReader) -> list[LeaderUnusable]:
     """What was given back before the loop was stopped."""
-    return [one for one in reader.lost if one.reason != "its fetcher ended"]
-
-
-def wait_until_soon(probe: Callable[[], object], *, what: str) -> None:
-    """Wait for a moment only."""
-    wait_until(probe, timeout_s=5, what=what)
+    return [lost_leader for lost_leader in reader.lost if lost_leader.reason != "its fetcher ended"]

@@ -19,6 +19,10 @@ class ManualClock:
         """See ``Clock``."""
         return self._now_ms + self._ahead_ms
 
+    def set_back(self, delta_ms: int) -> None:
+        """Set the wall clock back; time goes on as it did."""
+        self._ahead_ms -= delta_ms
+
     def advance(self, delta_ms: int) -> None:
         """Let time pass."""
         self._now_ms += delta_ms

@@ -170,9 +170,9 @@ def await_ends(
     for tp, end in ends().items():
         wait_until(
             lambda tp=tp, end=end: any(  # type: ignore[misc]
-                one.tp == tp and one.offset >= end - 1
+                delivery.tp == tp and delivery.offset >= end - 1
                 for member in members
-                for one in reversed(list(member.deliveries))
+                for delivery in reversed(list(member.deliveries))
             ),
             what=f"{what}: {tp} up to {end}",
         )

@@ -138,7 +138,7 @@ def small_cluster() -> ClusterSnapshot:
         zookeeper_connect="zk:2181/x",
         brokers=(BrokerStatus(broker=broker, seen_ms=taken_ms),),
         topics=small_topics(taken_ms),
-        groups={one.key: one for one in (in_zookeeper, with_coordinator)},
+        groups={group.key: group for group in (in_zookeeper, with_coordinator)},
         failures=(
             PartFailure(part="log ends of broker 1", reason="x", since_ms=taken_ms - 50_000),
         ),

@@ -20,4 +20,4 @@ class Noting:
 
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind."""
-        return [one for one in list(self.events) if isinstance(one, kind)]
+        return [event for event in list(self.events) if isinstance(event, kind)]

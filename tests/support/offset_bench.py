@@ -72,4 +72,8 @@ class OffsetBench:
 
     def open_connections(self) -> int:
         """How many connections to brokers are open."""
-        return sum(not one.is_over for broker in self.net.brokers for one in broker._conversations)
+        return sum(
+            not conversation.is_over
+            for broker in self.net.brokers
+            for conversation in broker._conversations
+        )

@@ -55,5 +55,7 @@ def topic_elsewhere(three: Sandbox, metadata: int = KEEPER) -> list[TopicPartiti
     """A topic that does not lie on the broker with the offsets; gives its partitions."""
     topic = fresh_name("elsewhere")
     others = [broker.id for broker in three.brokers if broker.id != metadata]
-    three.create_topic(topic, assignment={number: [one] for number, one in enumerate(others)})
+    three.create_topic(
+        topic, assignment={number: [error_code] for number, error_code in enumerate(others)}
+    )
     return partitions_of(topic, len(others))

@@ -53,12 +53,16 @@ class OffsetsDouble:
         if code is None:
             code = self._code(request)
         for topic in request.topics:
-            for one in topic.partitions:
+            for offset_commit_partition in topic.partitions:
                 if not code:
-                    tp = TopicPartition(topic.topic, one.partition)
-                    position = OffsetAndMetadata(one.offset, one.metadata, one.leader_epoch)
+                    tp = TopicPartition(topic.topic, offset_commit_partition.partition)
+                    position = OffsetAndMetadata(
+                        offset_commit_partition.offset,
+                        offset_commit_partition.metadata,
+                        offset_commit_partition.leader_epoch,
+                    )
                     self.stored[tp] = position
-                    self.history.append((tp, one.offset))
+                    self.history.append((tp, offset_commit_partition.offset))
         return OffsetCommitResponse(
             topics=tuple(
                 CommittedTopic(

@@ -170,12 +170,12 @@ def snapshot_at(step: int, *, failing: bool = False) -> ClusterSnapshot:
         zookeeper_connect="zk1:2181,zk2:2181,zk3:2181/shop",
         brokers=tuple(
             BrokerStatus(
-                broker=Broker(one, f"kafka{one}", 9092),
+                broker=Broker(partition, f"kafka{partition}", 9092),
                 seen_ms=at_ms,
-                is_controller=one == 1,
-                created_ms=NOW_MS - (9 + one * 16) * 86_400_000,
+                is_controller=partition == 1,
+                created_ms=NOW_MS - (9 + partition * 16) * 86_400_000,
             )
-            for one in (1, 2, 3)
+            for partition in (1, 2, 3)
         ),
         topics=topics,
         groups=groups,
@@ -210,13 +210,13 @@ def _end(topic: str, partition: int, step: int) -> int:
 
 def _topic(name: str, count: int, step: int, at_ms: int) -> TopicStatus:
     partitions = []
-    for one in range(count):
-        replicas = (one % 3 + 1, (one + 1) % 3 + 1)
-        lagging = (name, one) in {("clicks", 4), ("sessions", 1)}
-        end = _end(name, one, step)
+    for number in range(count):
+        replicas = (number % 3 + 1, (number + 1) % 3 + 1)
+        lagging = (name, number) in {("clicks", 4), ("sessions", 1)}
+        end = _end(name, number, step)
         partitions.append(
             PartitionStatus(
-                topic_partition=TopicPartition(name, one),
+                topic_partition=TopicPartition(name, number),
                 leader=replicas[0],
                 replicas=replicas,
                 in_sync=replicas[:1] if lagging else replicas,
@@ -242,7 +242,7 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
         group_id=key.group_id,
         kind=key.kind,
         seen_ms=at_ms,
-        members=tuple(sorted(members, key=lambda one: one.member_id)),
+        members=tuple(sorted(members, key=lambda status: status.member_id)),
         coordinator=None if in_zookeeper else Broker(3, "kafka3", 9092),
         protocol=None if in_zookeeper or not members else "range",
     )
@@ -254,10 +254,10 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
     sessions = {member.member_id: member.session_id for member in sound.members}
     partitions = tuple(
         _partition(
-            key, tale, TopicPartition(topic, one), step, at_ms, owners=owners, sessions=sessions
+            key, tale, TopicPartition(topic, number), step, at_ms, owners=owners, sessions=sessions
         )
         for topic in sorted(tale.topics)
-        for one in range(TOPICS[topic])
+        for number in range(TOPICS[topic])
     )
     state = GroupState.STABLE
     if in_zookeeper:
@@ -400,17 +400,20 @@ class TalePast:
         ]
         partitions = {}
         for topic in sorted(tale.topics):
-            for one in range(TOPICS[topic]):
-                tp = TopicPartition(topic, one)
+            for number in range(TOPICS[topic]):
+                tp = TopicPartition(topic, number)
                 steps = [STEPS - (NOW_MS - at) // STEP_MS for at in times]
-                lags = tuple(_end(topic, one, at) - _committed(tale, tp, at) for at in steps)
+                lags = tuple(_end(topic, number, at) - _committed(tale, tp, at) for at in steps)
                 partitions[tp] = PartitionSeries(
                     lag=lags,
                     committed=tuple(_committed(tale, tp, at) for at in steps),
-                    log_end=tuple(_end(topic, one, at) for at in steps),
+                    log_end=tuple(_end(topic, number, at) for at in steps),
                     seconds=tuple(lag / 40 for lag in lags),
                 )
-        totals = [sum(one.lag[at] or 0 for one in partitions.values()) for at in range(len(times))]
+        totals = [
+            sum(partition.lag[at] or 0 for partition in partitions.values())
+            for at in range(len(times))
+        ]
         return LagSeries(times_ms=tuple(times), total=tuple(totals), partitions=partitions)
 
     def trends(

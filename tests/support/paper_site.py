@@ -101,13 +101,13 @@ def paper_messages(query: MessageQuery) -> BrowseResult:
             timestamp=NOW_MS - 60_000 + place * 1_000,
             raw_key=b"order-%d" % place,
             raw_value=value,
-            key=decode(b"order-%d" % place),
-            value=decode(value),
+            key=decode(b"order-%d" % place, form=query.form),
+            value=decode(value, form=query.form),
             headers=(("trace", decode(b"8f3a")),) if place == 0 else (),
         )
         for place, value in enumerate(values)
     ]
-    wanted = [one for one in found if query.passes is None or query.passes(one)]
+    wanted = [message for message in found if query.passes is None or query.passes(message)]
     return BrowseResult(messages=wanted[-query.limit :], scanned=len(found))
 
 
@@ -179,9 +179,15 @@ def _nodes_of(group: GroupStatus) -> ZkStore:
         message = Registration(subscription=member.streams, timestamp_ms=member.registered_ms or 0)
         session = server.connect()
         session.create(paths.member(member.member_id), encode_registration(message), ephemeral=True)
-        for one in group.partitions:
-            if one.owner is not None and one.owner.startswith(member.member_id):
-                session.create(paths.owner(one.topic_partition), one.owner.encode(), ephemeral=True)
+        for group_partition in group.partitions:
+            if group_partition.owner is not None and group_partition.owner.startswith(
+                member.member_id
+            ):
+                session.create(
+                    paths.owner(group_partition.topic_partition),
+                    group_partition.owner.encode(),
+                    ephemeral=True,
+                )
     store.set_or_create_many(
         {
             paths.offset(partition.topic_partition): str(partition.committed[0].offset).encode()

@@ -170,10 +170,10 @@ class QuickLookup:
             return []
         requested, self.requested = self.requested, []
         return [
-            CommittedResult(one, self.errors.pop(0))
+            CommittedResult(partitions, self.errors.pop(0))
             if self.errors
-            else CommittedResult(one, self._membership.committed(one, timeout_ms=0))
-            for one in requested
+            else CommittedResult(partitions, self._membership.committed(partitions, timeout_ms=0))
+            for partitions in requested
         ]
 
 

@@ -120,15 +120,15 @@ class ModelLog:
         self.epoch += 1
         self.told_epoch = self.epoch
         if cut_to is not None and cut_to < self.end:
-            self.batches = [one for one in self.batches if one.last < cut_to]
-            self.end = max([self.start, *(one.last + 1 for one in self.batches)])
-        self.epochs = [one for one in self.epochs if one[0] == 0 or one[1] < self.end]
+            self.batches = [batch for batch in self.batches if batch.last < cut_to]
+            self.end = max([self.start, *(batch.last + 1 for batch in self.batches)])
+        self.epochs = [epoch for epoch in self.epochs if epoch[0] == 0 or epoch[1] < self.end]
         self.epochs.append((self.epoch, self.end))
 
     def reassign(self) -> None:
         """Other replicas: the same leader goes on, in an epoch of its own."""
         self.epoch += 1
-        self.epochs = [one for one in self.epochs if one[0] == 0 or one[1] < self.end]
+        self.epochs = [epoch for epoch in self.epochs if epoch[0] == 0 or epoch[1] < self.end]
         self.epochs.append((self.epoch, self.end))
 
     @property
@@ -140,10 +140,10 @@ class ModelLog:
         """As a leader answers to OffsetForLeaderEpoch."""
         if epoch == self.epoch:
             return epoch, self.end
-        later = [one for one in self.epochs if one[0] > epoch]
+        later = [entry for entry in self.epochs if entry[0] > epoch]
         if not later:
             return -1, -1
-        before = [one[0] for one in self.epochs if one[0] <= epoch]
+        before = [entry[0] for entry in self.epochs if entry[0] <= epoch]
         return (max(before) if before else epoch), later[0][1]
 
     def visible(self, first: int, stop: int, *, committed: bool) -> list[tuple[int, bytes]]:
@@ -257,33 +257,42 @@ class ModelBroker:
         if version <= fe.LAST_BY_NAME:
             return self._fetch(request, version)
         # A topic that is gone has no name, and its id stands for one.
-        names = {one: topic for topic, one in self.topic_ids.items()}
-        ids = {topic: one for one, topic in names.items()}
+        names = {topic_id: topic for topic, topic_id in self.topic_ids.items()}
+        ids = {topic: topic_id for topic_id, topic in names.items()}
         by_name = replace(
             request,
             topics=tuple(
-                replace(one, topic=names.get(one.topic_id, one.topic_id.hex()))
-                for one in request.topics
+                replace(
+                    fetch_topic, topic=names.get(fetch_topic.topic_id, fetch_topic.topic_id.hex())
+                )
+                for fetch_topic in request.topics
             ),
             forgotten_topics=tuple(
-                replace(one, topic=names.get(one.topic_id, one.topic_id.hex()))
-                for one in request.forgotten_topics
+                replace(
+                    forgotten_topic,
+                    topic=names.get(forgotten_topic.topic_id, forgotten_topic.topic_id.hex()),
+                )
+                for forgotten_topic in request.forgotten_topics
             ),
         )
         response = self._fetch(by_name, version)
         return replace(
             response,
             topics=tuple(
-                replace(one, topic="", topic_id=ids.get(one.topic) or bytes.fromhex(one.topic))
-                for one in response.topics
+                replace(
+                    fetched_topic,
+                    topic="",
+                    topic_id=ids.get(fetched_topic.topic) or bytes.fromhex(fetched_topic.topic),
+                )
+                for fetched_topic in response.topics
             ),
         )
 
     def _fetch(self, request: fe.FetchRequest, version: int) -> fe.FetchResponse:
         named = {
-            TopicPartition(topic.topic, one.partition): one
+            TopicPartition(topic.topic, fetch_partition.partition): fetch_partition
             for topic in request.topics
-            for one in topic.partitions
+            for fetch_partition in topic.partitions
         }
         if version < 7 or request.session_epoch == fe.SESSIONLESS_EPOCH:
             return self._respond(request, version, named, None)
@@ -319,8 +328,8 @@ class ModelBroker:
         topics: dict[str, list[fe.FetchedPartition]] = {}
         room = request.max_bytes if version >= 3 else 1 << 31
         gave: list[TopicPartition] = []
-        for tp, one in wanted.items():
-            part = self._one(tp, one, version, room, committed=request.isolation_level == 1)
+        for tp, partition in wanted.items():
+            part = self._one(tp, partition, version, room, committed=request.isolation_level == 1)
             room -= len(part.records)
             mark = -1 if part.error_code else part.high_watermark
             has_changes = (

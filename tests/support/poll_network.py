@@ -132,7 +132,7 @@ class ModelClient:
     def epoch_ends(
         self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> dict[TopicPartition, EpochEnd | int | None]:
-        found = {tp: self._end(tp, *one) for tp, one in requested.items()}
+        found = {tp: self._end(tp, *offset_and_size) for tp, offset_and_size in requested.items()}
         self._world.wait_for_client(timeout_ms)
         return found
 

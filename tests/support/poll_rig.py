@@ -55,7 +55,9 @@ class PollRig:
             connect_timeout_ms=5_000,
             request_timeout_ms=settings.request_timeout_ms,
         )
-        addresses = [Broker(-1 - at, one.host, one.port) for at, one in enumerate(bootstrap)]
+        addresses = [
+            Broker(-1 - at, broker.host, broker.port) for at, broker in enumerate(bootstrap)
+        ]
         self.client = ClusterClient(
             self.dialer,
             addresses,

@@ -167,7 +167,7 @@ class PollWorld:
             (self._misbehave, 2 if self.trouble else 0),
             (self._recreate, 0.4 if self.recreates and self.trouble else 0),
         )
-        self.chance.choices([one for one, _ in actions], [often for _, often in actions])[0]()
+        self.chance.choices([action for action, _ in actions], [often for _, often in actions])[0]()
         self.clock.advance(self.chance.choice((0, 0, 1, 40)))
 
     def settle(self) -> None:
@@ -181,7 +181,9 @@ class PollWorld:
                 log.finish(producer, Marker.COMMIT)
         self.engine.add(PARTITIONS)
         self.engine.resume(PARTITIONS)
-        for tp, state in self.engine._shared.look(lambda one: dict(one.states)).items():
+        for tp, state in self.engine._shared.look(
+            lambda partition_states: dict(partition_states.states)
+        ).items():
             if state.phase is not Phase.LACKING:
                 continue
             self._seek(tp, AtOffset(self.logs[tp].start))
@@ -199,7 +201,11 @@ class PollWorld:
     def check_end(self) -> None:
         """The caller has what is in the logs, as it is there."""
         for tp, log in self.logs.items():
-            seen = [one for one in self.seen[tp] if one[0] >= log.start]
+            seen = [
+                offset_and_value
+                for offset_and_value in self.seen[tp]
+                if offset_and_value[0] >= log.start
+            ]
             first = self.seen[tp][0][0] if self.seen[tp] else log.end
             if tp in self._from_start:
                 first = log.start
@@ -439,7 +445,10 @@ class PollWorld:
     def _judge(self, tp: TopicPartition, got: list[Seen], position: int | None) -> None:
         """Between the last position and this one, the caller got all that he is to get."""
         if tp in self._former and not self._hears_of_recreation(tp):
-            assert all(one in self._former[tp].visible(0, 1 << 62, committed=False) for one in got)
+            assert all(
+                offset_and_value in self._former[tp].visible(0, 1 << 62, committed=False)
+                for offset_and_value in got
+            )
             self.stands[tp] = position
             return
         stood, self.stands[tp] = self.stands.get(tp), position
@@ -477,8 +486,10 @@ class PollWorld:
         log = self.logs[tp]
         if (got and got[0][0] < stood) or (not got and position < stood):
             back = got[0][0] if got else position
-            self.seen[tp][:] = [one for one in self.seen[tp] if one[0] < back]
+            self.seen[tp][:] = [
+                offset_and_value for offset_and_value in self.seen[tp] if offset_and_value[0] < back
+            ]
             stood = back
         assert [offset for offset, _ in got] == list(range(stood, position)), (tp, stood, position)
         for offset, value in got:
-            assert value in {one for _, one in log.ever[offset]}
+            assert value in {data for _, data in log.ever[offset]}

@@ -92,18 +92,23 @@ def response(
     now_ms: int = 0,
 ) -> None:
     """Let answers to a plan arrive, and give back the rest."""
-    for tp, one in responses.items():
+    for tp, fetched_partition in responses.items():
         requested = planned.wanted[tp]
         unpacked = Unpacked()
-        if not one.error_code:
-            unpacked = unpack(requested, one, states.settings, 1 << 20)
-        states.arrived([(requested, one, unpacked)], now_ms)
+        if not fetched_partition.error_code:
+            unpacked = unpack(requested, fetched_partition, states.settings, 1 << 20)
+        states.arrived([(requested, fetched_partition, unpacked)], now_ms)
     states.unanswered(planned.wanted.values())
 
 
 def fetched(states: PartitionStates, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
     """One whole fetch."""
-    response(states, plan(states, now_ms), {tp: part(tp, one) for tp, one in data.items()}, now_ms)
+    response(
+        states,
+        plan(states, now_ms),
+        {tp: part(tp, record_set) for tp, record_set in data.items()},
+        now_ms,
+    )
 
 
 def offsets(piece: Any) -> Sequence[int]:

@@ -31,12 +31,15 @@ class Asked(NamedTuple):
 def asked_by(expression: str) -> Asked:
     """Take an expression apart."""
     named = dict.fromkeys(re.findall(r"__name__=~\"([^\"]*)\"", expression))
-    metrics = {one: frozenset[str]() for names in named for one in names.split("|")}
+    metrics = {item: frozenset[str]() for names in named for item in names.split("|")}
     bare = re.sub(r"\{__name__=~\"[^\"]*\"\}|\[[^\]]*\]", "", expression)
     bare = _TEXT.sub('""', bare)
     bare = bare.replace("label_values", "label_values ")
     grouped = frozenset(
-        label.strip() for one in _CLAUSE.findall(bare) for label in one.split(",") if label.strip()
+        label.strip()
+        for clause in _CLAUSE.findall(bare)
+        for label in clause.split(",")
+        if label.strip()
     )
     values = re.fullmatch(r"label_values \((.*),\s*(\w+)\)", bare)
     if values:

@@ -74,12 +74,14 @@ class Script:
         That a round begins is noted aside (``begun``): it goes without saying in most tests.
         """
         response = self.core.receive(event, self.now_ms)
-        self.begun += [one.cause for one in response if isinstance(one, ev.Begun)]
-        actions: list[ev.Action] = [one for one in response if not isinstance(one, ev.Begun)]
+        self.begun += [begun.cause for begun in response if isinstance(begun, ev.Begun)]
+        actions: list[ev.Action] = [
+            action for action in response if not isinstance(action, ev.Begun)
+        ]
         if isinstance(event, ev.Withdraw):  # its steps are run, and nobody waits for the answers
             self.step = None
             return actions
-        assert not any(isinstance(one, STEPS) for one in actions[:-1]), "a step is the last"
+        assert not any(isinstance(action, STEPS) for action in actions[:-1]), "a step is the last"
         if actions and isinstance(actions[-1], STEPS):
             self.step = actions[-1]
         self.message += actions
@@ -186,7 +188,7 @@ class Script:
 
     def kinds(self) -> list[str]:
         """The names of all actions said so far."""
-        return [type(one).__name__ for one in self.message]
+        return [type(action).__name__ for action in self.message]
 
     def _respond(self, response: ev.StepResult) -> list[ev.Action]:
         self.step = None
@@ -217,4 +219,4 @@ def joining() -> Script:
 
 def attempts(script: Script) -> list[int]:
     """The number of each try that failed."""
-    return [one.attempt for one in script.message if isinstance(one, ev.RetryLater)]
+    return [action.attempt for action in script.message if isinstance(action, ev.RetryLater)]

@@ -80,5 +80,5 @@ class TinyZk:
     def _forget(self, member: Member) -> None:
         """It can hear no more."""
         for watchers in self._watches.values():
-            for watcher in [one for one in watchers if one[0] is member]:
+            for watcher in [entry for entry in watchers if entry[0] is member]:
                 del watchers[watcher]

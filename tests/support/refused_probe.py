@@ -30,6 +30,7 @@ def by_stream(wanted: Mapping[str, Any]) -> list[object]:
         group_id=f"{wanted['topic']}-{os.getpid()}",
         auto_offset_reset="smallest",
         poison_policy="skip",
+        fetch_max_decompressed_bytes=wanted["bound"],
         consumer_timeout_ms=TIMEOUT_MS,
     )
     connector = ZookeeperConsumerConnector(config)
@@ -44,7 +45,10 @@ def by_poll(wanted: Mapping[str, Any]) -> list[object]:
     """Keep each error, and seek behind it; gives the offset of the first record that comes."""
     tp = TopicPartition(wanted["topic"], 0)
     kept: list[PartitionFailed] = []
-    with KafkaConsumer(bootstrap_servers=wanted["bootstrap"]) as consumer:
+    bound = wanted["bound"]
+    with KafkaConsumer(
+        bootstrap_servers=wanted["bootstrap"], fetch_max_decompressed_bytes=bound
+    ) as consumer:
         consumer.assign([tp])
         consumer.seek(tp, 0)
         while True:
@@ -62,7 +66,7 @@ def by_range(wanted: Mapping[str, Any]) -> list[object]:
     tp, count = TopicPartition(wanted["topic"], 0), wanted["count"]
     host, port = wanted["bootstrap"].split(":")
     client = client_of([Broker(0, host, int(port))], timeout_ms=5_000)
-    reader = RangeReader(client, settings=RangeSettings())
+    reader = RangeReader(client, settings=RangeSettings(max_decompressed_bytes=wanted["bound"]))
     found: list[object] = []
     for offset in range(count + 1):
         one = OffsetRange(topic_partition=tp, from_offset=offset, until_offset=offset + 1)

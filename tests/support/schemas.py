@@ -42,7 +42,7 @@ def avro(schema: object, *references: tuple[str, object]) -> SchemaDefinition:
     return SchemaDefinition(
         kind="avro",
         text=json.dumps(schema),
-        references=tuple((name, json.dumps(one)) for name, one in references),
+        references=tuple((name, json.dumps(reference)) for name, reference in references),
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from tests.support import warm
 from tests.support.waiting import wait_until
 
 
@@ -86,7 +87,7 @@ def served(
     command += ["--listen", "127.0.0.1:0", *([] if kept else ["--no-history"]), *arguments]
     with (
         log.open("ab") as errors,
-        subprocess.Popen(
+        warm.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -132,7 +132,7 @@ class SickWorld:
     def snapshot(self, *others: GroupStatus, taken_ms: int = NOW_MS) -> ClusterSnapshot:
         """The cluster with all groups in ZooKeeper, and others."""
         ids = self.tree.children("/consumers") or []
-        groups = [*(self.group(one) for one in ids), *others]
+        groups = [*(self.group(member_id) for member_id in ids), *others]
         return ClusterSnapshot(
             taken_ms=taken_ms,
             zookeeper_connect="zk:2181/kafka",
@@ -145,7 +145,7 @@ class SickWorld:
                 for number in range(2)
             ),
             topics=tuple(self._topic(topic) for topic in sorted(self.topics)),
-            groups={one.key: one for one in groups},
+            groups={group.key: group for group in groups},
             live_sessions=self.live,
         )
 
@@ -155,7 +155,7 @@ class SickWorld:
 
     def one(self, code: Code, around: Circumstances | None = None) -> Diagnosis:
         """The one finding of this kind."""
-        (found,) = [one for one in self.findings(around) if one.code is code]
+        (found,) = [finding for finding in self.findings(around) if finding.code is code]
         return found
 
     # --- repairing -----------------------------------------------------------------------
@@ -228,6 +228,6 @@ def told_severities(page: Path) -> dict[Code, set[Severity]]:
     """What the page about findings says of how bad each can be."""
     rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, ]+) \|", page.read_text(), re.MULTILINE)
     return {
-        Code(code): {Severity[one.upper()] for one in reported.split(", ")}
+        Code(code): {Severity[part.upper()] for part in reported.split(", ")}
         for code, reported in rows
     }

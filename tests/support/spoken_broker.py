@@ -37,7 +37,10 @@ Said = Response | Word | bytes
 Answer = Callable[[RequestFrame], Said | None]
 """None: as such a broker answers by itself."""
 
-MODERN: Serves = {key: VersionRange(one.API.first, one.API.last) for key, one in REQUESTS.items()}
+MODERN: Serves = {
+    key: VersionRange(request_class.API.first, request_class.API.last)
+    for key, request_class in REQUESTS.items()
+}
 """All that the codec knows."""
 
 
@@ -95,7 +98,7 @@ class SpokenBroker:
 
     def requested(self, api: ApiKey) -> list[RequestFrame]:
         """The requests of one API."""
-        return [one for one in self.requests if one.api_key is api]
+        return [request for request in self.requests if request.api_key is api]
 
     def says(self, frame: RequestFrame) -> Said:
         """What to do with a request."""
@@ -122,8 +125,8 @@ class SpokenBroker:
         return ApiVersionsResponse(
             error_code=ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION,
             api_versions=tuple(
-                ApiVersion(api_key=key, min_version=one.first, max_version=one.last)
-                for key, one in self.serves.items()
+                ApiVersion(api_key=key, min_version=versions.first, max_version=versions.last)
+                for key, versions in self.serves.items()
             ),
         )
 

@@ -76,7 +76,7 @@ class SpokenCluster:
     @property
     def bootstrap(self) -> list[Broker]:
         """All brokers as a client knows them at first."""
-        return [Broker(-1 - one, f"b{one}", PORT) for one in range(self.count)]
+        return [Broker(-1 - number, f"b{number}", PORT) for number in range(self.count)]
 
     def dialer(self, *, timeout_ms: int = 10_000) -> BrokerDialer:
         """A way to the brokers."""
@@ -102,12 +102,12 @@ class SpokenCluster:
             request_timeout_ms=timeout_ms,
             retry_backoff_ms=backoff_ms,
             clock=clock,
-            shuffle=lambda brokers: brokers.sort(key=lambda one: one.host),
+            shuffle=lambda brokers: brokers.sort(key=lambda broker: broker.host),
         )
 
     def requested(self, api: ApiKey) -> list[int]:
         """Who was asked, in order of the brokers, once for each question."""
-        return [one.address.id for one in self.brokers for _ in one.requested(api)]
+        return [broker.address.id for broker in self.brokers for _ in broker.requested(api)]
 
     def _respond(self, number: int) -> Callable[[RequestFrame], Said | None]:
         def response(frame: RequestFrame) -> Said | None:
@@ -137,9 +137,9 @@ class SpokenCluster:
             self.created += [name for name in names if name not in known]
         return MetadataResponse(
             brokers=tuple(
-                MetadataBroker(id=one.address.id, host=one.address.host, port=PORT)
-                for one in self.brokers
-                if not one.down
+                MetadataBroker(id=broker.address.id, host=broker.address.host, port=PORT)
+                for broker in self.brokers
+                if not broker.down
             ),
             topics=tuple(self._topic(name, leaders, version) for name in names),
         )
@@ -188,8 +188,12 @@ class SpokenCluster:
                 ListedTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        listed(topic.topic, one.partition, one.timestamp)
-                        for one in topic.partitions
+                        listed(
+                            topic.topic,
+                            list_offsets_partition.partition,
+                            list_offsets_partition.timestamp,
+                        )
+                        for list_offsets_partition in topic.partitions
                     ),
                 )
                 for topic in request.topics
@@ -206,13 +210,13 @@ class SpokenCluster:
                     partitions=tuple(
                         EpochEndOffset(
                             error_code=self._failure(
-                                number, TopicPartition(topic.topic, one.partition)
+                                number, TopicPartition(topic.topic, partition.partition)
                             ),
-                            partition=one.partition,
-                            leader_epoch=one.leader_epoch,
+                            partition=partition.partition,
+                            leader_epoch=partition.leader_epoch,
                             end_offset=END_OFFSET,
                         )
-                        for one in topic.partitions
+                        for partition in topic.partitions
                     ),
                 )
                 for topic in request.topics

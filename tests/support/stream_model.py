@@ -82,9 +82,9 @@ class StreamModel:
         life = self.lives[number]
         if life.stops:
             return
-        found = [life.end + one for one in offsets]
+        found = [life.end + offset for offset in offsets]
         begin, life.end = life.end, (found[-1] + 1 if found else life.end)
-        self.line += [(life, one) for one in found]
+        self.line += [(life, offset) for offset in found]
         poison = None
         if stops:
             poison = self._poison(life)
@@ -119,7 +119,7 @@ class StreamModel:
         if self.delivery.commits_ahead:
             position = self.committed_ahead.get(life.claim, position)
         assert position is not None
-        self.line = [one for one in self.line if one[0] is not life]
+        self.line = [entry for entry in self.line if entry[0] is not life]
         self.lives[number] = self._new_life(number, position)
 
     def suspect(self) -> None:
@@ -173,7 +173,7 @@ class StreamModel:
 
     def _take(self, got: list[tuple[int, int]]) -> None:
         expected = self.line[: len(got)]
-        assert [(life and life.number, one) for life, one in expected] == got
+        assert [(life and life.number, entry) for life, entry in expected] == got
         del self.line[: len(got)]
         for life, offset in expected:
             assert life is not None
@@ -184,7 +184,7 @@ class StreamModel:
         """The offsets of every claim say what was handed over, and what was done with."""
         for life in self.lives:
             consumed, delivered = life.claim.consumed_offset, life.claim.delivered_offset
-            rest = [one for owner, one in self.line if owner is life and isinstance(one, int)]
+            rest = [entry for owner, entry in self.line if owner is life and isinstance(entry, int)]
             assert consumed is not None
             assert consumed <= (delivered or consumed)
             assert (delivered or consumed) <= min(rest, default=life.end)
@@ -208,7 +208,7 @@ class StreamModel:
         assert not self.line
         assert (self.queue.used_bytes(), self.queue.chunk_count()) == (0, 0)
         self.queue.close()
-        assert [list(one) for one in self.iterators] == [[], []]
+        assert [list(iterator) for iterator in self.iterators] == [[], []]
         assert list(self.stream.batches(timeout_ms=0)) == []
         assert list(self.stream) == []
 
@@ -251,7 +251,7 @@ def in_list(most: int) -> Callable[[StreamModel], list[tuple[int, int]]]:
         got = _places(next(model.stream.batches(max_records=most, timeout_ms=0)))
         if not model.delivery.commits_ahead:
             line = iter(model.line)
-            kinds = [isinstance(one, int) for _, one in line]
+            kinds = [isinstance(entry, int) for _, entry in line]
             while kinds and not kinds[0]:
                 del kinds[0]
             there = kinds.index(False) if False in kinds else len(kinds)

@@ -50,8 +50,8 @@ class TcpGate:
         trace: TracebackType | None,
     ) -> None:
         left_over = self._scope.close(5_000)
-        for one in (self._listener, self._wake_receiver, self._wake_sender):
-            one.close()
+        for sock in (self._listener, self._wake_receiver, self._wake_sender):
+            sock.close()
         assert left_over == []
 
     def shut(self) -> None:
@@ -109,9 +109,9 @@ class TcpGate:
         if self._keeps_sent:
             self.sent.append(bytearray())
             self._sent_by[client] = self.sent[-1]
-        for one, other in ((client, server), (server, client)):
-            self._peers[one] = other
-            self._selector.register(one, selectors.EVENT_READ)
+        for sock, other in ((client, server), (server, client)):
+            self._peers[sock] = other
+            self._selector.register(sock, selectors.EVENT_READ)
 
     def _forward(self, source: socket.socket) -> None:
         try:

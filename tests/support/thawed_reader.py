@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+from tests.support import warm
 from tests.support.waiting import wait_until
 from zkconsumer import ConsumerConfig, KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.records.engine import SWITCH
@@ -65,7 +66,7 @@ class ThawedReader:
         self._output.touch()
         self._log = Path(f"{self._output}.log")
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
+            self._process = warm.Popen(
                 [sys.executable, "-m", __name__, json.dumps(task)],
                 cwd=REPOSITORY,
                 env={**os.environ, SWITCH: "1" if pure else "0"},
@@ -111,7 +112,7 @@ class ThawedReader:
 
 
 def _places(lines: Iterable[str]) -> list[Place]:
-    return [(int(one), int(other)) for one, other in map(str.split, lines) if one != MARK]
+    return [(int(fields), int(other)) for fields, other in map(str.split, lines) if fields != MARK]
 
 
 # --- in the process ------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ def one_by_one(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Plac
 def in_batches(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
     """A stream, in small batches."""
     for batch in _stream(task, ends).batches(max_records=20, timeout_ms=100):
-        yield [(one.partition, one.offset) for one in batch]
+        yield [(record.partition, record.offset) for record in batch]
 
 
 def in_arrow(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
@@ -141,7 +142,7 @@ def in_polls(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]
     consumer = _consumer(task, ends)
     while True:
         found = consumer.poll(timeout_ms=100, max_records=20)
-        yield [(one.partition, one.offset) for some in found.values() for one in some]
+        yield [(record.partition, record.offset) for some in found.values() for record in some]
 
 
 def by_iteration(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:

@@ -45,14 +45,14 @@ def main(address: str, topic: str, count: int, how: str) -> None:
     values = consume(topic, address, count, how)
     spans = [
         {
-            "name": one.name,
-            "kind": one.kind.name,
-            "id": one.context.span_id,
-            "trace": one.context.trace_id,
-            "parent": None if one.parent is None else one.parent.span_id,
-            "attributes": dict(one.attributes or {}),
+            "name": span.name,
+            "kind": span.kind.name,
+            "id": span.context.span_id,
+            "trace": span.context.trace_id,
+            "parent": None if span.parent is None else span.parent.span_id,
+            "attributes": dict(span.attributes or {}),
         }
-        for one in exporter.get_finished_spans()
+        for span in exporter.get_finished_spans()
     ]
     json.dump({"values": values, "spans": spans}, sys.stdout)
 

@@ -39,7 +39,7 @@ def wait_until(probe: Callable[[], T], *, timeout_s: float = 30, what: str) -> T
             log.warning("gave up waiting for %s\n%s", what, _what_threads_do())
             raise AssertionError(f"waited {timeout_s} s for {what}; last answer: {response!r}")
         # Questions are a tenth of what tests on servers cost: who waits longer asks less often.
-        pause.wait(min(0.1, 0.04 + waited_s / 40))
+        pause.wait(min(0.25, 0.04 + waited_s / 10))
 
 
 def _what_threads_do() -> str:

@@ -75,7 +75,10 @@ def check_what_is_there(
 
     def all_came() -> bool:
         for records in consumer.poll(timeout_ms=1_000).values():
-            found.extend((one.key, one.value, one.timestamp, tuple(one.headers)) for one in records)
+            found.extend(
+                (record.key, record.value, record.timestamp, tuple(record.headers))
+                for record in records
+            )
         return len(found) >= len(sent)
 
     wait_until(all_came, what="what was written")

@@ -94,8 +94,8 @@ class PolledMember:
         """Poll, and have the others poll, until something is so."""
 
         def look() -> object:
-            for one in (self, *others):
-                one.membership.poll()
+            for polled_member in (self, *others):
+                polled_member.membership.poll()
             return done()
 
         wait_until(look, what=what)

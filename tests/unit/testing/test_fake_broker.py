@@ -181,7 +181,7 @@ FAILING: list[Request[Response]] = [
 ]
 
 
-@pytest.mark.parametrize("request_", FAILING, ids=lambda one: one.API.key.name)
+@pytest.mark.parametrize("request_", FAILING, ids=lambda request_class: request_class.API.key.name)
 def test_every_api_can_fail(request_: Request[Response]) -> None:
     """A scripted failure has the shape of the right answer, with the code in it."""
     response = failure(request_, 77)

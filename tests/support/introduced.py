@@ -1,0 +1,30 @@
+"""``python -m tests.support.introduced DEED``: says what it was started with, then does a deed."""
+
+import json
+import os
+import signal
+import sys
+
+
+def main(deed: str) -> None:
+    """Print it as JSON, and end with a status, by an exception, or not at all."""
+    told = {
+        "parent": os.getppid(),
+        "session": os.getsid(0) == os.getpid(),
+        "arguments": sys.argv[1:],
+        "folder": os.getcwd(),
+        "path": sys.path[0],
+        "word": os.environ.get("WORD"),
+        "input": sys.stdin.read() if deed == "read" else None,
+    }
+    print(json.dumps(told))  # noqa: T201 - its answer
+    if deed == "wait":
+        print("to no pipe's buffer", file=sys.stderr)  # noqa: T201
+        signal.pause()
+    if deed == "fail":
+        raise ValueError("failed")
+    sys.exit(int(deed) if deed.isdigit() else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
