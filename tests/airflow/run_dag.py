@@ -31,8 +31,11 @@ def whole_dag(settings: dict[str, Any]) -> dict[str, Any]:
         drain >> ZkconsumerVerifyOperator(task_id="verify", **settings)
     run = dag.test()
     return {
-        one.task_id: {"state": str(one.state), "xcom": one.xcom_pull(task_ids=one.task_id)}
-        for one in run.get_task_instances()
+        instance.task_id: {
+            "state": str(instance.state),
+            "xcom": instance.xcom_pull(task_ids=instance.task_id),
+        }
+        for instance in run.get_task_instances()
     }
 
 

@@ -22,7 +22,7 @@ def main() -> int:
     ) as sandbox:
         found = compare(sandbox.bootstrap_servers, options.words)
     if options.slow:
-        for name, (theirs, ours) in sorted(found.seconds.items(), key=lambda one: -max(one[1]))[
+        for name, (theirs, ours) in sorted(found.seconds.items(), key=lambda entry: -max(entry[1]))[
             :30
         ]:
             sys.stdout.write(f"{theirs:6.2f} s  {ours:6.2f} s  {name}\n")

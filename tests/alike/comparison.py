@@ -78,7 +78,7 @@ def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
         check=True,
     )
     names = [
-        one.name for one in all_cases() if not words or any(word in one.name for word in words)
+        case.name for case in all_cases() if not words or any(word in case.name for word in words)
     ]
     with ExitStack() as workers:
         theirs, ours = (

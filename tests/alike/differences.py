@@ -218,7 +218,11 @@ def table() -> str:
     """The decisions, as the documentation has them."""
     head = ["| what | kafka-python | here | why |", "|---|---|---|---|"]
     return "\n".join(
-        head + [f"| {one.what} | {one.theirs} | {one.ours} | {one.why} |" for one in DECISIONS]
+        head
+        + [
+            f"| {decision.what} | {decision.theirs} | {decision.ours} | {decision.why} |"
+            for decision in DECISIONS
+        ]
     )
 
 

@@ -35,7 +35,7 @@ def plain(value: Any) -> Outcome:
         case bytes() | bytearray() | memoryview():
             return {"bytes": bytes(value).decode("latin-1")}
         case list():
-            return [plain(one) for one in value]
+            return [plain(item) for item in value]
         case _:
             return _plain_other(value)
 
@@ -43,13 +43,13 @@ def plain(value: Any) -> Outcome:
 def _plain_other(value: Any) -> Outcome:
     match value:
         case Mapping():
-            pairs = [[plain(key), plain(one)] for key, one in value.items()]
+            pairs = [[plain(key), plain(item)] for key, item in value.items()]
             return {"dict": sorted(pairs, key=json.dumps)}
         case Set():
             return {"set": sorted(map(plain, value), key=json.dumps)}
         case tuple():
             name = type(value).__name__ if hasattr(value, "_fields") else "tuple"
-            return {name: [plain(one) for one in value]}
+            return {name: [plain(item) for item in value]}
         case type():
             return {"class": value.__name__}
         case _:

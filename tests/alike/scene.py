@@ -83,7 +83,7 @@ class Scene:
         """A consumer without subscription that reads these partitions from their beginning."""
         settings.setdefault("auto_offset_reset", "earliest")
         made = self.consumer(**settings)
-        made.assign([self.tp(topic, one) for one in partitions or (0,)])
+        made.assign([self.tp(topic, partition) for partition in partitions or (0,)])
         return made
 
     def member(self, topic: str, count: int, **settings: Any) -> Any:
@@ -112,7 +112,7 @@ class Scene:
             return len(records) >= count
 
         self.until(enough)
-        return sorted(records, key=lambda one: (one.topic, one.partition, one.offset))
+        return sorted(records, key=lambda record: (record.topic, record.partition, record.offset))
 
     def first(self, consumer: Any, **arguments: Any) -> dict[Any, list[Any]]:
         """What the first poll that gives something gives."""
@@ -140,7 +140,7 @@ class Scene:
 
     def values(self, consumer: Any, count: int) -> list[Any]:
         """The values of so many records."""
-        return [one.value for one in self.read(consumer, count)]
+        return [record.value for record in self.read(consumer, count)]
 
     @staticmethod
     def until(probe: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
@@ -173,8 +173,8 @@ class Scene:
             case str():
                 return value.replace(self._suffix, "")
             case list():
-                return [self._unnamed(one) for one in value]
+                return [self._unnamed(item) for item in value]
             case dict():
-                return {key: self._unnamed(one) for key, one in value.items()}
+                return {key: self._unnamed(item) for key, item in value.items()}
             case _:
                 return value

@@ -84,4 +84,4 @@ def test_what_waits_in_vain_is_alike_to_nothing() -> None:
 
 def test_decisions_name_cases() -> None:
     """None is about a case that there is not."""
-    assert {one.name for one in all_cases()} >= BY_DECISION
+    assert {case.name for case in all_cases()} >= BY_DECISION

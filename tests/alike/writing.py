@@ -57,7 +57,7 @@ class Writer:
 
     def send(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> int:
         """Write records; gives the offset of the last."""
-        futures = [self._producer.send(topic, one, partition=partition, **more) for one in values]
+        futures = [self._producer.send(topic, data, partition=partition, **more) for data in values]
         self._producer.flush()
         return int(futures[-1].get(_PATIENCE_S).offset)
 

@@ -59,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
 
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sections", type=names, default=list(DEFAULT_SECTIONS))
-    parser.add_argument("--only", type=names, default=[one.name for one in everybody()])
+    parser.add_argument(
+        "--only", type=names, default=[contestant.name for contestant in everybody()]
+    )
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--retries", type=int, default=2, help="tries more for a disturbed pass")
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
@@ -70,26 +72,26 @@ def _parser() -> argparse.ArgumentParser:
 def measure(options: argparse.Namespace) -> Results:
     """Run all that was asked for."""
     unknown = set(options.sections) - set(SECTIONS)
-    unknown |= set(options.only) - {one.name for one in everybody()}
+    unknown |= set(options.only) - {contestant.name for contestant in everybody()}
     if unknown:
         raise SystemExit(f"make bench knows nothing of {', '.join(sorted(unknown))}")
     rounds = options.rounds or (2 if options.quick else 5)
-    contestants = [one for one in everybody() if one.name in options.only]
-    hearing = [one for one in listeners() if one.name in options.only]
+    contestants = [contestant for contestant in everybody() if contestant.name in options.only]
+    hearing = [listener for listener in listeners() if listener.name in options.only]
     received: list[LatencyRun] = []
     with ExitStack() as stack:
         session = Session(
             stack.enter_context(running_sandbox()), contestants, retries=options.retries
         )
-        for one in (*contestants, *hearing):
-            stack.callback(one.close)
+        for contestant in (*contestants, *hearing):
+            stack.callback(contestant.close)
         latency = LatencySession(session, received)
         for section in options.sections:
             for spec in topics(section, quick=options.quick):
                 session.measure(spec, rounds)
             for plan in latencies(section, quick=options.quick):
                 latency.measure(plan, hearing, rounds)
-    labels = {one.name: one.label for one in contestants}
+    labels = {contestant.name: contestant.label for contestant in contestants}
     return Results(this_machine(), labels, session.runs, received, session.skipped)
 
 

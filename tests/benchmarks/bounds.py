@@ -26,13 +26,13 @@ class Bound:
 
 def bounds(kind: str) -> list[Bound]:
     """Those of a kind: what ends in ``goals`` is for a whole suite, in ``floors`` for CI."""
-    return [Bound(**one) for one in json.loads(FILE.read_text("utf-8"))[kind]]
+    return [Bound(**bound) for bound in json.loads(FILE.read_text("utf-8"))[kind]]
 
 
 def spark_goals() -> list[tuple[str, Bound]]:
     """What is to be reached with Spark, by kind of work (``aggregate``, ``parquet``)."""
     found: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))["spark_goals"]
-    return [(kind, Bound(**one)) for kind, one in found.items()]
+    return [(kind, Bound(**bound)) for kind, bound in found.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class DrainGoal:
 
 def drain_goals() -> list[DrainGoal]:
     """What is to be reached by drains."""
-    return [DrainGoal(**one) for one in json.loads(FILE.read_text("utf-8"))["drain_goals"]]
+    return [DrainGoal(**goal) for goal in json.loads(FILE.read_text("utf-8"))["drain_goals"]]
 
 
 def drain_peak_mb() -> float:

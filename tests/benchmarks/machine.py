@@ -37,7 +37,7 @@ def process_times(pid: int) -> ProcessTimes | None:
 
 def descendants(root: int) -> dict[int, ProcessTimes]:
     """A process and all that come from it."""
-    found = {int(one.name): process_times(int(one.name)) for one in _PROC.glob("[0-9]*")}
+    found = {int(path.name): process_times(int(path.name)) for path in _PROC.glob("[0-9]*")}
     children = defaultdict(list)
     for pid, times in found.items():
         if times is not None:

@@ -41,7 +41,7 @@ class Results:
             "machine": self.machine,
             "labels": self.labels,
             "runs": [dataclasses.asdict(run) for run in self.runs],
-            "latency": [dataclasses.asdict(one) for one in self.latency],
+            "latency": [dataclasses.asdict(latency_run) for latency_run in self.latency],
             "skipped": [[*key, reason] for key, reason in self.skipped.items()],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,8 +62,8 @@ class Results:
         return cls(
             content["machine"],
             content["labels"],
-            [Run(**{**one, "result": Pass(**one["result"])}) for one in content["runs"]],
-            [LatencyRun(**one) for one in content["latency"]],
+            [Run(**{**run, "result": Pass(**run["result"])}) for run in content["runs"]],
+            [LatencyRun(**run) for run in content["latency"]],
             {(topic, name): reason for topic, name, reason in content["skipped"]},
         )
 

@@ -25,7 +25,9 @@ def test_speed_stays_above_its_floors(cluster: Sandbox) -> None:
     """Medians of alternating runs, as ratios to a raw fetch, stay above what bounds.json says."""
     floors = [floor for floor in bounds("floors") if _holds(floor)]
     names = {name for floor in floors for name in (floor.contestant, floor.baseline)}
-    session = Session(cluster, [one for one in everybody() if one.name in names], retries=0)
+    session = Session(
+        cluster, [contestant for contestant in everybody() if contestant.name in names], retries=0
+    )
     session.measure(TOPIC, ROUNDS)
     found = {floor: floor.found(session.runs, TOPIC.name) for floor in floors}
     missed = [

@@ -11,7 +11,7 @@ from tests.benchmarks.drain.session import LANDED, PROVEN, metered_run, proven_r
 from tests.benchmarks.figures import Run
 from tests.benchmarks.processes import ClientFailed
 
-LABELS = {one.name: one.label for one in all_landings()}
+LABELS = {landing.name: landing.label for landing in all_landings()}
 
 
 def a_run(contestant: str, kind: str, seconds: float, cpu_seconds: float, peak_mb: int) -> Run:

@@ -25,7 +25,7 @@ def test_polling_stays_above_its_floors(broker_of: BrokerOf) -> None:
     """Medians of alternating runs, as ratios to a raw fetch, stay above what bounds.json says."""
     floors = [floor for floor in bounds("poll_floors") if _holds(floor)]
     names = {name for floor in floors for name in (floor.contestant, floor.baseline)}
-    taking_part = [one for one in everybody() if one.name in names]
+    taking_part = [program for program in everybody() if program.name in names]
     session = Session(broker_of("3.9.1"), taking_part, retries=0)
     session.measure(TOPIC, ROUNDS)
     found = {floor: floor.found(session.runs, TOPIC.name) for floor in floors}

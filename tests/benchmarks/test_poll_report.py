@@ -14,7 +14,7 @@ from zkconsumer.model import Record
 from zkconsumer.records.build_batch import build_batch
 
 TOPIC = "100-none-p4"
-LABELS = {one.name: one.label for one in catalog.everybody()}
+LABELS = {program.name: program.label for program in catalog.everybody()}
 
 
 def a_run(contestant: str, number: int, seconds: float) -> Run:

@@ -98,11 +98,11 @@ class OurActor:
     def take(self) -> list[Operation]:
         """See ``Actor``."""
         operations: list[Operation] = [json.loads(line) for line in self._tail.take()]
-        for one in operations:
-            if one.get("error"):
-                self.errors.append(one["error"])
-            if "left" in one:
-                left = one["left"]
+        for operation in operations:
+            if operation.get("error"):
+                self.errors.append(operation["error"])
+            if "left" in operation:
+                left = operation["left"]
                 open_ones = tuple(name for _, name in left["open"])
                 self.left_behind = LeftBehind(
                     tuple(left["stuck"]), tuple(left["threads"]), open_ones

@@ -76,7 +76,9 @@ def move_leaders(stage: Stage, chance: random.Random) -> str:
     plan = []
     for tp in moved:
         leader = stage.tree.leaders(tp.topic)[tp.partition]
-        replicas = chance.sample([one for one in range(BROKERS) if one != leader], BROKERS - 1)
+        replicas = chance.sample(
+            [broker for broker in range(BROKERS) if broker != leader], BROKERS - 1
+        )
         plan.append({"topic": tp.topic, "partition": tp.partition, "replicas": [*replicas, leader]})
         wanted[tp] = replicas[0]
     _await_in_sync(stage)

@@ -169,9 +169,9 @@ class Load:
         """Acknowledged messages, tries to write a set, and how many of those failed."""
         all_of_them = [writer.acknowledged for writer in self._writers]
         return (
-            sum(len(one.offsets) for one in all_of_them),
-            sum(one.tries for one in all_of_them),
-            sum(one.failures for one in all_of_them),
+            sum(len(acknowledged.offsets) for acknowledged in all_of_them),
+            sum(acknowledged.tries for acknowledged in all_of_them),
+            sum(acknowledged.failures for acknowledged in all_of_them),
         )
 
     def stop(self) -> None:

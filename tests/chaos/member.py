@@ -173,7 +173,7 @@ def main(plan_file: str) -> None:
     left = {
         "stuck": stuck,
         "threads": [
-            one.name for one in threading.enumerate() if one is not threading.main_thread()
+            thread.name for thread in threading.enumerate() if thread is not threading.main_thread()
         ],
         "open": sorted(open_descriptors().items() - open_before.items()),
     }

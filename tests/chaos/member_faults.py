@@ -43,8 +43,8 @@ def _kill_and_replace(stage: Stage, chance: random.Random, *places: str) -> str:
     if at_once:
         for place in places:
             stage.enter(place)
-    for one in dead:
-        stage.wait(_gone(stage, one), timeout_s=EFFECT_S, what=f"the end of {one}'s session")
+    for name in dead:
+        stage.wait(_gone(stage, name), timeout_s=EFFECT_S, what=f"the end of {name}'s session")
     if not at_once:
         for place in places:
             stage.enter(place)

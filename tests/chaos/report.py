@@ -24,7 +24,7 @@ def summary(outcome: Outcome) -> str:
     if outcome.errors:
         lines += ["", "raised by members of ours"]
         lines += [f"  {count:6}  {text[:140]}" for text, count in outcome.errors.most_common(8)]
-    lines += ["", *(f"WRONG: {one}" for one in verdict.complaints())]
+    lines += ["", *(f"WRONG: {complaint}" for complaint in verdict.complaints())]
     lines.append("all promises kept" if verdict.good else "promises broken")
     return "\n".join(lines)
 

@@ -159,8 +159,8 @@ class Stage:
         for actor in self.everybody:
             fresh = actor.take()
             self.read.extend(fresh)
-            for one in fresh:
-                self._values.update(message[3] for message in one.get("messages", ()))
+            for entry in fresh:
+                self._values.update(message[3] for message in entry.get("messages", ()))
 
     def _look_often(self) -> None:
         while not self._stopping:
@@ -240,7 +240,7 @@ class Stage:
     def unsettled(self) -> str:
         """What keeps the group from rest; empty where it rests as the assignor says."""
         look = self.peek.look(list(TOPICS))
-        members = sorted(one.consumer_id for one in self.actors.values())
+        members = sorted(actor.consumer_id for actor in self.actors.values())
         if look.members != members:
             return f"members are {look.members}, not {members}"
         wrong = {
@@ -256,7 +256,7 @@ class Stage:
 
     def delivered(self) -> int:
         """How many deliveries there were so far."""
-        return sum(len(one.get("messages", ())) for one in list(self.read))
+        return sum(len(entry.get("messages", ())) for entry in list(self.read))
 
     def missing(self, values: Iterable[str]) -> list[str]:
         """Those that nobody has delivered yet."""

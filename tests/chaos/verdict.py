@@ -35,14 +35,14 @@ def _members(stage: Stage) -> list[Operation]:
     original = {"promises": ["starts"], "load_slack_ms": _ORIGINAL_SLACK_MS}
     return [
         {
-            "process": one.consumer_id,
+            "process": actor.consumer_id,
             "type": "info",
             "f": "member",
             "time": 0,
-            "member": one.consumer_id,
-            **(original if one.original else ours),
+            "member": actor.consumer_id,
+            **(original if actor.original else ours),
         }
-        for one in stage.everybody
+        for actor in stage.everybody
     ]
 
 
@@ -72,9 +72,9 @@ def _end(stage: Stage, logs: Logs) -> list[Operation]:
 def left_by(stage: Stage) -> dict[str, LeftBehind | None]:
     """What members of ours reported when they had been told to end; None: nothing."""
     return {
-        one.consumer_id: one.left_behind
-        for one in stage.everybody
-        if isinstance(one, OurActor) and one.poll() == 0
+        our_actor.consumer_id: our_actor.left_behind
+        for our_actor in stage.everybody
+        if isinstance(our_actor, OurActor) and our_actor.poll() == 0
     }
 
 

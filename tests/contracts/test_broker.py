@@ -100,7 +100,7 @@ def find_coordinator(client: Client) -> None:
 def test_metadata_of_a_topic(client: Client, tp: TopicPartition) -> None:
     """The brokers, and for each partition its leader, replicas and in-sync replicas."""
     response = client.request(MetadataRequest(topics=(tp.topic,)))
-    addresses = [(one.id, one.host, one.port) for one in response.brokers]
+    addresses = [(broker.id, broker.host, broker.port) for broker in response.brokers]
     assert addresses == [(client.broker.id, client.broker.host, client.broker.port)]
     (topic,) = response.topics
     (partition,) = topic.partitions
@@ -131,7 +131,11 @@ def test_asking_for_a_topic_creates_it(creating: Client) -> None:
     (first,) = described(creating, name)
     assert (first.error_code, first.partitions) == (ErrorCode.LEADER_NOT_AVAILABLE, ())
     (topic,) = wait_until(
-        lambda: [one for one in described(creating, name) if one.error_code == ErrorCode.NONE],
+        lambda: [
+            topic_metadata
+            for topic_metadata in described(creating, name)
+            if topic_metadata.error_code == ErrorCode.NONE
+        ],
         what="the topic",
     )
     assert [partition.partition for partition in topic.partitions] == [0]
@@ -154,7 +158,7 @@ def test_what_was_produced_is_fetched(client: Client, tp: TopicPartition, codec:
         assert (response.error_code, response.base_offset) == (0, base_offset)
         fetched = send.only(client.request(send.fetch(tp, base_offset)))
         assert fetched.high_watermark == base_offset + 5
-        expected = [one._replace(offset=one.offset + base_offset) for one in NUMBERED]
+        expected = [record._replace(offset=record.offset + base_offset) for record in NUMBERED]
         assert records_of(fetched, base_offset) == expected
 
 
@@ -163,10 +167,10 @@ def test_fetch_from_the_middle(client: Client, tp: TopicPartition) -> None:
     fill(client, tp)
     fill(client, tp, Codec.GZIP)
     assert [
-        one.offset for one in records_of(send.only(client.request(send.fetch(tp, 3))), 0)
+        record.offset for record in records_of(send.only(client.request(send.fetch(tp, 3))), 0)
     ] == list(range(3, 10))
     assert [
-        one.offset for one in records_of(send.only(client.request(send.fetch(tp, 8))), 0)
+        record.offset for record in records_of(send.only(client.request(send.fetch(tp, 8))), 0)
     ] == list(range(5, 10))
 
 

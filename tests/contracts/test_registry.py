@@ -223,7 +223,7 @@ def test_a_change_behind_the_group_is_told(
     write(bob, {path: b'{"partitions":{"0":[1]}}'})
     watched = path.rpartition("/")[0] if event == "CHILD" else path
     wait_until(lambda: (watched, event) in seen.events, what=f"the {event} of {watched}")
-    assert {one for one, _ in seen.events} <= {watched, "/brokers/topics"}
+    assert {text for text, _ in seen.events} <= {watched, "/brokers/topics"}
 
 
 def test_brokers_can_be_read_alone(alice: Member, bob: Member) -> None:

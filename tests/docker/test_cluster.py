@@ -65,8 +65,8 @@ def test_a_topic_can_be_made_on_three_brokers(addresses: Addresses) -> None:
     server, _, chroot = connect.partition("/")
     host, _, port = server.partition(":")
     brokers = [
-        Broker(number, "127.0.0.1", int(one.rpartition(":")[2]))
-        for number, one in enumerate(broker_list.split(","))
+        Broker(number, "127.0.0.1", int(text.rpartition(":")[2]))
+        for number, text in enumerate(broker_list.split(","))
     ]
     with ZooKeeperClient(host, int(port)) as client:
         assert client.children(f"/{chroot}/brokers/ids") == ["0", "1", "2"]

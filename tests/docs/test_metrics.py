@@ -11,9 +11,9 @@ from zkconsumer.metrics.consumer_names import CONSUMER_MEASURES
 
 TEXT = (Path(__file__).parents[2] / "docs/metrics.md").read_text()
 ROWS = [
-    (one.name, one.labels, one.text)
+    (measure.name, measure.labels, measure.text)
     for measures in (ALWAYS_MEASURES, CLUSTER_MEASURES, CONSUMER_MEASURES)
-    for one in measures
+    for measure in measures
 ]
 
 

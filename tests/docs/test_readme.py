@@ -39,7 +39,7 @@ def command(start: str) -> list[str]:
 @contextmanager
 def sandbox_up(port: int) -> Iterator[None]:
     """The README's cluster, on another port, until the end of the block."""
-    arguments = [one.replace("2181", str(port)) for one in command("zkconsumer sandbox up")]
+    arguments = [text.replace("2181", str(port)) for text in command("zkconsumer sandbox up")]
     with subprocess.Popen(
         [sys.executable, "-m", "zkconsumer", *arguments],
         stdout=subprocess.PIPE,
@@ -73,7 +73,7 @@ def test_the_example_prints_the_sample_messages_and_commits() -> None:
         again = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True
         )
-        consume = [one.replace("2181", str(port)) for one in command("zkconsumer consume")]
+        consume = [line.replace("2181", str(port)) for line in command("zkconsumer consume")]
         console = subprocess.run(
             [sys.executable, "-m", "zkconsumer", *consume, "--max-messages", "1000"],
             capture_output=True,

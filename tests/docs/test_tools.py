@@ -31,13 +31,13 @@ BY_NAME = {"config", "streams", "offsets", "strategies", "partitions_by_owner"}
 def fields(value: object) -> Iterator[str]:
     """The keys of all objects within a value."""
     if isinstance(value, dict):
-        for key, one in value.items():
+        for key, item in value.items():
             yield key
-            inner = list(one.values()) if key in BY_NAME and isinstance(one, dict) else one
+            inner = list(item.values()) if key in BY_NAME and isinstance(item, dict) else item
             yield from fields(inner)
     elif isinstance(value, list):
-        for one in value:
-            yield from fields(one)
+        for item in value:
+            yield from fields(item)
 
 
 @pytest.fixture

@@ -252,6 +252,8 @@ def _encoded(frame: RequestFrame, response: Response) -> bytes:
 def _is_too_little(request: FetchRequest, response: FetchResponse) -> bool:
     """Whether a broker would still wait: no error, and less than was asked for."""
     responses = [partition for topic in response.topics for partition in topic.partitions]
-    if any(one.error_code for one in responses):
+    if any(fetched_partition.error_code for fetched_partition in responses):
         return False
-    return sum(len(one.records) for one in responses) < request.min_bytes
+    return (
+        sum(len(fetched_partition.records) for fetched_partition in responses) < request.min_bytes
+    )

@@ -53,7 +53,7 @@ def failure(request: Request[Response], code: int) -> Response:
             return _offsets_failure(request, code)
         case MetadataRequest(topics=topics):
             failed = (
-                TopicMetadata(error_code=code, topic=one, partitions=()) for one in topics or ()
+                TopicMetadata(error_code=code, topic=topic, partitions=()) for topic in topics or ()
             )
             return MetadataResponse(brokers=(), topics=tuple(failed))
         case FindCoordinatorRequest():
@@ -135,9 +135,11 @@ def _offsets_failure(request: OffsetFetchRequest, code: int) -> OffsetFetchRespo
     return OffsetFetchResponse(
         topics=tuple(
             OffsetFetchedTopic(
-                topic=one.topic,
-                partitions=tuple(no_offset(number, code) for number in one.partitions),
+                topic=offset_fetch_topic.topic,
+                partitions=tuple(
+                    no_offset(number, code) for number in offset_fetch_topic.partitions
+                ),
             )
-            for one in request.topics or ()
+            for offset_fetch_topic in request.topics or ()
         )
     )

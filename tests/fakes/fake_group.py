@@ -157,7 +157,7 @@ class FakeGroupCoordinator:
         """A static member came back: its new id is written down at once."""
         self.members[new_id] = self.members.pop(old_id)
         state, generation, protocol, leader_id, saved = self._saved
-        saved = {new_id if one == old_id else one: member for one, member in saved.items()}
+        saved = {new_id if text == old_id else text: member for text, member in saved.items()}
         leader_id = new_id if leader_id == old_id else leader_id
         self._saved = state, generation, protocol, leader_id, saved
         if self.leader_id == old_id:
@@ -181,7 +181,7 @@ class FakeGroupCoordinator:
             generation=self.generation,
             protocol=self.protocol,
             leader_id=self.leader_id,
-            members=tuple(self._presented(one) for one in self.members) if lead else (),
+            members=tuple(self._presented(member) for member in self.members) if lead else (),
             skip_assignment=not lead and member_id == self.leader_id,
         )
 
@@ -275,7 +275,9 @@ class FakeGroupCoordinator:
         return code
 
     def _remove(self, member_ids: list[str], now_ms: int) -> Iterator[Addressed]:
-        gone = [one for one in member_ids if self.members.pop(one, None) is not None]
+        gone = [
+            member_id for member_id in member_ids if self.members.pop(member_id, None) is not None
+        ]
         if gone:
             yield from self._prepare(now_ms)
             yield from self._maybe_complete(now_ms)

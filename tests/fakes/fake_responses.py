@@ -84,7 +84,9 @@ class FakeResponses:
         return md.TopicMetadata(
             error_code=0,
             topic=name,
-            partitions=tuple(self._partition(number, one) for number, one in partitions),
+            partitions=tuple(
+                self._partition(number, fake_partition) for number, fake_partition in partitions
+            ),
         )
 
     def _unknown_topic(self, name: str) -> md.TopicMetadata:
@@ -123,8 +125,8 @@ class FakeResponses:
                 fe.FetchedTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        self._fetched(TopicPartition(topic.topic, one.partition), one)
-                        for one in topic.partitions
+                        self._fetched(TopicPartition(topic.topic, partition.partition), partition)
+                        for partition in topic.partitions
                     ),
                 )
                 for topic in request.topics
@@ -153,8 +155,8 @@ class FakeResponses:
                 lo.ListedTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        self._listed(TopicPartition(topic.topic, one.partition), one)
-                        for one in topic.partitions
+                        self._listed(TopicPartition(topic.topic, partition.partition), partition)
+                        for partition in topic.partitions
                     ),
                 )
                 for topic in request.topics
@@ -181,8 +183,8 @@ class FakeResponses:
                 pr.ProducedTopic(
                     topic=topic.topic,
                     partitions=tuple(
-                        self._produced(TopicPartition(topic.topic, one.partition), one)
-                        for one in topic.partitions
+                        self._produced(TopicPartition(topic.topic, partition.partition), partition)
+                        for partition in topic.partitions
                     ),
                 )
                 for topic in request.topics

@@ -121,9 +121,9 @@ class ReadStream:
 def streams(seconds: float, threads: int) -> int:
     """As many streams, each with its own threads."""
     made = [ReadStream(number) for number in range(threads)]
-    together(seconds, *chain.from_iterable(one.bodies() for one in made))
-    assert all(one.read for one in made), "a stream stood still"
-    return sum(one.read for one in made)
+    together(seconds, *chain.from_iterable(read_stream.bodies() for read_stream in made))
+    assert all(read_stream.read for read_stream in made), "a stream stood still"
+    return sum(read_stream.read for read_stream in made)
 
 
 def one_hand(seconds: float, threads: int) -> int:
@@ -267,5 +267,5 @@ def leases(seconds: float, threads: int) -> int:
 
 
 SCENES: dict[str, Callable[[float, int], int]] = {
-    one.__name__: one for one in (streams, one_hand, iterations, decoding, leases)
+    scene.__name__: scene for scene in (streams, one_hand, iterations, decoding, leases)
 }

@@ -181,7 +181,9 @@ def jvm_answers(zookeeper: str, cases: Sequence[GroupCase]) -> list[dict[str, Sh
             member["error"] = {}
         else:
             thread, topic, partitions = rest
-            member.setdefault(thread, {})[topic] = [int(one) for one in partitions.split(",")]
+            member.setdefault(thread, {})[topic] = [
+                int(partition) for partition in partitions.split(",")
+            ]
     return responses
 
 

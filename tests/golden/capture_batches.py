@@ -57,8 +57,13 @@ class Case:
         words: list[object] = ["write", self.codec.name.lower(), KINDS[self.kind], APPENDED]
         words += [traits.base_offset, traits.producer_id, traits.producer_epoch]
         words += [traits.base_sequence, str(traits.is_transactional).lower(), traits.leader_epoch]
-        for place, one in enumerate(self.records):
-            parts = [str(one.offset), str(one.timestamp), in_hex(one.key), in_hex(one.value)]
+        for place, record in enumerate(self.records):
+            parts = [
+                str(record.offset),
+                str(record.timestamp),
+                in_hex(record.key),
+                in_hex(record.value),
+            ]
             for name, value in self.headers.get(place, ()):
                 parts.append(f"{name.encode().hex()}={in_hex(value)}")
             words.append(":".join(parts))
@@ -152,13 +157,15 @@ def capture() -> list[Golden]:
         "2.8.2",
         [
             " ".join(
-                ["compact", written[at], *(str(every[at].records[one].offset) for one in kept)]
+                ["compact", written[at], *(str(every[at].records[size].offset) for size in kept)]
             )
             for at, kept in compacting
         ],
     )
     names += [f"our {case.name}" for case in every] + [f"our {name} marker" for name in MARKERS]
-    written += [case.ours().hex() for case in every] + [our_marker(one).hex() for one in MARKERS]
+    written += [case.ours().hex() for case in every] + [
+        our_marker(marker).hex() for marker in MARKERS
+    ]
     read = ask_oracle(READER, "3.9.1", written)
     return [
         Golden(name=name, hex=data, read=words)

@@ -40,7 +40,7 @@ def fixed_cases(rng: random.Random) -> list[float]:
     found += [rng.randrange(10**7) / 10**5 for _ in range(400)]
     found += [rng.randrange(2**40) / 2 ** rng.randrange(45) for _ in range(400)]
     found += [rng.random() * 10 ** rng.randrange(-6, 16) for _ in range(400)]
-    found += [-one for one in found[-50:]]
+    found += [-number for number in found[-50:]]
     return found
 
 
@@ -80,7 +80,7 @@ def number_lists(rng: random.Random) -> list[list[str]]:
     sizes = (1, 2, 5, 11, 12, 13, 24, 25, 60)
     highest = (100, 2000, 2**31 - 1)
     return [
-        [str(one) for one in rng.sample(range(-1, rng.choice(highest)), rng.choice(sizes))]
+        [str(number) for number in rng.sample(range(-1, rng.choice(highest)), rng.choice(sizes))]
         for _ in range(80)
     ]
 

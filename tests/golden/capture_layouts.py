@@ -66,7 +66,7 @@ def main() -> None:
 def _layouts(archive: zipfile.ZipFile, name: str) -> dict[str, object]:
     text = archive.read(f"common/message/{name}.json").decode()
     described = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
-    shared = {one["name"]: one["fields"] for one in described.get("commonStructs", [])}
+    shared = {struct["name"]: struct["fields"] for struct in described.get("commonStructs", [])}
     first, last = _range(described["validVersions"])
     return {
         "api_key": described.get("apiKey"),

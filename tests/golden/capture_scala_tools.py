@@ -104,7 +104,7 @@ class _World:
             "brokers": self._cluster.bootstrap_servers,
             "folder": str(self.folder),
         }
-        arguments = [one.format_map(words) for one in run.arguments]
+        arguments = [argument.format_map(words) for argument in run.arguments]
         if run.main_class == GROUP_COMMAND:
             result = run_later(run.main_class, arguments)
         else:

@@ -55,7 +55,7 @@ def _lines(
     divides: list[tuple[int | None, int | None, list[Pair]]], limits: list[tuple[int, list[Pair]]]
 ) -> list[str]:
     def shown(pairs: list[Pair]) -> str:
-        return " ".join(f"{one}:{other}" for one, other in pairs)
+        return " ".join(f"{number}:{other}" for number, other in pairs)
 
     return [
         *(f"divide {least or '-'} {most or '-'} {shown(pairs)}" for least, most, pairs in divides),
@@ -73,7 +73,7 @@ def main() -> None:
     )
     rows: list[object] = []
     for (least, most, pairs), response in zip(divides, responses, strict=False):
-        pieces = [[int(part) for part in one.split(":")] for one in response.split()]
+        pieces = [[int(part) for part in text.split(":")] for text in response.split()]
         rows.append(["divide", least, most, pairs, pieces])
     for (limit, pairs), response in zip(limits, responses[len(divides) :], strict=True):
         rows.append(["limit", limit, pairs, [int(end) for end in response.split()]])

@@ -23,7 +23,7 @@ def main() -> None:
     rng = random.Random(391)
     lines = [_line(rng, STRATEGIES[number % 3]) for number in range(COUNT)]
     clients = [
-        one for one in jars.class_path(KAFKA) if one.name.startswith(("kafka-cl", "slf4j-api"))
+        path for path in jars.class_path(KAFKA) if path.name.startswith(("kafka-cl", "slf4j-api"))
     ]
     responses = run_oracle("CoordinatedOracle.java", [], lines, class_path=clients)
     text = json.dumps(list(zip(lines, responses, strict=True)), separators=(",", ":"))
@@ -53,10 +53,10 @@ def _line(rng: random.Random, strategy: str) -> str:
 def read_case(line: str) -> tuple[str, CoordinatedView]:
     """The strategy and the group of a line."""
     strategy, topics, members = line.split("\t")
-    counts = dict(one.split("=") for one in topics.split(","))
+    counts = dict(text.split("=") for text in topics.split(","))
     view: dict[str, MemberView] = {}
-    for one in members.split(","):
-        name, instance, read, generation, claims = one.split("/")
+    for member in members.split(","):
+        name, instance, read, generation, claims = member.split("/")
         view[name] = MemberView(
             topics=frozenset(read.split("+")),
             owned=partitions(claims),
@@ -71,13 +71,13 @@ def read_answer(line: str) -> dict[str, frozenset[TopicPartition]]:
     """What Java gave each member."""
     return {
         name: partitions(share)
-        for name, _, share in (one.partition("=") for one in line.split(","))
+        for name, _, share in (field.partition("=") for field in line.split(","))
     }
 
 
 def partitions(text: str) -> frozenset[TopicPartition]:
     """Topic-number by +."""
-    names = (one.rpartition("-") for one in text.split("+") if one)
+    names = (part.rpartition("-") for part in text.split("+") if part)
     return frozenset(TopicPartition(topic, int(number)) for topic, _, number in names)
 
 

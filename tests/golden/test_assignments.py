@@ -18,7 +18,7 @@ from zkconsumer.assignment.java_order import immutable_map_order, mutable_map_or
 def groups() -> list[tuple[GroupCase, dict[str, Share]]]:
     """The captured groups with the JVM's answers by member."""
     found = json.loads(gzip.decompress(ASSIGNMENTS.read_bytes()))
-    return [(GroupCase.from_json(one["case"]), one["answers"]) for one in found]
+    return [(GroupCase.from_json(item["case"]), item["answers"]) for item in found]
 
 
 def test_every_member_of_500_groups_gets_what_the_jvm_gives_it(

@@ -21,12 +21,16 @@ def test_ranges_are_cut_into_the_tasks_that_spark_makes() -> None:
     wrong = []
     for least, most, pairs, pieces in captured("divide"):
         ranges = [
-            OffsetRange(topic_partition=TopicPartition("t", at), from_offset=one, until_offset=end)
-            for at, (one, end) in enumerate(pairs)
+            OffsetRange(topic_partition=TopicPartition("t", at), from_offset=item, until_offset=end)
+            for at, (item, end) in enumerate(pairs)
         ]
         found = [
-            [one.topic_partition.partition, one.from_offset, one.until_offset]
-            for one in divide(ranges, least, most)
+            [
+                offset_range.topic_partition.partition,
+                offset_range.from_offset,
+                offset_range.until_offset,
+            ]
+            for offset_range in divide(ranges, least, most)
         ]
         if found != pieces:
             wrong.append((least, most, pairs))
@@ -38,7 +42,7 @@ def test_batches_are_bounded_as_spark_bounds_them() -> None:
     wrong = []
     for limit, pairs, ends in captured("limit"):
         partitions = [TopicPartition("t", at) for at in range(len(pairs))]
-        start = dict(zip(partitions, (one for one, _ in pairs), strict=True))
+        start = dict(zip(partitions, (item for item, _ in pairs), strict=True))
         latest = dict(zip(partitions, (end for _, end in pairs), strict=True))
         found = rate_limit(start, latest, limit)
         if [found[tp] for tp in partitions] != ends:

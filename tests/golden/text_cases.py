@@ -45,7 +45,9 @@ def ask_filters(filters: Sequence[str], topics: Sequence[str]) -> list[FilterAns
     """What the original's ``Whitelist`` says of the topics."""
     names = " ".join(topic.encode().hex() for topic in topics)
     lines = run_oracle(
-        "JavaTextOracle.java", ["filters"], [f"{one.encode().hex()} {names}" for one in filters]
+        "JavaTextOracle.java",
+        ["filters"],
+        [f"{filter_.encode().hex()} {names}" for filter_ in filters],
     )
     assert len(lines) == len(filters)
     return [None if line == "refused" else line for line in lines]
@@ -87,7 +89,7 @@ def our_properties(text: str) -> Properties:
 def ask_properties(texts: Sequence[str]) -> list[Properties]:
     """What ``java.util.Properties`` reads."""
     lines = run_oracle(
-        "JavaTextOracle.java", ["properties"], [one.encode("latin-1").hex() for one in texts]
+        "JavaTextOracle.java", ["properties"], [text.encode("latin-1").hex() for text in texts]
     )
     assert len(lines) == len(texts)
     return [None if line == "refused" else _entries(line) for line in lines]

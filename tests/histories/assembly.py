@@ -24,8 +24,8 @@ def assemble(operations: Iterable[Operation]) -> History:
         BadHistory: an operation lacks a field, or a process began one before the last had ended.
     """
     builder = _Builder()
-    for one in operations:
-        builder.take(one)
+    for operation in operations:
+        builder.take(operation)
     return builder.finish()
 
 
@@ -69,7 +69,7 @@ class _Builder:
 
     def finish(self) -> History:
         # Each process stands in its own order, and a member may have had several.
-        self._history.deliveries.sort(key=lambda one: one.given_ms)
+        self._history.deliveries.sort(key=lambda delivery: delivery.given_ms)
         _place(self._history)
         return self._history
 

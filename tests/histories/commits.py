@@ -42,7 +42,7 @@ def _judge_covered(history: History, outcome: Verdict) -> None:
 def _judge_one(history: History, outcome: Verdict, commit: Commit, place: Place) -> None:
     what = f"{place} by the commit of {commit.offset} by {commit.member} at {commit.time_ms}"
     given = history.given.get((commit.member or "", place), ())
-    if not any(one.given_ms <= commit.time_ms for one in given):
+    if not any(delivery.given_ms <= commit.time_ms for delivery in given):
         outcome.complain("premature commit", [what])
     elif history.promises(commit.member, "consumed") and not history.done(
         commit.member, place, commit.time_ms
@@ -99,10 +99,18 @@ def _judge_hand_overs(history: History, outcome: Verdict) -> None:
 def _pending(given: list[Delivery], claim: Claim) -> int | None:
     """The first offset of the last poll that was surely delivered under the claim."""
     end_ms = claim.end_ms or 0
-    under = [one for one in given if claim.start_ms < one.sent_ms and one.given_ms < end_ms]
+    under = [
+        delivery
+        for delivery in given
+        if claim.start_ms < delivery.sent_ms and delivery.given_ms < end_ms
+    ]
     if not under:
         return None
-    return min(one.place.offset for one in under if one.poll == under[-1].poll and one.place)
+    return min(
+        delivery.place.offset
+        for delivery in under
+        if delivery.poll == under[-1].poll and delivery.place
+    )
 
 
 def _done(history: History, claim: Claim) -> int:
@@ -112,9 +120,9 @@ def _done(history: History, claim: Claim) -> int:
     """
     assert claim.end is not None
     own = [
-        one.offset
-        for one in history.commits.get(claim.partition, ())
-        if one.member == claim.member and claim.start < one.line < claim.end
+        commit.offset
+        for commit in history.commits.get(claim.partition, ())
+        if commit.member == claim.member and claim.start < commit.line < claim.end
     ]
     return max([history.committed_at(claim.partition, claim.end) or 0, *own])
 
@@ -123,11 +131,11 @@ def _registry_was_away(history: History, claim: Claim) -> bool:
     """Whether that may have kept a claim from being committed before it was given up."""
     end_ms = claim.end_ms or claim.start_ms
     return any(
-        one.kind == REGISTRY_AWAY
-        and one.from_ms <= end_ms
-        and claim.start_ms <= one.until_ms + CAUSE_SLACK_MS
-        and end_ms <= one.until_ms + _BACK_AGAIN_MS
-        for one in history.faults
+        fault.kind == REGISTRY_AWAY
+        and fault.from_ms <= end_ms
+        and claim.start_ms <= fault.until_ms + CAUSE_SLACK_MS
+        and end_ms <= fault.until_ms + _BACK_AGAIN_MS
+        for fault in history.faults
     )
 
 

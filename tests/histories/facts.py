@@ -195,22 +195,22 @@ class History:
     def done(self, member: str | None, place: Place, by_ms: int) -> bool:
         """Whether a member was given a message, and done with it at this time."""
         return any(
-            one.finished_ms is not None and one.finished_ms <= by_ms
-            for one in self.given.get((member or "", place), ())
+            delivery.finished_ms is not None and delivery.finished_ms <= by_ms
+            for delivery in self.given.get((member or "", place), ())
         )
 
     def committed_at(self, partition: Partition, line: int) -> int | None:
         """The offset that was stored when the registry had got to this line."""
         commits = self.commits.get(partition, [])
-        at = bisect.bisect_right(commits, line, key=lambda one: one.line)
+        at = bisect.bisect_right(commits, line, key=lambda commit: commit.line)
         return commits[at - 1].offset if at else None
 
     def stored_between(self, partition: Partition, from_ms: int, until_ms: int) -> list[int]:
         """Every offset that was stored at some time between these two."""
         commits = self.commits.get(partition, [])
-        first = bisect.bisect_left(commits, from_ms, key=lambda one: one.time_ms)
-        last = bisect.bisect_right(commits, until_ms, key=lambda one: one.time_ms)
-        return [one.offset for one in commits[max(0, first - 1) : last]]
+        first = bisect.bisect_left(commits, from_ms, key=lambda commit: commit.time_ms)
+        last = bisect.bisect_right(commits, until_ms, key=lambda commit: commit.time_ms)
+        return [commit.offset for commit in commits[max(0, first - 1) : last]]
 
     def claims_of(self, one: Delivery) -> list[Claim]:
         """The claims under which a delivery may have been made.
@@ -228,9 +228,9 @@ class History:
     def hit(self, claim: Claim, kind: str, slack_ms: int) -> bool:
         """Whether a fault of this kind hit the claim's member before the claim ended."""
         return any(
-            one.kind == kind
-            and one.member == claim.member
-            and claim.start_ms <= one.until_ms + slack_ms
-            and (claim.end_ms is None or one.from_ms <= claim.end_ms + slack_ms)
-            for one in self.faults
+            fault.kind == kind
+            and fault.member == claim.member
+            and claim.start_ms <= fault.until_ms + slack_ms
+            and (claim.end_ms is None or fault.from_ms <= claim.end_ms + slack_ms)
+            for fault in self.faults
         )

@@ -32,7 +32,7 @@ def judge_losses(history: History, outcome: Verdict) -> None:
             else:
                 waiting += 1
     outcome.counts |= {
-        "acknowledged": sum(len(one.values) for one in history.sends if one.outcome == "ok"),
+        "acknowledged": sum(len(send.values) for send in history.sends if send.outcome == "ok"),
         "in the log": sum(len(log.values) for log in history.logs.values()),
         "delivered": len(delivered),
         "lost": len(outcome.anomalies.get("lost write", ())),
@@ -66,7 +66,7 @@ def _due(history: History, partition: Partition) -> Iterator[tuple[Place, str]]:
     """What has to be delivered: what lies there, from where the group began."""
     first = began_at(history, partition)
     skipped = list(_skipped_by_others(history, partition))
-    written = {value for one in history.sends if one.outcome == "ok" for value in one.values}
+    written = {value for send in history.sends if send.outcome == "ok" for value in send.values}
     for value, place in history.places.items():
         if (
             place.partition == partition
@@ -90,11 +90,11 @@ def began_at(history: History, partition: Partition) -> int:
     if stored is not None:
         return max(at_least, stored)
     first = [claims[0].member] if claims else list(history.members)
-    if all(one in history.members and history.members[one].earliest for one in first):
+    if all(text in history.members and history.members[text].earliest for text in first):
         return at_least
     known = [
         *_read(history, partition),
-        *(one.offset for one in history.commits.get(partition, ())),
+        *(commit.offset for commit in history.commits.get(partition, ())),
     ]
     return max(at_least, min(known)) if known else at_least
 
@@ -117,7 +117,7 @@ def _read(history: History, partition: Partition) -> list[int]:
 def _skipped_by_others(history: History, partition: Partition) -> Iterator[tuple[int, int]]:
     """The ranges over which somebody who is no member has moved the offset."""
     before: int | None = None
-    for one in history.commits.get(partition, ()):
-        if one.member is None and before is not None and one.offset > before:
-            yield before, one.offset
-        before = one.offset
+    for commit in history.commits.get(partition, ()):
+        if commit.member is None and before is not None and commit.offset > before:
+            yield before, commit.offset
+        before = commit.offset

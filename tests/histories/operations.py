@@ -59,7 +59,9 @@ def read_file(path: Path) -> list[Operation]:
 def write_file(path: Path, operations: Iterable[Mapping[str, Any]]) -> None:
     """Write operations, a line each."""
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(f"{json.dumps(one, separators=(',', ':'))}\n" for one in operations)
+        file.writelines(
+            f"{json.dumps(operation, separators=(',', ':'))}\n" for operation in operations
+        )
 
 
 def of_topics(
@@ -75,7 +77,7 @@ def of_topics(
         if operation.get("topic") is not None and operation["topic"] not in topics:
             continue
         left = {
-            name: [one for one in operation[name] if one[0] in topics]
+            name: [value for value in operation[name] if value[0] in topics]
             for name in ("messages", "offsets")
             if name in operation
         }
@@ -89,16 +91,16 @@ def parse(objects: Iterable[object]) -> Iterator[Operation]:
     Raises:
         BadHistory: one of them is not an operation.
     """
-    for line, one in enumerate(objects, 1):
-        if not isinstance(one, Mapping):
+    for line, item in enumerate(objects, 1):
+        if not isinstance(item, Mapping):
             raise BadHistory(f"line {line}: not an object")
-        missing = [name for name in HEAD if name not in one]
+        missing = [name for name in HEAD if name not in item]
         if missing:
             raise BadHistory(f"line {line}: without {', '.join(missing)}")
-        if one["type"] not in TYPES:
-            raise BadHistory(f"line {line}: type {one['type']!r} is none of {sorted(TYPES)}")
-        fields = {name: value for name, value in one.items() if name not in HEAD}
-        yield Operation(line, one["process"], one["type"], one["f"], int(one["time"]), fields)
+        if item["type"] not in TYPES:
+            raise BadHistory(f"line {line}: type {item['type']!r} is none of {sorted(TYPES)}")
+        fields = {name: value for name, value in item.items() if name not in HEAD}
+        yield Operation(line, item["process"], item["type"], item["f"], int(item["time"]), fields)
 
 
 def _objects(lines: Iterable[str]) -> Iterator[object]:

@@ -64,10 +64,10 @@ def _log(history: Operations, partition: int) -> list[str]:
 def _acknowledged(history: Operations) -> set[str]:
     requested: list[str] = []
     found: set[str] = set()
-    for one in history:
-        if one["f"] == "send" and one["type"] == "invoke":
-            requested = one["values"]
-        elif one["f"] == "send" and one["type"] == "ok":
+    for event in history:
+        if event["f"] == "send" and event["type"] == "invoke":
+            requested = event["values"]
+        elif event["f"] == "send" and event["type"] == "ok":
             found.update(requested)
     return found
 
@@ -80,21 +80,21 @@ def _asked_at(history: Operations, given: int) -> int:
 
 def _claims(history: Operations) -> Iterator[_Claim]:
     begun: dict[int, int] = {}
-    for number, one in enumerate(history):
-        if one["f"] == "claim":
-            begun[one["partition"]] = number
-        elif one["f"] == "release":
-            start = begun.pop(one["partition"])
-            yield _Claim(start, number, history[start]["member"], one["partition"], one["how"])
+    for number, event in enumerate(history):
+        if event["f"] == "claim":
+            begun[event["partition"]] = number
+        elif event["f"] == "release":
+            start = begun.pop(event["partition"])
+            yield _Claim(start, number, history[start]["member"], event["partition"], event["how"])
 
 
 def _stored(history: Operations, line: int, partition: int) -> int:
     """The offset that was committed when the history had got to this line."""
     offsets = [
         offset
-        for one in history[:line]
-        if one["f"] == "commit"
-        for _, number, offset in one["offsets"]
+        for event in history[:line]
+        if event["f"] == "commit"
+        for _, number, offset in event["offsets"]
         if number == partition
     ]
     return int(offsets[-1])
@@ -117,7 +117,7 @@ def _of(poll: Operation, partition: int) -> list[list[Any]]:
 
 
 def _write(history: Operations, at: int, time: int, *operations: Operation) -> None:
-    history[at:at] = [{"time": time, **one} for one in operations]
+    history[at:at] = [{"time": time, **operation} for operation in operations]
 
 
 def _poll_of_another_reader(member: str, message: list[Any]) -> tuple[Operation, Operation]:
@@ -167,10 +167,10 @@ def _leave_unseen(history: Operations, pick: Pick) -> bool:
 def _lose_in_log(history: Operations, pick: Pick) -> bool:
     known = _acknowledged(history)
     lying = [
-        (one, message)
-        for one in history
-        if one["f"] == "log"
-        for message in one["messages"]
+        (event, message)
+        for event in history
+        if event["f"] == "log"
+        for message in event["messages"]
         if message[1] in known
     ]
     if lying:
@@ -189,7 +189,7 @@ def _invent(history: Operations, pick: Pick) -> bool:
 
 @_plants("aborted read")
 def _fail_a_send(history: Operations, pick: Pick) -> bool:
-    sends = [one for one in history if one["f"] == "send" and one["type"] == "ok"]
+    sends = [event for event in history if event["f"] == "send" and event["type"] == "ok"]
     if sends:
         pick(sends)["type"] = "fail"
     return bool(sends)
@@ -205,10 +205,14 @@ def _deliver_elsewhere(history: Operations, pick: Pick) -> bool:
 
 @_plants("inconsistent offsets")
 def _deliver_another(history: Operations, pick: Pick) -> bool:
-    given = [one for one in _messages(history) if len(_log(history, one[1][1])) > 1]
+    given = [
+        message_and_events
+        for message_and_events in _messages(history)
+        if len(_log(history, message_and_events[1][1])) > 1
+    ]
     if given:
         _, message = pick(given)
-        others = [one for one in _log(history, message[1]) if one != message[3]]
+        others = [value for value in _log(history, message[1]) if value != message[3]]
         message[3] = pick(others)
     return bool(given)
 
@@ -256,7 +260,7 @@ def _pairs(history: Operations) -> list[tuple[_Claim, Operation, Operation]]:
 
 @_plants("poll skip")
 def _skip_between(history: Operations, pick: Pick) -> bool:
-    pairs = [one for one in _pairs(history) if len(_of(one[2], one[0].partition)) > 1]
+    pairs = [pair for pair in _pairs(history) if len(_of(pair[2], pair[0].partition)) > 1]
     if pairs:
         claim, _, poll = pick(pairs)
         poll["messages"].remove(_of(poll, claim.partition)[0])
@@ -293,7 +297,7 @@ def _read_what_is_committed(history: Operations, pick: Pick) -> bool:
 
 @_plants("unowned poll")
 def _read_without_a_claim(history: Operations, pick: Pick) -> bool:
-    first = min(n for n, one in enumerate(history) if one["f"] == "claim")
+    first = min(n for n, event in enumerate(history) if event["f"] == "claim")
     logs = [n for n in (0, 1) if _log(history, n)]
     if logs:
         partition = pick(logs)
@@ -323,7 +327,7 @@ def _read_behind(history: Operations, pick: Pick, how: str, late_ms: int) -> boo
         claim, stored = pick(ends)
         time = history[claim.end]["time"] + late_ms
         message = [TOPIC, claim.partition, stored, _log(history, claim.partition)[stored]]
-        at = next((n for n, one in enumerate(history) if one["time"] > time), len(history))
+        at = next((n for n, event in enumerate(history) if event["time"] > time), len(history))
         _write(history, at, time, *_poll_of_another_reader(claim.member, message))
     return bool(ends)
 
@@ -404,16 +408,16 @@ def _hand_over_uncommitted(history: Operations, pick: Pick) -> bool:
     if claims:
         claim = pick(claims)
         history[claim.start : claim.end] = [
-            one
-            for one in history[claim.start : claim.end]
-            if one["f"] != "commit" or one["offsets"][0][1] != claim.partition
+            event
+            for event in history[claim.start : claim.end]
+            if event["f"] != "commit" or event["offsets"][0][1] != claim.partition
         ]
     return bool(claims)
 
 
 @_plants("uncommitted end")
 def _leave_the_end_uncommitted(history: Operations, pick: Pick) -> bool:
-    last = {one["offsets"][0][1]: n for n, one in _commits(history)}
+    last = {event["offsets"][0][1]: n for n, event in _commits(history)}
     if last:
         del history[pick(list(last.values()))]
     return bool(last)

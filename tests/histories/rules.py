@@ -72,8 +72,8 @@ class Verdict:
 
     def complain(self, anomaly: str, examples: Iterable[str]) -> None:
         """Note what breaks a promise, unless there is no example of it."""
-        for one in examples:
-            self.anomalies.setdefault(anomaly, []).append(one)
+        for example in examples:
+            self.anomalies.setdefault(anomaly, []).append(example)
 
     def complaints(self) -> list[str]:
         """A line for each kind of anomaly, with a few examples."""
@@ -88,7 +88,7 @@ class Verdict:
                 f"  came again: {name:<42}{count:>9}"
                 for name, count in sorted(self.repeats.items())
             ),
-            *(f"WRONG: {one}" for one in self.complaints()),
+            *(f"WRONG: {complaint}" for complaint in self.complaints()),
             "all promises kept" if self.good else "promises broken",
         ]
 

@@ -86,7 +86,7 @@ class Group:
                 self._release(member, number)
         for number, log in enumerate(self._logs):
             place = {"topic": TOPIC, "partition": number, "start": 0, "end": len(log)}
-            messages = [list(one) for one in enumerate(log)]
+            messages = [list(entry) for entry in enumerate(log)]
             self._notify("judge", "ok", "log", **place, messages=messages)
         self._notify("judge", "info", "end", drained=True, committed=True)
 

@@ -26,7 +26,7 @@ def test_a_healthy_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_a_file_that_tells_of_a_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The anomaly, its place, and an exit status."""
     file = tmp_path / "history.ndjson"
-    write_file(file, [one for one in HEALTHY if one["f"] != "poll"])
+    write_file(file, [event for event in HEALTHY if event["f"] != "poll"])
     assert main([str(file)]) == 1
     shown = capsys.readouterr().out
     assert "WRONG: lost write: " in shown
@@ -78,9 +78,9 @@ def test_a_file_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_the_judge_imports_nothing_of_what_it_judges() -> None:
     """Neither by itself nor through others: the whole package, but for its own tests."""
     folder = Path(__file__).parent
-    modules = [one.stem for one in folder.glob("*.py") if not one.stem.startswith("test_")]
+    modules = [path.stem for path in folder.glob("*.py") if not path.stem.startswith("test_")]
     assert "judge" in modules
-    names = [f"tests.histories.{one}" for one in modules]
+    names = [f"tests.histories.{module}" for module in modules]
     program = (
         "import importlib, sys\n"
         f"for name in {names}: importlib.import_module(name)\n"

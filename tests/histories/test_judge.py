@@ -210,7 +210,7 @@ def test_what_breaks_a_promise_is_told_with_its_place(fault: str) -> None:
     """By the name of the anomaly, once."""
     story, complaint = BROKEN[fault]
     complaints = verdict_of(story).complaints()
-    assert any(one.startswith(complaint) for one in complaints), complaints
+    assert any(complaint_text.startswith(complaint) for complaint_text in complaints), complaints
 
 
 def test_a_hand_over_in_the_registrys_absence_may_leave_something_uncommitted() -> None:

@@ -33,14 +33,14 @@ def test_a_healthy_history_has_no_anomaly(actions: list[tuple[str, int]]) -> Non
 def test_healthy_histories_hold_what_is_legal_only_at_least_once() -> None:
     """Otherwise the judge would not be tested with it."""
     verdicts = [judge(long_life(seed)) for seed in range(20)]
-    repeats = set().union(*(one.repeats for one in verdicts))
+    repeats = set().union(*(verdict.repeats for verdict in verdicts))
     assert repeats >= {
         "a kill of a fenced one",
         "an expired session of a fenced one",
         "an expired session of a fenced one: it read on until it knew",
         "a hand-over by a fenced one",
     }
-    assert set().union(*(one.effects for one in verdicts)) >= {
+    assert set().union(*(verdict.effects for verdict in verdicts)) >= {
         "a poll that goes back with a new assignment",
         "a poll that goes forward with a new assignment",
         "read on after its session, until it knew",
@@ -58,6 +58,6 @@ def test_every_anomaly_can_be_planted() -> None:
 def test_a_planted_anomaly_is_found(anomaly: str, seed: int, pick: random.Random) -> None:
     """Wherever it lies, in the first history from this one on that has a place for it."""
     lives_on = (planted(anomaly, long_life(n), pick.choice) for n in itertools.count(seed))
-    changed = next(one for one in lives_on if one is not None)
+    changed = next(life for life in lives_on if life is not None)
     outcome = judge(changed)
     assert anomaly in outcome.anomalies, outcome.complaints()

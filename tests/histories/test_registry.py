@@ -24,7 +24,7 @@ def writes(*reported: tuple[int, str, str | None], ended: int = 0) -> list[Write
 def reported(operations: list[Write]) -> list[dict[str, Any]]:
     """The operations, without what all of them share."""
     found = list(group_operations(operations, "/kafka/consumers/g"))
-    assert all(one.pop("process") == "zookeeper" for one in found)
+    assert all(finding.pop("process") == "zookeeper" for finding in found)
     return found
 
 
@@ -40,7 +40,9 @@ def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> Non
         (2, "owners/t-1/4", None),
     )
     life[-1:] = writes((2, "owners/t-1/4", None), ended=2)
-    assert [(one["f"], one.get("member"), one.get("how")) for one in reported(life)] == [
+    assert [
+        (finding["f"], finding.get("member"), finding.get("how")) for finding in reported(life)
+    ] == [
         ("claim", "g_a", None),
         ("release", None, "released"),
         ("claim", "g_b", None),
@@ -48,7 +50,7 @@ def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> Non
         ("claim", "g_b", None),
         ("release", None, "session"),
     ]
-    assert all(one.items() >= place.items() for one in reported(life))
+    assert all(finding.items() >= place.items() for finding in reported(life))
 
 
 def test_an_offset_is_committed_by_the_member_of_the_session_or_by_nobody() -> None:

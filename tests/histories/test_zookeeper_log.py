@@ -50,19 +50,21 @@ def test_every_write_is_there_with_its_session_also_after_a_crash(
         server.expire_session(session, session_password(session))
     finally:
         store.close()
-    found = [one for one in read_history(folder / "zookeeper" / "data") if "kafka/" in one.path]
-    assert [(one.path, one.data) for one in found] == [
+    found = [
+        write for write in read_history(folder / "zookeeper" / "data") if "kafka/" in write.path
+    ]
+    assert [(write.path, write.data) for write in found] == [
         ("/kafka/plain", b"1"),
         ("/kafka/own", b"mine"),
         ("/kafka/plain", b"2"),
         ("/kafka/plain", b"3"),
         ("/kafka/own", None),
     ]
-    assert [one.session == session for one in found] == [True, True, True, False, True]
-    assert [one.ephemeral for one in found] == [False, True, False, False, False]
-    assert [one.by_session_end for one in found] == [False, False, False, False, True]
+    assert [write.session == session for write in found] == [True, True, True, False, True]
+    assert [write.ephemeral for write in found] == [False, True, False, False, False]
+    assert [write.by_session_end for write in found] == [False, False, False, False, True]
     assert found[1].zxid == found[2].zxid
-    assert [one.time_ms for one in found] == sorted(one.time_ms for one in found)
+    assert [write.time_ms for write in found] == sorted(write.time_ms for write in found)
 
 
 def test_a_wrong_password_ends_no_session(server: Sandbox) -> None:

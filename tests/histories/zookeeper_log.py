@@ -45,7 +45,7 @@ def read_history(data_dir: Path) -> list[Write]:
     Args:
         data_dir: the server's ``dataDir``; no log may have been purged.
     """
-    files = sorted(data_dir.glob("version-2/log.*"), key=lambda one: int(one.suffix[1:], 16))
+    files = sorted(data_dir.glob("version-2/log.*"), key=lambda path: int(path.suffix[1:], 16))
     writes: list[Write] = []
     ephemerals: dict[int, dict[str, None]] = {}
     owners: dict[str, int] = {}

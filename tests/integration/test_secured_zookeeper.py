@@ -180,7 +180,7 @@ def test_over_tls(secured: Secured, certificates: Certificates) -> None:
         paths = [f"/{fresh_name('many')}" for _ in range(300)]
         store.write_many([CreateOp(path, path.encode() * 50) for path in paths])
         found = store.get_many(paths)
-        assert [one.data for one in found if one] == [path.encode() * 50 for path in paths]
+        assert [znode.data for znode in found if znode] == [path.encode() * 50 for path in paths]
     finally:
         store.close()
     unknown = ZookeeperSecurity(tls=True, cafile=str(certificates.stranger))
@@ -194,7 +194,7 @@ def test_what_cannot_be_is_refused_before_anything_connects(tmp_path: Path) -> N
     for settings, reported in (
         ({"zookeeper_auth_scheme": "digest"}, "zookeeper.auth.username"),
         ({"zookeeper_auth_password": "x"}, "zookeeper.auth.scheme"),
-        ({"zookeeper_set_acl": True}, "zookeeper.set.acl needs a name"),
+        ({"zookeeper_set_acl": True}, "zookeeper.set.acl needs a user"),
         ({"zookeeper_ssl_truststore_location": "x.pem"}, "zookeeper.ssl.client.enable"),
         (
             {"zookeeper_ssl_client_enable": True, "zookeeper_ssl_truststore_location": "x.jks"},

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tests.histories.recorder import LineTail, Recorder
 from tests.histories.rules import FREEZE, KILL
+from tests.support import warm
 from tests.support.recorded import declare, recorded
 from zkconsumer import (
     Blacklist,
@@ -97,7 +98,7 @@ class OurMember:
     @property
     def values(self) -> list[str]:
         """The values delivered so far."""
-        return [one.value for one in self.delivered]
+        return [delivery.value for delivery in self.delivered]
 
     def leave(self) -> None:
         """Shut down in order; an error of a stream is raised here."""
@@ -186,7 +187,7 @@ class OurProcess:
         self._faults = _Faults(self.consumer_id, recorder)
         arguments = [f"{key}={value}" for key, value in settings.items()]
         with self._output.open("wb") as output, (folder / "stderr").open("wb") as errors:
-            self._process = subprocess.Popen(
+            self._process = warm.Popen(
                 [sys.executable, "-m", "tests.interop.member_process", topic, *arguments],
                 cwd=REPOSITORY,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -198,7 +199,7 @@ class OurProcess:
     @property
     def values(self) -> list[str]:
         """The values delivered so far."""
-        return [message[3] for one in self.history for message in one.get("messages", ())]
+        return [message[3] for fact in self.history for message in fact.get("messages", ())]
 
     @property
     def history(self) -> list[dict[str, Any]]:

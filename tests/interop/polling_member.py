@@ -90,7 +90,7 @@ class PollingMember:
         """Id and password of its session with ZooKeeper, to end it."""
         membership = self._consumer._parts.session.membership
         assert isinstance(membership, ZookeeperMember)
-        store = membership._parts.store
+        store = membership._context.store
         assert isinstance(store, KazooStore)
         credentials = store.credentials
         assert credentials is not None
@@ -131,7 +131,11 @@ class PollingMember:
     def _poll(self, consumer: KafkaConsumer) -> None:
         reader = f"{self._member}/0"
         self._recorder.requests(reader)
-        records = [one for some in consumer.poll(timeout_ms=100).values() for one in some]
+        records = [
+            consumer_record
+            for some in consumer.poll(timeout_ms=100).values()
+            for consumer_record in some
+        ]
         messages = [
             (record.topic, record.partition, record.offset, (record.value or b"").decode())
             for record in records

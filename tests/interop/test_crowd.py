@@ -24,12 +24,14 @@ def check_all_once(group: MixedGroup, *members: Member) -> None:
     But for what an original had in hand when it rebalanced: it hands out a message that its
     iterator has prepared, though what it commits lies in front of it. That is one for each time.
     """
-    delivered = Counter(value for one in members for value in one.values)
+    delivered = Counter(value for member in members for value in member.values)
     assert sorted(delivered) == sorted(group.writer.values)
     repeats = delivered - Counter(group.writer.values)
-    by_originals = {v for one in members if isinstance(one, ScalaMember) for v in one.values}
+    by_originals = {
+        v for member in members if isinstance(member, ScalaMember) for v in member.values
+    }
     assert set(repeats) <= by_originals, repeats
-    assert repeats.total() <= sum(isinstance(one, ScalaMember) for one in members), repeats
+    assert repeats.total() <= sum(isinstance(member, ScalaMember) for member in members), repeats
 
 
 def test_idle_members_of_both_kinds_are_silent_and_take_over_in_turn(group: MixedGroup) -> None:
@@ -78,7 +80,7 @@ def test_eleven_streams_of_ours_are_shared_out_in_the_order_of_their_texts(
     look = group.await_settled([topic], ["c", "d"])
     assert threads_by_partition(look.owners, topic) == ["0", "1", "10", "2"]
     group.await_values(group.write(5, topic), c)
-    assert {(one.partition, one.stream) for one in c.delivered} == {
+    assert {(delivery.partition, delivery.stream) for delivery in c.delivered} == {
         (0, f"{topic}/0"),
         (1, f"{topic}/1"),
         (2, f"{topic}/10"),

@@ -44,7 +44,7 @@ def ours_takes(
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
         messages = recorded(stream, group.recorder, group.id_of(member), member)
-        values = [(one.value or b"").decode() for one in itertools.islice(messages, count)]
+        values = [(message.value or b"").decode() for message in itertools.islice(messages, count)]
         if not auto_commit:
             connector.commit_offsets()
     return values

@@ -15,7 +15,7 @@ from tests.golden.text_cases import (
     random_filter,
     random_properties,
 )
-from zkconsumer.sandbox.cluster import Sandbox
+from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 TOPICS = ["a", "ab", "aab", "B", "a-b", "a.1", "_z", "0", "topic-10", "Topic.web", "ABC", "abab"]
@@ -30,12 +30,13 @@ def seed() -> int:
     return secrets.randbits(32)
 
 
-def test_every_member_of_40_fresh_groups_gets_what_the_jvm_gives_it(seed: int) -> None:
+def test_every_member_of_40_fresh_groups_gets_what_the_jvm_gives_it(
+    zookeeper: Sandbox, seed: int
+) -> None:
     """The original's assignors read the groups from a real ZooKeeper, as we wrote them."""
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(40)]
-    with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
-        responses = jvm_answers(sandbox.zookeeper_connect.partition("/")[0], cases)
+    responses = jvm_answers(zookeeper.zookeeper_connect.partition("/")[0], cases)
     wrong = [
         (number, consumer_id)
         for number, (case, by_member) in enumerate(zip(cases, responses, strict=True))

@@ -86,7 +86,7 @@ def ours_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
     }
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        values = [(one.value or b"").decode() for one in itertools.islice(stream, count)]
+        values = [(message.value or b"").decode() for message in itertools.islice(stream, count)]
         connector.commit_offsets()
     return values
 

@@ -70,7 +70,7 @@ def test_a_member_at_work_does_not_hold_up_a_scala_member(group: MixedGroup) -> 
         polling.stop_polling()
         scala = group.scala(topic, "s")
         group.await_settled([topic], ["p", "s"])
-        group.await_values([f"{topic}:1:{one}" for one in range(5)], scala)
+        group.await_values([f"{topic}:1:{number}" for number in range(5)], scala)
         scala.check_no_rebalance_failed()
         polling.polling.set()
         wait_until(lambda: ("lost", frozenset({1})) in polling.received, what="the news")
@@ -95,7 +95,7 @@ def test_offsets_go_back_and_forth_to_the_message(group: MixedGroup) -> None:
             max_poll_records=7,
         ) as consumer:
             consumer.subscribe([topic])
-            taken = [(one.value or b"").decode() for one in itertools.islice(consumer, count)]
+            taken = [(record.value or b"").decode() for record in itertools.islice(consumer, count)]
             if commit:
                 consumer.commit({tp: OffsetAndMetadata(consumer.position(tp))})
         return taken
@@ -227,7 +227,7 @@ def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
             group.await_settled([topic], ["p", "s"])
             wait_until(lambda: len(polling.assigned) == 2, what="its share")
             group.cluster.expire_session(*polling.session)
-            wait_until(lambda: "lost" in [one for one, _ in polling.received], what="the loss")
+            wait_until(lambda: "lost" in [value for value, _ in polling.received], what="the loss")
             group.await_settled([topic], ["p", "s"])
             wait_until(lambda: len(polling.assigned) == 2, what="its share again")
             scala.check_no_rebalance_failed()
@@ -255,7 +255,7 @@ def test_the_oldest_brokers_serve_a_poll(broker_of: BrokerOf, tmp_path: Path) ->
             "auto_offset_reset": "earliest",
         }
         with KafkaConsumer(topic, config=settings) as consumer:
-            taken = [(one.value or b"").decode() for one in itertools.islice(consumer, 10)]
+            taken = [(record.value or b"").decode() for record in itertools.islice(consumer, 10)]
             ends = consumer.end_offsets(group.partitions(topic))
         assert sorted(taken) == sorted(written)
         assert set(ends.values()) == {5}

@@ -33,8 +33,8 @@ def scala_consumer(cluster: Sandbox, topic: str, group: str, folder: Path) -> It
         *("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--from-beginning"),
         *("--consumer.config", str(settings)),
         flags=[
-            *(f"{jmx}.{one}={port}" for one in ("port", "rmi.port")),
-            *(f"{jmx}.{one}=false" for one in ("authenticate", "ssl")),
+            *(f"{jmx}.{name}={port}" for name in ("port", "rmi.port")),
+            *(f"{jmx}.{name}=false" for name in ("authenticate", "ssl")),
             *(f"{jmx}.host=127.0.0.1", "-Djava.rmi.server.hostname=127.0.0.1"),
         ],
     ) as tool:
@@ -63,7 +63,7 @@ def read_jmx(cluster: Sandbox, port: int) -> dict[str, MBean]:
 
 def test_our_numbers_have_the_original_s_names_and_values(cluster: Sandbox, tmp_path: Path) -> None:
     """After the same messages; of bytes by topic alone we know nothing."""
-    topic, scala_group, our_group = (fresh_name(one) for one in ("mbeans", "scala", "ours"))
+    topic, scala_group, our_group = (fresh_name(text) for text in ("mbeans", "scala", "ours"))
     cluster.create_topic(topic, partitions=2)
     writer = Writer(cluster)
     for number in range(2):
@@ -104,8 +104,8 @@ def test_our_numbers_have_the_original_s_names_and_values(cluster: Sandbox, tmp_
         name: set(bean) for name, bean in original.items()
     }
     for name, bean in original.items():
-        assert {one: found[name][one] for one in TEXTS if one in bean} == {
-            one: bean[one] for one in TEXTS if one in bean
+        assert {text: found[name][text] for text in TEXTS if text in bean} == {
+            text: bean[text] for text in TEXTS if text in bean
         }, name
     same = [
         f"{topics}MessagesPerSec,clientId={scala_group}",
@@ -113,5 +113,5 @@ def test_our_numbers_have_the_original_s_names_and_values(cluster: Sandbox, tmp_
     ]
     for name in same:
         assert found[name]["Count"] == original[name]["Count"], name
-    for name in (one for one in original if "Value" in original[one] and "Rate" not in one):
+    for name in (text for text in original if "Value" in original[text] and "Rate" not in text):
         assert found[name] == original[name], name

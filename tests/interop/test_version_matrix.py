@@ -97,7 +97,9 @@ def assert_served_as_magic_0(
     reader = PartitionReader(cluster)
     try:
         assert bytes(reader.fetch(topic, 0).records)[MAGIC_AT] == 0
-        served = [record for one in reader.read_all(topic, 0) for record in one.records]
+        served = [
+            record for decoded_set in reader.read_all(topic, 0) for record in decoded_set.records
+        ]
     finally:
         reader.close()
     assert served == [
@@ -121,8 +123,8 @@ def test_two_members_share_a_topic_and_hand_it_over(group: MixedGroup) -> None:
     group.await_settled([topic], ["a", "b"])
     before = group.write(25, topic)
     group.await_values(before, a, b)
-    assert {one.partition for one in a.delivered} == {0, 1}
-    assert {one.partition for one in b.delivered} == {2, 3}
+    assert {delivery.partition for delivery in a.delivered} == {0, 1}
+    assert {delivery.partition for delivery in b.delivered} == {2, 3}
     group.await_committed(topic)
     b.leave()
     group.await_settled([topic], ["a"])
@@ -217,10 +219,12 @@ def test_a_compressed_topic_is_read(group: MixedGroup, running: Running, codec: 
     sent = group.write(50, topic, codec=codec)
     sent += group.write(50, topic) + group.write(50, topic, codec=codec)
     assert stored_magic(running, topic) == DISK_MAGIC[cell("own", kafka)]
-    assert_served_as_magic_0(group.cluster, topic, [(key_of(one), one) for one in sent])
+    assert_served_as_magic_0(group.cluster, topic, [(key_of(value), value) for value in sent])
     member = group.ours({topic: 1})
     group.await_values(sent, member)
-    assert [(one.offset, one.value) for one in member.delivered] == list(enumerate(sent))
+    assert [(delivery.offset, delivery.value) for delivery in member.delivered] == list(
+        enumerate(sent)
+    )
     group.await_committed(topic)
 
 
@@ -233,10 +237,12 @@ def test_what_the_versions_own_producer_writes_is_read(group: MixedGroup, runnin
     written = produce(group.cluster, topic, sent)
     assert written.status == 0, written.errors
     assert stored_magic(running, topic) == DISK_MAGIC[cell("own", kafka)]
-    assert_served_as_magic_0(group.cluster, topic, [(None, one) for one in sent])
+    assert_served_as_magic_0(group.cluster, topic, [(None, value) for value in sent])
     member = group.ours({topic: 1})
     group.await_values(sent, member)
-    assert [(one.offset, one.value) for one in member.delivered] == list(enumerate(sent))
+    assert [(delivery.offset, delivery.value) for delivery in member.delivered] == list(
+        enumerate(sent)
+    )
     wait_until(lambda: group.peek.offsets(topic) == {0: "300"}, what="the offset")
 
 

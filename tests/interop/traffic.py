@@ -40,7 +40,7 @@ class Writer:
         """Write the partition's next ``count`` messages as one set; gives their values."""
         first = self.ends.get(tp, 0)
         fresh = [value_of(tp, number) for number in range(first, first + count)]
-        records = [Record(0, f"key {one}".encode(), one.encode()) for one in fresh]
+        records = [Record(0, f"key {value}".encode(), value.encode()) for value in fresh]
         place = {"topic": tp.topic, "partition": tp.partition}
         self._recorder.add("writer", "invoke", "send", **place, values=fresh)
         assert self._producer.send(tp, records, codec=codec) == first

@@ -283,7 +283,9 @@ is read is fixed when `read` is called.
 
 ³ Spark's own engine does not tell the source of its trigger there: the query ends after one batch \
 of so much, and says so in the driver's log. `stream` makes these batches itself, for which it \
-needs pandas.
+needs pandas. \
+Where `spark.sql.streaming.triggerAvailableNowWrapper.enabled` makes Spark ask \
+where a batch ends before it says where the query stands, the query is refused.
 
 ⁴ pandas is needed on each, by the same `mapInArrow`.
 
@@ -305,7 +307,10 @@ def _table(features: Mapping[str, Feature]) -> str:
     rows = [
         ["", *names],
         ["---", *(":-:" for _ in names)],
-        *([one.name, *(one.cells[name].value for name in names)] for one in features.values()),
+        *(
+            [feature.name, *(feature.cells[name].value for name in names)]
+            for feature in features.values()
+        ),
     ]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

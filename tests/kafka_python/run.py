@@ -54,11 +54,11 @@ def prepare(source: Source, folder: Path) -> Path:
     root = fetch(source, folder)
     for own in root.glob("test/**/conftest.py"):
         own.unlink()  # its fixtures, in place of which are ours
-    for part in (root / "test", *(root / one for one in source.tests)):
+    for part in (root / "test", *(root / test for test in source.tests)):
         home = part if part.is_dir() else part.parent
         (home / "__init__.py").touch()  # not the package of that name in Python's own library
-    for one in source.tests:
-        program = root / one
+    for test in source.tests:
+        program = root / test
         program.write_text(rewrite(program.read_text("utf-8")), "utf-8")
     (root / "pytest.ini").write_text("[pytest]\n", "utf-8")
     return root
@@ -103,7 +103,7 @@ def _read(version: str, broker: str, reported: Path, without: dict[str, str]) ->
     passed, skipped, failed = [], [], {}
     for case in ET.parse(reported).iter("testcase"):  # written by the pytest that was started here
         name = f"{case.get('classname')}::{case.get('name')}"
-        trouble = [one for one in case if one.tag in {"failure", "error"}]
+        trouble = [element for element in case if element.tag in {"failure", "error"}]
         if trouble:
             failed[name] = (trouble[0].get("message") or "").strip().replace("\n", " | ")[:300]
         elif case.find("skipped") is not None:

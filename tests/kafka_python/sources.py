@@ -70,5 +70,5 @@ def fetch(source: Source, folder: Path) -> Path:
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as packed:
         packed.extractall(folder, filter="data")
-    (unpacked,) = (one for one in folder.iterdir() if one.is_dir())
+    (unpacked,) = (file for file in folder.iterdir() if file.is_dir())
     return unpacked

@@ -75,8 +75,8 @@ def main(arguments: Sequence[str]) -> int:
         write(f"{len(drawn)} of {total} mutants, seed {options.seed}; what happens is in {folder}")
     else:
         gone, drawn = again(options.only.read_text().splitlines())
-        for one in gone:
-            write(f"no such change any more: {one}")
+        for name in gone:
+            write(f"no such change any more: {name}")
         write(f"{len(drawn)} mutants of {options.only}; what happens is in {folder}")
     outcomes = _try_all(drawn, folder, options)
     write(f"\n{_table(drawn, outcomes)}\n{time.perf_counter() - began:.0f} s")

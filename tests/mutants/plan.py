@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -98,7 +99,7 @@ def sample(
     sites = {
         hashlib.blake2b(f"{seed}\0{key}".encode()).digest(): (path, number)
         for path in modules(packages)
-        for number, key in enumerate(Module(TOP, path).keys())
+        for number, key in enumerate(_module(path).keys())
     }
     order = [sites[digest] for digest in sorted(sites)]
     drawn: list[tuple[Mutant, Change]] = []
@@ -126,9 +127,9 @@ def again(reported: Iterable[str]) -> tuple[list[str], list[tuple[Mutant, Change
     for path, places in wanted.items():
         made = _made_near(path, places)
         for line, change, text in places:
-            alike = [one for one in made if one[0].change.rstrip() == change]
+            alike = [planned for planned in made if planned[0].change.rstrip() == change]
             if alike:
-                drawn.append(min(alike, key=lambda one: abs(one[0].line - line)))
+                drawn.append(min(alike, key=lambda planned: abs(planned[0].line - line)))
                 made.remove(drawn[-1])
             else:
                 gone.append(text)
@@ -139,12 +140,18 @@ def _made_near(path: str, places: Sequence[tuple[int, str, str]]) -> list[tuple[
     """Make those of the same lines, which takes little; all of them, where lines have moved."""
     if not (TOP / path).exists():
         return []
-    module = Module(TOP, path)
+    module = _module(path)
     lines = {line for line, _, _ in places}
     near = list(_made([(path, at) for at in range(len(module)) if module.line(at) in lines]))
-    if {change for _, change, _ in places} <= {one.change.rstrip() for one, _ in near}:
+    if {change for _, change, _ in places} <= {mutant.change.rstrip() for mutant, _ in near}:
         return near
     return list(_made([(path, at) for at in range(len(module))]))
+
+
+@lru_cache(maxsize=8)
+def _module(path: str) -> Module:
+    """Return what can be changed in a module: to find it takes longer than to change it."""
+    return Module(TOP, path)
 
 
 def _made(sites: Sequence[tuple[str, int]]) -> Iterator[tuple[Mutant, Change]]:
@@ -153,7 +160,7 @@ def _made(sites: Sequence[tuple[str, int]]) -> Iterator[tuple[Mutant, Change]]:
     for path, number in sites:
         by_path.setdefault(path, []).append(number)
     for path, numbers in by_path.items():
-        module = Module(TOP, path)
+        module = _module(path)
         for number in numbers:
             mutant = module.mutant(number)
             if mutant is None:

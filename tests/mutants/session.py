@@ -15,10 +15,10 @@ from tests.mutants.warm import Warm
 def main(folder: Path) -> int:
     """Run the session; gives pytest's exit status."""
     plan: Plan = json.loads((folder / "plan.json").read_text())
-    mutants = [Mutant(**one) for one in plan["mutants"]]
+    mutants = [Mutant(**mutant) for mutant in plan["mutants"]]
     changed = [
-        (one, change_between(one.path, (TOP / one.path).read_text("utf-8"), one.source))
-        for one in mutants
+        (mutant, change_between(mutant.path, (TOP / mutant.path).read_text("utf-8"), mutant.source))
+        for mutant in mutants
     ]
     warm = Warm(TOP, changed, folder, plan["jobs"], plan["budget_s"], plan["grace_s"])
     return int(pytest.main([*pytest_arguments(plan["marks"]), *plan["tests"]], plugins=[warm]))

@@ -93,7 +93,7 @@ def negate_condition(node: cst.If | cst.While) -> Iterator[cst.CSTNode]:
 
 
 _OPERATORS: Sequence[tuple[type, Operator]] = [
-    *(one for one in mutation_operators if one[1] is not operator_string),
+    *(entry for entry in mutation_operators if entry[1] is not operator_string),
     (cst.SimpleStatementLine, drop_statement),
     (cst.If, negate_condition),
     (cst.While, negate_condition),
@@ -114,8 +114,8 @@ def _same_but_strict(old: cst.CSTNode, new: cst.CSTNode) -> bool:
 
 def _given(call: cst.Call) -> list[str]:
     """Its arguments, but for ``strict``."""
-    bare = (one.with_changes(comma=cst.MaybeSentinel.DEFAULT) for one in call.args)
-    return [_EMPTY.code_for_node(one) for one in bare if not m.matches(one, _STRICT)]
+    bare = (arg.with_changes(comma=cst.MaybeSentinel.DEFAULT) for arg in call.args)
+    return [_EMPTY.code_for_node(arg) for arg in bare if not m.matches(arg, _STRICT)]
 
 
 class _Finder(cst.CSTVisitor):

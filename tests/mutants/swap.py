@@ -55,7 +55,9 @@ def _compiled(source: str, path: str) -> CodeType:
 def _compare(path: str, change: Change, old: CodeType, new: CodeType) -> bool:
     """Note what differs; gives whether anything does, in it or within."""
     before, after = _inner(old), _inner(new)
-    same_inside = [one.co_name for one in before] == [one.co_name for one in after]
+    same_inside = [code_type.co_name for code_type in before] == [
+        code_type.co_name for code_type in after
+    ]
     differs = not same_inside or _own(old) != _own(new)
     is_function = bool(old.co_flags & inspect.CO_OPTIMIZED)
     if differs and is_function:
@@ -71,12 +73,12 @@ def _compare(path: str, change: Change, old: CodeType, new: CodeType) -> bool:
 
 
 def _inner(code: CodeType) -> list[CodeType]:
-    return [one for one in code.co_consts if isinstance(one, CodeType)]
+    return [code_type for code_type in code.co_consts if isinstance(code_type, CodeType)]
 
 
 def _own(code: CodeType) -> Sequence[object]:
     """Everything of a function but its lines and what lies within it."""
-    constants = [repr(one) for one in code.co_consts if not isinstance(one, CodeType)]
+    constants = [repr(item) for item in code.co_consts if not isinstance(item, CodeType)]
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return code.co_code, constants, names, code.co_flags, code.co_exceptiontable
 
@@ -92,10 +94,12 @@ class Functions:
     def __init__(self, folder: Path, top: Path) -> None:
         self._by_path: dict[str, list[FunctionType]] = {}
         gc.unfreeze()  # what pytest loaded is, and would not be found
-        for one in gc.get_objects():
-            if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(folder)):
-                path = str(Path(one.__code__.co_filename).relative_to(top))
-                self._by_path.setdefault(path, []).append(one)
+        for object_ in gc.get_objects():
+            if isinstance(object_, FunctionType) and object_.__code__.co_filename.startswith(
+                str(folder)
+            ):
+                path = str(Path(object_.__code__.co_filename).relative_to(top))
+                self._by_path.setdefault(path, []).append(object_)
 
     def put(self, path: str, change: Change) -> int:
         """Give functions their new code; gives how many.

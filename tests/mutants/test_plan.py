@@ -44,9 +44,9 @@ def test_a_seed_draws_the_same_mutants_again() -> None:
 
 def test_what_was_told_is_found_again() -> None:
     """By its line; or by what it changes, where lines have moved; or it is said to be gone."""
-    drawn = [one for one, _ in sample([SMALL], 5, seed=1)[1]]
-    gone, found = again(f"survived: {one}" for one in drawn)
-    assert (gone, {one for one, _ in found}) == ([], set(drawn))
+    drawn = [mutant for mutant, _ in sample([SMALL], 5, seed=1)[1]]
+    gone, found = again(f"survived: {mutant}" for mutant in drawn)
+    assert (gone, {mutant for mutant, _ in found}) == ([], set(drawn))
     moved = drawn[0]
     reported = [
         f"survived: {moved.path}:{moved.line + 7}: {moved.change}",
@@ -55,4 +55,4 @@ def test_what_was_told_is_found_again() -> None:
     ]
     gone, found = again(reported)
     assert gone == [reported[1]]
-    assert [one.change for one, _ in found] == [moved.change]
+    assert [mutant.change for mutant, _ in found] == [moved.change]

@@ -106,11 +106,11 @@ def test_a_session_tells_what_became_of_each_mutant(tmp_path: Path) -> None:
     """Of a small module with tests of its own; one that changes nothing survives."""
     module = Module(TOP, "zkconsumer/backoff.py")
     made = [module.mutant(number) for number in range(len(module))]
-    mutants = [one for one in made if one is not None and " / " in one.after]
+    mutants = [mutant for mutant in made if mutant is not None and " / " in mutant.after]
     assert mutants
     harmless = Mutant(module.path, 0, 1, "", "", module.source.replace("(1 + ", "(1.0 + "))
     plan = Plan(
-        mutants=[asdict(one) for one in (*mutants, harmless)],
+        mutants=[asdict(mutant) for mutant in (*mutants, harmless)],
         tests=["tests/unit/test_backoff.py"],
         marks=UNIT_MARKS,
         jobs=1,

@@ -45,7 +45,7 @@ def changes(top: Path, body: str) -> set[tuple[str, str]]:
     (top / "m.py").write_text(f"def f(a, b):\n{lines}")
     module = Module(top, "m.py")
     made = [module.mutant(number) for number in range(len(module))]
-    return {(one.before, one.after) for one in made if one is not None}
+    return {(mutant.before, mutant.after) for mutant in made if mutant is not None}
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,14 @@ def test_what_only_people_and_type_checkers_read_is_left_alone(top: Path) -> Non
     (top / "m.py").write_text(SOURCE)
     module = Module(top, "m.py")
     made = [module.mutant(number) for number in range(len(module))]
-    assert {one.before for one in made if one is not None} == {
+    assert {mutant.before for mutant in made if mutant is not None} == {
         'note = f"{a + 1}"',
         'log.warning("it is %d", a + 1)',
         'cast("int", a)',
     }
-    assert {one.after for one in made if one is not None and "log.w" in one.before} == {"pass"}
+    assert {mutant.after for mutant in made if mutant is not None and "log.w" in mutant.before} == {
+        "pass"
+    }
 
 
 def test_a_mutant_tells_its_place_and_both_lines(top: Path) -> None:

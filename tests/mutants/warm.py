@@ -71,29 +71,29 @@ class Reach:
         """
         running = {name for names in self.lines.get(path, {}).values() for name in names}
         name = ".".join(Path(path).with_suffix("").parts)
-        files = {one.partition("::")[0] for one in self.seconds}
-        naming = {one for one in files if name in (top / one).read_text("utf-8")}
+        files = {second.partition("::")[0] for second in self.seconds}
+        naming = {file for file in files if name in (top / file).read_text("utf-8")}
         return self._known(running) | {
-            one for one in self.seconds if one.partition("::")[0] in naming
+            second for second in self.seconds if second.partition("::")[0] in naming
         }
 
     def quickest(self, names: Iterable[str], budget_s: float) -> list[str]:
         """Choose the quickest of these tests, as many as fit into the time."""
         chosen: list[str] = []
-        for one in sorted(names, key=lambda name: self.seconds[name]):
-            budget_s -= self.seconds[one]
+        for text in sorted(names, key=lambda name: self.seconds[name]):
+            budget_s -= self.seconds[text]
             if budget_s < 0 and chosen:
                 break
-            chosen.append(one)
+            chosen.append(text)
         return chosen
 
     def seconds_of(self, names: Iterable[str]) -> float:
         """Add up how long they take."""
-        return sum(self.seconds[one] for one in names)
+        return sum(self.seconds[name] for name in names)
 
     def _known(self, names: Iterable[str]) -> set[str]:
         """Those of them that pass."""
-        return {one for one in names if one in self.seconds}
+        return {name for name in names if name in self.seconds}
 
 
 class Warm:
@@ -142,7 +142,7 @@ class Warm:
             with (self._folder / "told").open("a") as file:
                 file.write(f"{outcome}: {self._mutants[number][0]}\n")
 
-        (self._folder / "left-out").write_text("".join(f"{one}\n" for one in reach.failed))
+        (self._folder / "left-out").write_text("".join(f"{test}\n" for test in reach.failed))
         trials = []
         for number, (mutant, change) in enumerate(self._mutants):
             reaching = reach.of_line(mutant.path, mutant.line, change.places)
@@ -150,7 +150,7 @@ class Warm:
                 reported(number, Outcome.UNREACHED)
                 continue
             chosen = reach.quickest(reaching, self._budget_s)
-            run = partial(_try, functions, mutant, change, [items[one] for one in chosen])
+            run = partial(_try, functions, mutant, change, [items[name] for name in chosen])
             trials.append(Trial(number, run, reach.seconds_of(chosen) * SLOWEST + self._grace_s))
         run_trials(trials, self._jobs, reported)
         written = {str(number): str(outcome) for number, outcome in outcomes.items()}

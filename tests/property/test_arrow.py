@@ -47,10 +47,18 @@ def record_sets(draw: st.DrawFn) -> tuple[int, int, bytes]:
 def singly(stream: Stream, _most: int) -> Iterator[Row]:
     """One message after the other."""
     most_millis = (2**63 - 1) // 1000
-    for one in stream:
-        micros = min(one.timestamp, most_millis) * 1000
-        kind = int(one.timestamp_type)
-        yield one.key, one.value, one.topic, one.partition, one.offset, micros, kind
+    for message in stream:
+        micros = min(message.timestamp, most_millis) * 1000
+        kind = int(message.timestamp_type)
+        yield (
+            message.key,
+            message.value,
+            message.topic,
+            message.partition,
+            message.offset,
+            micros,
+            kind,
+        )
 
 
 def in_lists(stream: Stream, most: int) -> Iterator[Row]:

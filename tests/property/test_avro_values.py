@@ -177,7 +177,9 @@ def test_any_bytes_are_a_value_or_a_reject(
     """Behind a schema's id, too; null is null."""
     schema, _ = case
     decoding = ValueDecoding("avro", MemoryCatalog({1: avro(schema)}))
-    values = [one if one is None or at % 2 else with_id(1, one) for at, one in enumerate(garbage)]
+    values = [
+        data if data is None or at % 2 else with_id(1, data) for at, data in enumerate(garbage)
+    ]
     found = decoding.decode(values)
     for at, value in enumerate(values):
         if value is None:

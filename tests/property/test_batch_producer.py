@@ -76,7 +76,7 @@ def test_every_record_is_written_or_named(
     failed: set[TopicPartition] = set()
     unwritten: dict[TopicPartition, int] = {}
     try:
-        written = sum(one.count for one in sender.write(sent))
+        written = sum(set_.count for set_ in sender.write(sent))
     except WriteFailed as error:
         failed, written, unwritten = set(error.failed), error.written_count, error.unwritten
     finally:

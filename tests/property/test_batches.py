@@ -59,7 +59,7 @@ def one_batch(draw: st.DrawFn, first: int) -> tuple[list[Record], list[Headers],
     batch = build_batch(
         found,
         codec=draw(st.sampled_from(Codec)),
-        headers={place: one for place, one in enumerate(headers) if one},
+        headers={place: entry for place, entry in enumerate(headers) if entry},
         traits=traits,
     )
     return found, headers, batch, offset + after + (not steps) + 1
@@ -97,11 +97,11 @@ def test_round_trip_from_any_offset(
     decoded = decode(written, fetch_offset)
     assert decoded.error is None
     wanted = [
-        (one, beside)
-        for one, beside in zip(every, headers, strict=True)
-        if one.offset >= fetch_offset
+        (record, beside)
+        for record, beside in zip(every, headers, strict=True)
+        if record.offset >= fetch_offset
     ]
-    assert list(decoded.records) == [one for one, _ in wanted]
+    assert list(decoded.records) == [record for record, _ in wanted]
     assert [decoded.headers.get(at, ()) for at in range(len(wanted))] == [
         beside for _, beside in wanted
     ]
@@ -172,8 +172,8 @@ def test_damage_is_found_or_harmless(
     changed[at] ^= data.draw(st.integers(1, 255))
     decoded = decode(bytes(changed), data.draw(st.integers(0, 40)))
     assert decoded.next_offset >= 0
-    contents = {one[1:4] for one in every}
-    assert all(one[1:4] in contents for one in decoded.records)
+    contents = {record[1:4] for record in every}
+    assert all(record[1:4] in contents for record in decoded.records)
 
 
 @bounded

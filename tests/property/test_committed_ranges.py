@@ -79,7 +79,7 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     client = LogClient(LogConnection(log, version, committed=committed, script=script))
     reader = RangeReader(cast("Any", client), settings=wanted, clock=clock, pause=clock.advance)
     parts = list(reader.read(range_(start, stop)))
-    missing = [one for one in parts if isinstance(one, LostRange)]
+    missing = [lost_range for lost_range in parts if isinstance(lost_range, LostRange)]
     found = [
         (record.offset, record.value)
         for part in parts
@@ -89,4 +89,4 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     end = min(stop, log.last_stable) if committed else stop
     assert found == log.visible(start, end, committed=committed)
     assert bool(missing) == (end < stop and start < stop)
-    assert all(one.from_offset >= min(max(start, end), stop) for one in missing)
+    assert all(lost_range.from_offset >= min(max(start, end), stop) for lost_range in missing)

@@ -29,8 +29,8 @@ class Strangers(RuleBasedStateMachine):
     def connect(self, address: str) -> None:
         """Who is let in may cost only those that wait; who is refused finds nobody waiting."""
         number, evicted = self.table.admit(address, self.now_ms)
-        for one in evicted:
-            assert self.open.pop(one)[1] is not None
+        for connection in evicted:
+            assert self.open.pop(connection)[1] is not None
         if number is None:
             assert len(self.open) >= self.limits.connections + self.limits.spare
             assert all(waits is None for _, waits in self.open.values())
@@ -80,7 +80,7 @@ class Strangers(RuleBasedStateMachine):
         """No more than there may be; and nobody is forgotten."""
         assert len(self.table) == len(self.open)
         assert len(self.open) <= self.limits.connections + self.limits.spare
-        waiting = {one for one, (_, waits) in self.open.items() if waits is not None}
+        waiting = {number for number, (_, waits) in self.open.items() if waits is not None}
         assert set(self.table.waiting()) == waiting
 
 

@@ -39,12 +39,12 @@ def owned_by(view: CoordinatedView, shares: Shares) -> CoordinatedView:
     """The same group a generation later, when all have what they were given."""
     members = {
         name: MemberView(
-            topics=one.topics,
+            topics=member_view.topics,
             owned=frozenset(shares[name]),
             generation=9,
-            instance_id=one.instance_id,
+            instance_id=member_view.instance_id,
         )
-        for name, one in view.members.items()
+        for name, member_view in view.members.items()
     }
     return CoordinatedView(members, view.partitions)
 
@@ -115,7 +115,7 @@ def test_who_leaves_moves_only_his_own(view: CoordinatedView, data: st.DataObjec
     shares = sticky.assign(CoordinatedView(members, view.partitions))
     gone = data.draw(st.sampled_from(sorted(members)))
     later = owned_by(CoordinatedView(members, view.partitions), shares)
-    left = {name: one for name, one in later.members.items() if name != gone}
+    left = {name: member_view for name, member_view in later.members.items() if name != gone}
     for name, share in sticky.assign(CoordinatedView(left, view.partitions)).items():
         assert set(shares[name]) <= set(share)
 

@@ -153,7 +153,9 @@ def test_a_broker_reads_what_is_asked_for(
         return
     assert read.topics is not None
     requested = [
-        TopicPartition(one.topic, number) for one in read.topics for number in one.partitions
+        TopicPartition(offset_fetch_topic.topic, number)
+        for offset_fetch_topic in read.topics
+        for number in offset_fetch_topic.partitions
     ]
     assert len(requested) == len(set(requested))
     assert set(requested) == set(partitions)
@@ -215,9 +217,9 @@ def test_positions_that_are_read(
             assert it == OffsetAndMetadata(offset, metadata, epoch if version >= 5 else -1)
             assert (it.offset >= 0, error) == (True, 0)
         assert (read.reason(tp) is None) == (not read.code)
-    for tp, one in read.codes.items():
+    for tp, number in read.codes.items():
         offset, error, *_ = responses[tp]
-        assert one == error or (error == 0 and offset < -1 and one == ErrorCode.UNKNOWN)
+        assert number == error or (error == 0 and offset < -1 and number == ErrorCode.UNKNOWN)
         assert read.reason(tp)
     assert read.reason(TopicPartition("w", 0)) is not None
 

@@ -68,7 +68,11 @@ def read_to_the_end(world: DeliveryWorld) -> None:
 
 def everything(world: DeliveryWorld) -> set[tuple[int, int]]:
     """All that the logs have."""
-    return {(one.tp.partition, offset) for one in world.partitions for offset in one.offsets}
+    return {
+        (partition.tp.partition, offset)
+        for partition in world.partitions
+        for offset in partition.offsets
+    }
 
 
 @settings(deadline=None, max_examples=examples(150))
@@ -80,7 +84,7 @@ def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
     world = DeliveryWorld(Delivery.AT_LEAST_ONCE, log)
 
     def check(partition: Partition, offset: int) -> None:
-        below = {(partition.tp.partition, one) for one in partition.between(0, offset)}
+        below = {(partition.tp.partition, number) for number in partition.between(0, offset)}
         assert below <= world.finished
 
     world.on_commit = check

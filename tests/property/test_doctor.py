@@ -132,7 +132,7 @@ def test_what_was_broken_is_found_and_repaired(
     assert plan.skipped == {}
     after = world.contents()
     touched = {path for path in before | after if before.get(path) != after.get(path)}
-    assert touched == {one.path for one in found.fix.writes}
+    assert touched == {write.path for write in found.fix.writes}
     assert code not in codes(world.findings())
 
 
@@ -166,7 +166,7 @@ def test_what_was_persistent_can_be_brought_back(
     fix = broken(world, code, data).fix
     assert fix is not None
     before = world.contents()
-    steps = tuple(one.undone for one in world.repair(fix).writes)
+    steps = tuple(write.undone for write in world.repair(fix).writes)
     record = UndoRecord(zookeeper="zk", made_ms=1, steps=steps)
     back = plan_undo(record, {step.path: world.tree.get(step.path) for step in steps})
     for op in back.ops:
@@ -219,17 +219,17 @@ ODD_PARTITIONS = st.builds(
 @st.composite
 def groups(draw: st.DrawFn) -> GroupStatus:
     """Groups of either kind that need not make sense."""
-    members = draw(st.lists(ODD_MEMBERS, max_size=3, unique_by=lambda one: one.member_id))
+    members = draw(st.lists(ODD_MEMBERS, max_size=3, unique_by=lambda status: status.member_id))
     partitions = draw(
-        st.lists(ODD_PARTITIONS, max_size=4, unique_by=lambda one: one.topic_partition)
+        st.lists(ODD_PARTITIONS, max_size=4, unique_by=lambda partition: partition.topic_partition)
     )
     return GroupStatus(
         group_id=draw(st.sampled_from(["g", "h", "a/b"])),
         kind=draw(st.sampled_from(GroupKind)),
         seen_ms=NOW_MS,
         state=draw(st.sampled_from(GroupState)),
-        members=tuple(sorted(members, key=lambda one: one.member_id)),
-        partitions=tuple(sorted(partitions, key=lambda one: one.topic_partition)),
+        members=tuple(sorted(members, key=lambda status: status.member_id)),
+        partitions=tuple(sorted(partitions, key=lambda partition: partition.topic_partition)),
         problems=draw(st.sampled_from([(), ("odd",)])),
     )
 
@@ -266,7 +266,7 @@ def snapshots(draw: st.DrawFn) -> ClusterSnapshot:
         taken_ms=NOW_MS,
         zookeeper_connect="zk",
         topics=tuple(draw(topics(name)) for name in names),
-        groups={GroupKey(one.kind, one.group_id): one for one in found},
+        groups={GroupKey(group.kind, group.group_id): group for group in found},
         failures=draw(st.sampled_from([(), (failure,)])),
         live_sessions=draw(st.none() | st.frozensets(st.integers(0, 2))),
         clock_skew_ms=None if skew is None else Seen(skew, NOW_MS),
@@ -274,7 +274,7 @@ def snapshots(draw: st.DrawFn) -> ClusterSnapshot:
 
 
 def _fixes_expect_enough(fix: Fix) -> bool:
-    return all(one.expected.session_id is not None for one in fix.writes)
+    return all(write.expected.session_id is not None for write in fix.writes)
 
 
 @given(snapshots(), st.none() | snapshots(), st.integers(0, 10**6))
@@ -284,12 +284,14 @@ def test_whatever_is_seen_gives_findings_that_can_be_shown(
     """Never an error; the worst first; each with evidence and a repair, in sentences."""
     around = Circumstances(earlier=earlier, settle_ms=apart_ms, silence_ms=0)
     found = examine(snapshot, around)
-    assert [one.severity for one in found] == sorted((one.severity for one in found), reverse=True)
+    assert [diagnosis.severity for diagnosis in found] == sorted(
+        (diagnosis.severity for diagnosis in found), reverse=True
+    )
     assert found == examine(snapshot, around)
-    for one in found:
-        assert one.severity in TOLD[one.code]
-        assert one.evidence
-        assert one.what[0].isupper() or one.what[0].isdigit()
-        assert one.what.endswith(".")
-        assert one.repair.endswith(".")
-        assert one.fix is None or _fixes_expect_enough(one.fix)
+    for diagnosis in found:
+        assert diagnosis.severity in TOLD[diagnosis.code]
+        assert diagnosis.evidence
+        assert diagnosis.what[0].isupper() or diagnosis.what[0].isdigit()
+        assert diagnosis.what.endswith(".")
+        assert diagnosis.repair.endswith(".")
+        assert diagnosis.fix is None or _fixes_expect_enough(diagnosis.fix)

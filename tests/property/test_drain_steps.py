@@ -146,9 +146,9 @@ def taking_turns(world: World, process: Callable[[], None], turns: list[int]) ->
     for turn in turns:
         if not both[turn].dead:
             both[turn].switch()
-    for one in both:
-        while not one.dead:
-            one.switch()
+    for step in both:
+        while not step.dead:
+            step.switch()
     world.at = lambda _point: None
 
 

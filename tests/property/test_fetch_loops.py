@@ -41,7 +41,9 @@ def fill(log: Log, sets: Drawn) -> None:
     """Append what was drawn; a number is the size of a value. A commit ends each set of nulls."""
     for values, drawn, magic in sets:
         codec = Codec.LZ4 if magic < MAGIC and drawn is Codec.ZSTD else drawn
-        log.add([bytes(one) if isinstance(one, int) else one for one in values], codec, magic)
+        log.add(
+            [bytes(value) if isinstance(value, int) else value for value in values], codec, magic
+        )
         if magic == MAGIC and values[0] is None:
             log.add_marker()
 

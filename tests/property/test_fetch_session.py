@@ -187,7 +187,9 @@ class Simulation:
             else listed(tp, self.logs[tp].start)
             for tp in asked_offsets(request)
         ]
-        return ListOffsetsResponse(topics=tuple(t for one in responses for t in one.topics))
+        return ListOffsetsResponse(
+            topics=tuple(t for response in responses for t in response.topics)
+        )
 
     def response(self, request: FetchRequest) -> FetchResponse:
         """What the broker says to a fetch."""

@@ -41,7 +41,7 @@ def test_one_topic(
     elif not nodes and not has_ids:
         assert (outcome, gone) == (Deletion.NO_GROUP, set())
     elif has == {topic}:
-        assert gone == {one for one in before if one.startswith("/consumers/g")}
+        assert gone == {node for node in before if node.startswith("/consumers/g")}
     else:
         folders = tuple(f"/consumers/g/{kind}/{topic}" for kind in ("owners", "offsets"))
-        assert gone == {one for one in before if one.startswith(folders)}
+        assert gone == {node for node in before if node.startswith(folders)}

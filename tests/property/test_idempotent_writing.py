@@ -193,8 +193,8 @@ def write(
     )
     found: dict[TopicPartition, list[tuple[int, int]]] = {tp: [] for tp in TPS}
     try:
-        for one in writing.run():
-            found[one.topic_partition].append((one.base_offset, one.count))
+        for set_ in writing.run():
+            found[set_.topic_partition].append((set_.base_offset, set_.count))
     except WriteFailed as error:
         for tp, sets in error.written.items():
             found[tp] += list(sets)
@@ -287,7 +287,7 @@ def test_an_idempotent_producer_writes_once_and_in_order(
     script: list[str], counts: list[int], set_bytes: int, is_strict: bool
 ) -> None:
     """As long as the brokers keep account, whatever is cut, lost, refused or cut in two."""
-    cluster = Cluster([one for one in script if one != "forgets"], is_strict=is_strict)
+    cluster = Cluster([text for text in script if text != "forgets"], is_strict=is_strict)
     wanted, _, whole = write(cluster, counts, idempotent=True, retries=99, set_bytes=set_bytes)
     assert whole
     assert {tp: cluster.logs[tp] for tp in TPS} == wanted

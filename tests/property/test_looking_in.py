@@ -42,7 +42,7 @@ class Reader:
     @property
     def handed(self) -> dict[TopicPartition, int]:
         """How many records of each partition were handed out."""
-        iterated = Counter(one.topic_partition for one in self._iterated)
+        iterated = Counter(record.topic_partition for record in self._iterated)
         return {tp: count + iterated[tp] for tp, count in self._polled.items()}
 
     def read(self) -> None:

@@ -102,9 +102,9 @@ def test_nothing_is_ever_committed_that_is_not_in_the_target(
             assert account.again >= account.read - len(of_logs[tp])
     if not drops:
         assert not refused
-        assert sum(one.dropped for one in totals.values()) == 0
-    is_calm = not any(one.lost or one.commits_fail for one in script)
-    if is_calm and not any(one.others for one in script) and not drops and script:
+        assert sum(total.dropped for total in totals.values()) == 0
+    is_calm = not any(step.lost or step.commits_fail for step in script)
+    if is_calm and not any(step.others for step in script) and not drops and script:
         for tp, account in totals.items():
             # Handed over or kept, everything acknowledged is committed, and nothing came twice.
             assert world.committed.get(tp) == account.position
@@ -128,4 +128,8 @@ def test_keys_spread_over_partitions_change_nothing_of_that(
     assert finished
     written = sum(map(len, world.target.logs.values()))
     totals = ledger.totals().values()
-    assert written == sum(one.acknowledged for one in totals) == sum(one.read for one in totals)
+    assert (
+        written
+        == sum(total.acknowledged for total in totals)
+        == sum(total.read for total in totals)
+    )

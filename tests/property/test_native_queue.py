@@ -121,17 +121,17 @@ class World:
     def loop(self) -> NativeLoop:
         """A native one."""
         claim, batches = self.batches()
-        sets = deque((set_of(self.rng, one), one[0].offset) for one in batches if one)
+        sets = deque((set_of(self.rng, batch), batch[0].offset) for batch in batches if batch)
         return NativeLoop(self.queue, claim, sets)
 
     def fetcher(self) -> Fetcher:
         """One in Python."""
         claim, batches = self.batches()
         todo: deque[Chunk] = deque()
-        for one in batches:
-            if one:
-                behind = one[-1].offset + 1
-                todo.append(Chunk(claim, one[0].offset, behind, one, records_bytes(one)))
+        for batch in batches:
+            if batch:
+                behind = batch[-1].offset + 1
+                todo.append(Chunk(claim, batch[0].offset, behind, batch, records_bytes(batch)))
         return Fetcher(self.queue, claim, todo)
 
     def read(self) -> None:
@@ -166,10 +166,12 @@ class World:
         """What always holds."""
         used_bytes = self.queue.used_bytes()
         if used_bytes > self.share_bytes:
-            seen = [one for one in self.queue.native.named_items() if isinstance(one, Chunk)]
-            here = [one for one in [*seen, self.pending] if one is not None and one.size_bytes]
+            seen = [item for item in self.queue.native.named_items() if isinstance(item, Chunk)]
+            here = [
+                chunk for chunk in [*seen, self.pending] if chunk is not None and chunk.size_bytes
+            ]
             assert self.queue.chunk_count() + (self.pending is not None) <= 2
-            assert all(len(one.records) <= 1 for one in here)
+            assert all(len(chunk.records) <= 1 for chunk in here)
 
     def settle(self) -> None:
         """Everybody works until nothing is left to do: nobody may be stuck."""

@@ -106,5 +106,7 @@ def test_any_offset_comes_back(offset: int) -> None:
 )
 def test_partitions_come_sorted_whatever_their_order(ids: list[int]) -> None:
     """The order of the keys means nothing."""
-    data = json.dumps({"version": 1, "partitions": {str(one): [1] for one in ids}}).encode()
+    data = json.dumps(
+        {"version": 1, "partitions": {str(member_id): [1] for member_id in ids}}
+    ).encode()
     assert parse_topic(data) == tuple(sorted(ids))

@@ -32,7 +32,7 @@ def flipped(offset: int, bit: int) -> int:
 
 def all_records(log: list[LogEntry], start: int) -> list[tuple[int, bytes | None]]:
     """What a reader is to get from there on."""
-    found = ((offset, value) for one in log for offset, value in one.values.items())
+    found = ((offset, value) for entry in log for offset, value in entry.values.items())
     return [pair for pair in found if pair[0] >= start]
 
 
@@ -43,7 +43,7 @@ def test_sound_sets_are_believed(seed: int, magic: int, gap: int, data: st.DataO
     log = make_log(random.Random(seed), magic, 8, gap=gap, base=data.draw(st.integers(0, 500)))
     at = data.draw(st.integers(0, 7))
     start = data.draw(st.integers(log[at].first, log[at].last))
-    whole = b"".join(one.data for one in log[at:])
+    whole = b"".join(entry.data for entry in log[at:])
     part = memoryview(whole)[: data.draw(st.integers(0, len(whole)))]
     found = believed(
         part,
@@ -64,7 +64,7 @@ def test_a_bit_that_flips_on_the_way_costs_nothing(
     log = make_log(random.Random(seed), magic, 10, base=data.draw(st.integers(0, 200)))
     start = data.draw(st.integers(log[0].first, log[-1].last))
     want = all_records(log, start)
-    number = next(place for place, one in enumerate(log) if one.last >= start) + at
+    number = next(place for place, entry in enumerate(log) if entry.last >= start) + at
     # What lies alone in an answer, nothing behind it, may be on the other side of a gap: only the
     # end of the log can contradict it, and only upwards. So it is between neighbours, too.
     if fetch_bytes <= 200 or number >= len(log) or is_plausible(log, number, bit, start):
@@ -147,7 +147,7 @@ def test_both_engines_find_the_same(
     log = make_log(random.Random(seed), magic, 8, gap=data.draw(st.sampled_from([0, 3])))
     for number, bit in flips:
         log[number] = log[number].claiming(flipped(log[number].claimed, bit))
-    whole = bytearray(b"".join(one.data for one in log))
+    whole = bytearray(b"".join(entry.data for entry in log))
     for at, byte in data.draw(
         st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, 255)), max_size=2)
     ):
@@ -162,7 +162,7 @@ def test_both_engines_find_the_same(
 def test_a_high_watermark_that_is_behind_costs_a_second_look(magic: int) -> None:
     """Brokers from 2.2 on note it before they read the log; the next answer has a later one."""
     log = make_log(random.Random(1), magic, 5)
-    whole = memoryview(b"".join(one.data for one in log))
+    whole = memoryview(b"".join(entry.data for entry in log))
     found = believed(
         whole,
         fetch_offset=0,
@@ -170,6 +170,6 @@ def test_a_high_watermark_that_is_behind_costs_a_second_look(magic: int) -> None
         is_again=False,
         max_decompressed_bytes=ROOM,
     )
-    assert found.stop == sum(len(one.data) for one in log[:3])
+    assert found.stop == sum(len(entry.data) for entry in log[:3])
     assert found.error is not None
     assert f"the log ends at {log[3].first}" in str(found.error)

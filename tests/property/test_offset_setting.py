@@ -33,7 +33,9 @@ WISHES = st.one_of(
 )
 SCOPES = st.sampled_from([[], ["--topic", "t"], ["--topic", "t:1"], ["--topic", "u"]])
 OUTSIDE = st.sampled_from([[], ["--outside", "clamp"], ["--outside", "keep"]])
-STORAGES = st.sampled_from([[], *(["--storage", one] for one in ("zookeeper", "kafka", "both"))])
+STORAGES = st.sampled_from(
+    [[], *(["--storage", storage] for storage in ("zookeeper", "kafka", "both"))]
+)
 Held = Mapping[OffsetStorage, Mapping[TopicPartition, int]]
 
 
@@ -55,7 +57,7 @@ class World:
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
             for module in (set_, undo):
                 patch.setattr(module, "open_offsets", self.cluster.open)
-            status = main(["offsets", "set", "--zookeeper", "z", "--json", *flags])
+            status = main(["offsets", "set", "--zookeeper", "z", "--yes", "--json", *flags])
         return status, json.loads(out.getvalue() or "{}")
 
 
@@ -90,9 +92,9 @@ def test_it_is_done_or_refused_and_undone_to_the_offset(
             assert (status, after, file.exists()) == (2, before, False)
             return
         reported = [
-            (OffsetStorage(one["storage"]), part)
-            for one in report["groups"]
-            for part in one["partitions"]
+            (OffsetStorage(group["storage"]), part)
+            for group in report["groups"]
+            for part in group["partitions"]
         ]
         for place, part in reported:
             tp = TopicPartition(part["topic"], part["partition"])
@@ -104,14 +106,14 @@ def test_it_is_done_or_refused_and_undone_to_the_offset(
             else:
                 assert after[place].get(tp) == part["before"], "it was not begun"
         touched = {
-            (place, TopicPartition(one["topic"], one["partition"])) for place, one in reported
+            (place, TopicPartition(item["topic"], item["partition"])) for place, item in reported
         }
         for place, offsets in after.items():
             untouched = {tp: it for tp, it in offsets.items() if (place, tp) not in touched}
             assert untouched.items() <= before[place].items()
         assert (status == 0) == (report["status"] == "done")
         if status == 0:
-            wanted = [[part["wanted"] for part in one["partitions"]] for one in plan["groups"]]
+            wanted = [[part["wanted"] for part in group["partitions"]] for group in plan["groups"]]
             assert all(numbers == wanted[0] for numbers in wanted), "both places hold the same"
         for place in fails:
             world.cluster.kept["g"][place].fail_after = None

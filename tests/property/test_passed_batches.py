@@ -80,13 +80,13 @@ def sources(draw: st.DrawFn) -> Source:
 def queued(found: list[Source], kept: Codec, start: int, *, with_headers: bool) -> OutgoingRecords:
     """What a mirror has of them; of each only what lies from an offset on."""
     records = OutgoingRecords()
-    for one in found:
+    for source in found:
         fetched = decode_fetched(
-            one.data, fetch_offset=start, max_decompressed_bytes=ROOM, kept_codec=kept
+            source.data, fetch_offset=start, max_decompressed_bytes=ROOM, kept_codec=kept
         )
         assert fetched.error is None
         if len(fetched):
-            runs = fetched.take(len(one.rows)).parts()
+            runs = fetched.take(len(source.rows)).parts()
             records.add_runs(runs, with_headers=with_headers)  # type: ignore[arg-type]
     return records
 
@@ -126,8 +126,8 @@ def test_what_is_passed_is_what_would_be_built(
     passing = queued(found, codec, start, with_headers=with_headers)
     rows: list[Outgoing] = [
         row if with_headers else row.record
-        for one in found
-        for row in one.rows
+        for source in found
+        for row in source.rows
         if row.record.offset >= start
     ]
     assert len(passing) == len(rows)
@@ -149,9 +149,12 @@ def test_what_is_passed_is_what_would_be_built(
             values = [row[2] for half in halves for row in contents(half)]
             assert values == [row[2] for row in contents(made)]
     passed = [
-        one.body
-        for one in found
-        if one.is_as_sent and one.codec is codec and start <= BASE and len(one.body) <= set_bytes
+        source.body
+        for source in found
+        if source.is_as_sent
+        and source.codec is codec
+        and start <= BASE
+        and len(source.body) <= set_bytes
     ]
     if with_headers:
         assert [body for body in bodies if body in passed] == passed

@@ -99,7 +99,9 @@ def test_only_what_is_damaged_is_lost(seed: int, skip: bool) -> None:
     poisons = [chunk.poison for chunk in chunks if chunk.poison is not None]
     if skip:
         assert got == sound
-        assert [it for one in poisons for it in range(one.offset, one.next_offset or 0)] == lost
+        assert [
+            it for poison in poisons for it in range(poison.offset, poison.next_offset or 0)
+        ] == lost
     else:
         assert got == [offset for offset in sound if not lost or offset < lost[0]]
-        assert [one.offset for one in poisons] == lost[:1]
+        assert [poison.offset for poison in poisons] == lost[:1]

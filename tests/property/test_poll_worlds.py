@@ -65,7 +65,7 @@ def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
 @settings(max_examples=80, deadline=None)
 @given(
     st.integers(0, 2**32),
-    st.sampled_from([one for one in VERSIONS if one < 11]),
+    st.sampled_from([number for number in VERSIONS if number < 11]),
     st.sampled_from((EARLIEST, None)),
 )
 def test_a_log_that_is_cut_back_is_read_on_where_brokers_can_not_tell_it(
@@ -240,10 +240,14 @@ FAULTS: tuple[tuple[Fault, dict[str, Any]], ...] = (
     (_early_requests_need_no_room, _PLAIN),
 )
 if ENGINE is not Engine.NATIVE:
-    FAULTS = tuple(one for one in FAULTS if "_early_" not in one[0].__name__)  # there are none
+    FAULTS = tuple(
+        planted for planted in FAULTS if "_early_" not in planted[0].__name__
+    )  # there are none
 
 
-@pytest.mark.parametrize(("fault", "world"), FAULTS, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(
+    ("fault", "world"), FAULTS, ids=lambda function: getattr(function, "__name__", "")
+)
 def test_planted_faults_are_found(
     fault: Fault, world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,7 +87,7 @@ class World:
         queues = [new_queue(rng.choice([1, 2, 50]), self.budget) for _ in range(rng.randint(1, 4))]
         self.fetchers = [self.fetcher(queue) for queue in queues for _ in range(2)]
         self.readers = [Reader(queue) for queue in queues]
-        self.sent = {one.claim: sum_of(one.todo) for one in self.fetchers}
+        self.sent = {fetcher.claim: sum_of(fetcher.todo) for fetcher in self.fetchers}
 
     def fetcher(self, queue: StreamQueue) -> Fetcher:
         """A partition with a few chunks to come."""

@@ -90,7 +90,10 @@ def events(draw: st.DrawFn) -> Event:
             sets = [] if log.is_damaged else log.sets
             log.is_damaged = True
             at = int(share * len(sets))
-            data = b"".join(damage(one) if place == at else one for place, one in enumerate(sets))
+            data = b"".join(
+                damage(record_set) if place == at else record_set
+                for place, record_set in enumerate(sets)
+            )
             if data:
                 brokers[leader].script(
                     ApiKey.FETCH, ScriptedReply(response(data, high_watermark=log.end))
@@ -140,8 +143,12 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
         if waiting:
             waiting.pop()(log)
     first_left = log.world.net.cluster.log(TP).start_offset
-    assert all(one.until_offset <= first_left for one in lost)
-    gone = {offset for one in lost for offset in range(one.from_offset, one.until_offset)}
+    assert all(lost_range.until_offset <= first_left for lost_range in lost)
+    gone = {
+        offset
+        for lost_range in lost
+        for offset in range(lost_range.from_offset, lost_range.until_offset)
+    }
     expected = {offset: value for offset, value in log.held.items() if start <= offset < end}
     assert {offset: value for offset, value in expected.items() if offset not in gone} == seen
 
@@ -163,11 +170,11 @@ def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
         behind = [part.next_offset for part in parts]
         firsts = [part.records()[0].offset for part in parts]
         assert behind == [*firsts[1:], end][: len(behind)]
-        found.append([(one.offset, one.value) for part in parts for one in part.records()])
-    expected = [(one, value) for one, value in log.held.items() if start <= one < end]
+        found.append([(record.offset, record.value) for part in parts for record in part.records()])
+    expected = [(time_ms, value) for time_ms, value in log.held.items() if start <= time_ms < end]
     assert found == [expected] * len(DECODERS)
 
 
 def size_of(part: RangePart) -> int:
     """As it would lie in the log."""
-    return sum(26 + len(one.key or b"") + len(one.value or b"") for one in part.records())
+    return sum(26 + len(record.key or b"") + len(record.value or b"") for record in part.records())

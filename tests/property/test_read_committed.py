@@ -80,7 +80,7 @@ class Log:
         """Answer a fetch; the first batch comes whole, whatever its size."""
         stable = self.last_stable_offset
         wanted = [batch for batch in self.batches if batch[1] > fetch_offset and batch[0] < stable]
-        data = b"".join(one[2] for one in wanted)
+        data = b"".join(entry[2] for entry in wanted)
         size = max(max_bytes, len(wanted[0][2]) if wanted else 0)
         upper, total = fetch_offset, 0
         for _, behind, written in wanted:
@@ -88,7 +88,11 @@ class Log:
             if total - len(written) < size:
                 upper = behind
         upper = stable if names_more else upper
-        named = [one for one, at in self.aborted if at >= fetch_offset and one.first_offset < upper]
+        named = [
+            aborted_transaction
+            for aborted_transaction, at in self.aborted
+            if at >= fetch_offset and aborted_transaction.first_offset < upper
+        ]
         return data[:size], named
 
 

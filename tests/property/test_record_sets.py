@@ -99,7 +99,7 @@ def by_core(response: Answer, settings: PollFetchSettings) -> Found:
         if unpacked.chunk is not None:
             records = unpacked.chunk.records
             made = records.take(len(records)).records(RecordOrigin(TP, None, None))
-            found += [(one.offset, one.value) for one in made]
+            found += [(record.offset, record.value) for record in made]
             offset = unpacked.chunk.end.offset
         if unpacked.packed is None:
             break

@@ -31,7 +31,9 @@ def groups(draw: st.DrawFn) -> tuple[GroupStatus, dict[str, tuple[int, ...]], st
         group_id="g",
         kind=kind,
         seen_ms=0,
-        members=tuple(MemberStatus(member_id=one, streams=streams) for one in sorted(ids)),
+        members=tuple(
+            MemberStatus(member_id=member_id, streams=streams) for member_id in sorted(ids)
+        ),
         partitions=found,
     )
     known = list(ASSIGNORS) if kind is GroupKind.COORDINATOR else ["range", "roundrobin"]
@@ -49,7 +51,9 @@ def test_every_partition_has_one_reader(
         assert strategy == "roundrobin"
         assert streams is None
         return
-    wanted = sorted(TopicPartition(topic, one) for topic in partitions for one in partitions[topic])
+    wanted = sorted(
+        TopicPartition(topic, partition) for topic in partitions for partition in partitions[topic]
+    )
     assert sorted(tp for share in plan.readers.values() for tp in share) == wanted
     assert plan.unread == ()
     zookeeper = group.kind is GroupKind.ZOOKEEPER

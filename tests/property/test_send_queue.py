@@ -60,7 +60,7 @@ def test_records_of_a_partition_are_settled_once_and_in_their_order(
                 settled[tp] += found
             case "hurry":
                 queue.hurry()
-                left = {one.future for one in queue.everything()}
+                left = {queued_record.future for queued_record in queue.everything()}
                 assert left == {*sent[TPS[0]], *sent[TPS[1]]} - {
                     *settled[TPS[0]],
                     *settled[TPS[1]],
@@ -131,6 +131,6 @@ def test_records_that_wait_too_long_expire() -> None:
     assert queue.may_retry(TPS[0], 9_999)
     assert not queue.may_retry(TPS[0], 10_000)
     assert queue.expire(10_000) == {}
-    assert [one.future for one in queue.expire(10_001)[TPS[0]]] == [b"b"]
-    assert [one.future for one in queue.settle(TPS[0], 2)] == [b"a"]
+    assert [queued_record.future for queued_record in queue.expire(10_001)[TPS[0]]] == [b"b"]
+    assert [queued_record.future for queued_record in queue.settle(TPS[0], 2)] == [b"a"]
     assert not queue.may_retry(TPS[1], 0)

@@ -218,8 +218,8 @@ def test_filters_cut_just_what_they_exclude(filters: list[Named]) -> None:
     ]
     conditions: list[Condition] = []
     still: list[Callable[[TopicPartition, int], bool]] = []
-    for one, meaning in filters:
-        condition = condition_of(one)
+    for filter_, meaning in filters:
+        condition = condition_of(filter_)
         if condition is not None:
             conditions.append(condition)
         if condition is None or not is_exact(condition):

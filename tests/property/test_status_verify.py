@@ -28,13 +28,15 @@ def assigned(draw: st.DrawFn, strategy: Strategy) -> tuple[GroupStatus, dict[str
     )
     if strategy == "range":
         members = tuple(
-            replace(one, streams=draw(st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 3))))
-            for one in members
+            replace(
+                status, streams=draw(st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 3)))
+            )
+            for status in members
         )
     empty = group_of(members=members)
     owners = expected_owners(strategy, group_view(empty, partition_ids))
     assert not isinstance(owners, CannotAssign)
-    sessions = {one.member_id: one.session_id for one in members}
+    sessions = {status.member_id: status.session_id for status in members}
     owned = [GroupPartition(tp, str(x), sessions[x.consumer_id]) for tp, x in owners.items()]
     return group_of(*owned, members=members), partition_ids
 
@@ -76,7 +78,7 @@ def test_what_is_changed_in_one_partition_is_found_there_and_only_there(
     )
     partitions = [damaged if partition is sound else partition for partition in group.partitions]
     found = verify(replace(group, partitions=tuple(partitions)), partition_ids)
-    assert [one.topic_partition for one in found.faults] == [sound.topic_partition]
+    assert [fault.topic_partition for fault in found.faults] == [sound.topic_partition]
 
 
 @given(any_assigned, st.data())
@@ -86,14 +88,14 @@ def test_a_member_that_leaves_leaves_its_partitions_behind(
     """Each of them is a fault until it is taken over, and no other is."""
     group, partition_ids = scene
     gone: MemberStatus = data.draw(st.sampled_from(group.members))
-    rest = tuple(one for one in group.members if one is not gone)
+    rest = tuple(status for status in group.members if status is not gone)
     found = verify(replace(group, members=rest), partition_ids)
     left = {
         partition.topic_partition
         for partition in group.partitions
         if partition.owner is not None and partition.owner.rpartition("-")[0] == gone.member_id
     }
-    assert {one.topic_partition for one in found.faults} == left
+    assert {fault.topic_partition for fault in found.faults} == left
 
 
 @given(any_assigned)
@@ -107,7 +109,7 @@ def test_a_grid_shows_every_partition_once(
         TopicPartition(topic, number)
         for topic in sorted(partition_ids)
         for number in sorted(partition_ids[topic])
-        if any(topic in one.streams for one in group.members)
+        if any(topic in status.streams for status in group.members)
     ]
     for number, column in enumerate(grid.columns):
         mine = [row for row in grid.rows if row.column == number]

@@ -80,7 +80,7 @@ class Accidents:
         return bool(owned)
 
     def _some(self) -> SimMember | None:
-        members = [one for one in self._world.members if not one.closing]
+        members = [member for member in self._world.members if not member.closing]
         return self._rng.choice(members) if members else None
 
     def _later(self, low_ms: int, high_ms: int) -> int:
@@ -98,7 +98,7 @@ class Accidents:
 
     def _leave_in_haste(self) -> None:
         """The caller's patience ends before the control thread has left."""
-        closing = [one for one in self._world.members if one.closing]
+        closing = [member for member in self._world.members if member.closing]
         if closing:
             self._world.close_session(self._rng.choice(closing))
 
@@ -172,7 +172,9 @@ class Accidents:
         world, rng = self._world, self._rng
         owned = [tp for tp in world.logs if world.owner(tp) is not None]
         busy = [
-            one for one in world.members if one.control_task.wakes is None and one.claims.claims()
+            member
+            for member in world.members
+            if member.control_task.wakes is None and member.claims.claims()
         ]
         if busy and rng.random() < 0.7:
             owned = [claim.topic_partition for claim in rng.choice(busy).claims.claims()]

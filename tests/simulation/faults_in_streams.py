@@ -44,7 +44,8 @@ class ConsumesNativelyInHand(StreamCursors[Any, Any]):
 
 _READERS = (ConsumesBatchesInHand, ForgetsWhereABatchEnds)
 FAULTS_IN_STREAMS: dict[str, Product] = {
-    one.__name__: Product(swaps=(Swap(stream, "BatchReader", one),)) for one in _READERS
+    function.__name__: Product(swaps=(Swap(stream, "BatchReader", function),))
+    for function in _READERS
 }
 if RUNS_NATIVE:
     FAULTS_IN_STREAMS["ConsumesNativelyInHand"] = Product(

@@ -204,7 +204,6 @@ def first_failure(
     return next((outcome for outcome in outcomes if outcome.failure is not None), None)
 
 
-def failures_in(seeds: Iterable[int]) -> list[str]:
-    """What fails among these, a line each; for worker processes."""
-    outcomes = map(run_schedule, seeds)
+def failures_of(outcomes: Iterable[Outcome]) -> list[str]:
+    """What failed of these, a line each."""
     return [f"seed {one.seed}: {one.failure}" for one in outcomes if one.failure is not None]

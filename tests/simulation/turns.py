@@ -44,9 +44,11 @@ class Turns:
         """It becomes later. Who has run all the time has heard from ZooKeeper all the time."""
         uninformed = self._uninformed()
         running = [
-            one
-            for one in self.world.members
-            if one not in uninformed and self._is_connected(one) and self._runs(one)
+            sim_member
+            for sim_member in self.world.members
+            if sim_member not in uninformed
+            and self._is_connected(sim_member)
+            and self._runs(sim_member)
         ]
         self.clock.time_ms = until_ms
         for member in running:
@@ -72,12 +74,16 @@ class Turns:
     def responses(self) -> bool:
         """A ping is answered, of a member that stood still, say."""
         waiting = [
-            one for one in self.world.members if one.wants_an_answer and self._is_connected(one)
+            sim_member
+            for sim_member in self.world.members
+            if sim_member.wants_an_answer and self._is_connected(sim_member)
         ]
         if not waiting:
             return False
         uninformed = self._uninformed()
-        member = self._one_of([one for one in waiting if one not in uninformed])
+        member = self._one_of(
+            [sim_member for sim_member in waiting if sim_member not in uninformed]
+        )
         if member is None:
             return False
         member.on_response()
@@ -86,13 +92,13 @@ class Turns:
     def due(self) -> None:
         """What comes by time."""
         world, now_ms = self.world, self.clock.time_ms
-        for due_ms, ghost in [one for one in world.ghosts if one[0] <= now_ms]:
+        for due_ms, ghost in [entry for entry in world.ghosts if entry[0] <= now_ms]:
             world.ghosts.remove((due_ms, ghost))
             world.bury(ghost)
-        for due_ms, stranger in [one for one in world.strangers if one[0] <= now_ms]:
+        for due_ms, stranger in [entry for entry in world.strangers if entry[0] <= now_ms]:
             world.strangers.remove((due_ms, stranger))
             stranger.close()
-        for member in [one for one, due_ms in world.away.items() if due_ms <= now_ms]:
+        for member in [sim_member for sim_member, due_ms in world.away.items() if due_ms <= now_ms]:
             world.reconnect(member)
 
     def _runs(self, member: SimMember) -> bool:
@@ -106,11 +112,11 @@ class Turns:
         """A control thread goes on to its next stop."""
         now_ms = self.clock.time_ms
         ready = [
-            one
-            for one in self.world.members
-            if one.frozen_until_ms <= now_ms
-            and one.stalled_until_ms <= now_ms
-            and one.control_task.ready
+            sim_member
+            for sim_member in self.world.members
+            if sim_member.frozen_until_ms <= now_ms
+            and sim_member.stalled_until_ms <= now_ms
+            and sim_member.control_task.ready
         ]
         if not ready:
             return False
@@ -130,7 +136,7 @@ class Turns:
         member = self.world.member_of(events.session_id)
         if member is not None and not self._runs(member):
             # It stays for later; behind it there may be some for others.
-            at = next((one for one, it in enumerate(pending) if self._hears(it)), -1)
+            at = next((choice for choice, it in enumerate(pending) if self._hears(it)), -1)
             if at < 0:
                 return False
             events = pending[at]
@@ -179,7 +185,9 @@ class Turns:
 
     def poll(self) -> bool:
         """A caller asks a stream for the next message."""
-        member = self._one_of([one for one in self.world.members if one.callers])
+        member = self._one_of(
+            [sim_member for sim_member in self.world.members if sim_member.callers]
+        )
         if member is None or self.rng.random() > member.plan.poll_rate:
             return False
         caller = self.rng.choice(member.callers)
@@ -190,7 +198,7 @@ class Turns:
 
     def _one_of(self, members: list[SimMember]) -> SimMember | None:
         """One of these that runs."""
-        found = [one for one in members if self._runs(one)]
+        found = [member for member in members if self._runs(member)]
         return self.rng.choice(found) if found else None
 
     def produce(self) -> bool:

@@ -120,7 +120,7 @@ def test_a_child_gets_nothing_from_a_stream_wherever_it_stands() -> None:
     queue.close()
     streams = (middle, fresh, empty, ended)
     said = in_forked_child(
-        lambda: "\n".join(said_by(lambda one=one: next(one)) for one in streams)  # type: ignore[misc]
+        lambda: "\n".join(said_by(lambda item=stream: next(item)) for stream in streams)  # type: ignore[misc]
     )
     assert len(said.splitlines()) == 4
     assert all(f"belongs to process {os.getpid()}" in line for line in said.splitlines())
@@ -213,7 +213,7 @@ def test_a_child_is_told_by_an_event_loop_too() -> None:
     assert in_forked_child(fresh_loop).startswith("this consumer stream belongs to")
     first, *said, late, second = asyncio.run(main())
     assert (first, late, second) == (0, 9, 1)
-    assert [str(one).split(" belongs")[0] for one in said] == ["this consumer stream"] * 2
+    assert [str(item).split(" belongs")[0] for item in said] == ["this consumer stream"] * 2
     queue.close()
 
 

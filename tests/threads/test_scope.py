@@ -70,7 +70,7 @@ def test_a_waiting_thread_is_woken() -> None:
     scope = ThreadScope("box")
     scope.spawn("reader", lambda: got.append(box.get(None)), stop=lambda: box.put("stop"))
     box.put("item")
-    wait_until(lambda: got == ["item"], timeout_s=5, what="the item")
+    wait_until(lambda: got == ["item"], what="the item")
     assert scope.close(5_000) == []
 
 
@@ -142,7 +142,7 @@ def test_an_error_is_heard_by_its_owner(caplog: pytest.LogCaptureFixture) -> Non
 
     with caplog.at_level(logging.ERROR):
         scope.spawn("failing", fail, stop=lambda: None, on_error=received.append)
-        wait_until(lambda: received, timeout_s=5, what="the error")
+        wait_until(lambda: received, what="the error")
     assert scope.close(5_000) == []
     assert isinstance(received[0], ZeroDivisionError)
     assert scope.first_error() is received[0]
@@ -162,7 +162,7 @@ def test_a_thread_may_close_its_own_scope() -> None:
     left: list[list[str]] = []
     scope = ThreadScope("scope")
     scope.spawn("own", lambda: left.append(scope.close(5_000)), stop=lambda: None)
-    wait_until(lambda: left, timeout_s=5, what="the end")
+    wait_until(lambda: left, what="the end")
     assert left == [["scope/own"]]
 
 

@@ -32,7 +32,9 @@ def test_the_table_and_the_attributes_agree() -> None:
     hints = typing.get_type_hints(ConsumerConfig)
     fields = [field.name for field in dataclasses.fields(ConsumerConfig)]
     assert sorted(fields) == sorted(spec.attribute for spec in KEYS)
-    assert {spec.attribute: type_of(spec) for spec in KEYS} == {one: hints[one] for one in fields}
+    assert {spec.attribute: type_of(spec) for spec in KEYS} == {
+        text: hints[text] for text in fields
+    }
 
 
 def test_keys_are_unique_and_spelled_as_in_kafka() -> None:

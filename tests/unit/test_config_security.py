@@ -49,7 +49,7 @@ def test_a_file_of_kafkas_own_tools_comes_to_the_same() -> None:
         ("ssl.keystore.location", "/etc/kafka.p12", r"ssl\.keystore\.location.*PEM"),
         ("ssl.truststore.type", "JKS", r"ssl\.truststore\.type.*set it to PEM"),
         ("ssl.endpoint.identification.algorithm", "ldaps", "https, or empty"),
-        ("sasl.jaas.config", 7, r"sasl\.jaas\.config is no text"),
+        ("sasl.jaas.config", 7, r"sasl\.jaas\.config is not text"),
         ("security.protocol", "TLS", r"security\.protocol.*PLAINTEXT or SSL"),
     ],
 )
@@ -82,14 +82,14 @@ def test_the_module_says_the_mechanism_where_it_has_one() -> None:
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
-        ("", "no login module"),
-        ("a.PlainLoginModule", "no login module"),
+        ("", "not a login module"),
+        ("a.PlainLoginModule", "not a login module"),
         ('a.PlainLoginModule required username="u"', "semicolon"),
         ('a.PlainLoginModule required username="u;', "from its character"),
         ("a.PlainLoginModule required; b.PlainLoginModule required;", "one module"),
         ('a.OtherModule required x="y";', r"names a\.OtherModule: known here are"),
         ('a.PlainLoginModule required tokenauth="true";', "tokenauth.*no effect"),
-        ("x" * 100_000, "no login module"),
+        ("x" * 100_000, "not a login module"),
     ],
 )
 def test_a_jaas_configuration_that_cant_be_read(text: str, reported: str) -> None:

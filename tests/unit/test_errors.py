@@ -148,7 +148,7 @@ def test_our_names_are_the_same_classes(ours: str, theirs: str) -> None:
         (errors.SaslAuthenticationFailedError("x"), (errors.AuthenticationFailed,)),
         (errors.KafkaError("x"), (RuntimeError, errors.ZkConsumerError)),
     ],
-    ids=lambda one: type(one).__name__ if isinstance(one, Exception) else "",
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_what_each_is_caught_by(error: Exception, caught_by: tuple[type[Exception], ...]) -> None:
     """By what the versions of kafka-python raise in its place."""
@@ -237,4 +237,4 @@ def test_codes_that_others_make_up_do_not_pile_up() -> None:
     """Whoever answers chooses the number: classes are kept for some of them only."""
     made = [weakref.ref(type(errors.BrokerError(code, "", "no"))) for code in range(1_000, 3_000)]
     gc.collect()
-    assert sum(one() is not None for one in made) <= 512
+    assert sum(reference() is not None for reference in made) <= 512

@@ -49,9 +49,9 @@ def test_an_error_is_kept_without_what_it_passed() -> None:
     gc.disable()
     try:
         kept = chained(seen)
-        assert [one() is not None for one in seen] == [True, True]
+        assert [reference() is not None for reference in seen] == [True, True]
         assert without_frames(kept) is kept
-        assert [one() for one in seen] == [None, None]
+        assert [reference() for reference in seen] == [None, None]
     finally:
         gc.enable()
     assert isinstance(kept.__cause__, CorruptRecord)

@@ -48,9 +48,9 @@ def test_deserialisers_as_objects() -> None:
     assert text.serialize("t", [], b"\x00") == b"\x00"
     assert as_json.deserialize("t", [], b'{"a": 1}') == {"a": 1}
     assert as_json.serialize("t", [], {"a": 1}) == b'{"a": 1}'
-    for one in (text, as_json):
-        assert one.deserialize("t", [], None) is None
-        assert one.serialize("t", [], None) is None
-        one.close()
+    for default_serializer in (text, as_json):
+        assert default_serializer.deserialize("t", [], None) is None
+        assert default_serializer.serialize("t", [], None) is None
+        default_serializer.close()
     with pytest.raises(TypeError):
         serializer.Deserializer()  # type: ignore[abstract]

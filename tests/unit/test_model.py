@@ -48,7 +48,7 @@ def test_a_range_runs_forward_from_a_real_offset(start: int, end: int) -> None:
 def test_threads_sort_as_text() -> None:
     """Both assignors depend on it: 1, 10, 2."""
     threads = [ConsumerThreadId("c", number) for number in (2, 10, 1)]
-    assert [one.thread for one in sorted(threads)] == [1, 10, 2]
+    assert [thread.thread for thread in sorted(threads)] == [1, 10, 2]
     assert ConsumerThreadId("c", 10) < ConsumerThreadId("c", 2)
     assert ConsumerThreadId("c", 2) >= ConsumerThreadId("c", 10)
 

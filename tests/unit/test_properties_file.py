@@ -45,6 +45,13 @@ def test_a_malformed_escape_is_refused(text: str) -> None:
         parse_properties(text)
 
 
+def test_a_malformed_escape_shows_no_password() -> None:
+    """It names the setting instead."""
+    with pytest.raises(ConfigError, match="'password'") as refused:
+        parse_properties("password=hidden\\user")
+    assert "hidden" not in str(refused.value)
+
+
 def test_files_are_latin_1(tmp_path: Path) -> None:
     """Every byte is a character, so no file fails to decode."""
     path = tmp_path / "all.properties"

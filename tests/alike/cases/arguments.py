@@ -28,7 +28,9 @@ def _of(method: str) -> None:
     def _(s: Scene) -> object:
         wanted = _theirs(method)
         signature = inspect.signature(getattr(s.lib.KafkaConsumer, method))
-        named: dict[str, Any] = {one.name: one.name for one in wanted if one.kind is not _MANY}
+        named: dict[str, Any] = {
+            parameter.name: parameter.name for parameter in wanted if parameter.kind is not _MANY
+        }
         return [
             s.attempt(lambda: sorted(signature.bind("self", **named).arguments.keys() & named)),
             s.attempt(lambda: list(signature.bind("self", *named).arguments)[1:]),

@@ -33,7 +33,9 @@ _tries("bootstrap_connected", lambda _, c: [c.topics() and None, c.bootstrap_con
 _tries("bootstrap_connected, just made", lambda _, c: c.bootstrap_connected())
 _tries("bootstrap", lambda _, c: c.bootstrap(timeout_ms=5000))
 _tries("beginning_offsets", lambda s, c: c.beginning_offsets([s.tp(LETTERS, 0), s.tp(LETTERS, 2)]))
-_tries("end_offsets", lambda s, c: c.end_offsets([s.tp(LETTERS, one) for one in (0, 1, 2)]))
+_tries(
+    "end_offsets", lambda s, c: c.end_offsets([s.tp(LETTERS, partition) for partition in (0, 1, 2)])
+)
 _tries("end_offsets of a tuple", lambda s, c: c.end_offsets((s.tp(LETTERS),)))
 _tries("end_offsets of a set", lambda s, c: c.end_offsets({s.tp(LETTERS)}))
 _tries("end_offsets of nothing", lambda _, c: c.end_offsets([]))

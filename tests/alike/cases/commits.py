@@ -120,7 +120,7 @@ def _(s: Scene) -> object:
     group = s.group()
     first = _of_group(s, group_id=group)
     first.commit({s.tp(LETTERS, 1): _om(s, 3)})
-    return [one.offset for one in s.read(_of_group(s, group_id=group), 2)]
+    return [record.offset for record in s.read(_of_group(s, group_id=group), 2)]
 
 
 @case("commit_async tells its callback")

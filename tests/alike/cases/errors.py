@@ -65,7 +65,7 @@ def _catches(name: str) -> None:
         kinds = _kinds(s)
         if name not in kinds:
             return None
-        caught = [one for one in RAISED if one in kinds and issubclass(kinds[name], kinds[one])]
+        caught = [text for text in RAISED if text in kinds and issubclass(kinds[name], kinds[text])]
         return Shown({"raised": name, "caught by": caught})
 
 

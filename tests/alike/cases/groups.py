@@ -13,10 +13,10 @@ from tests.alike.stage import LETTERS
 def _listener(s: Scene, received: list[Any]) -> Any:
     class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None:
-            received.append(["revoked", sorted(one.partition for one in revoked)])
+            received.append(["revoked", sorted(partition.partition for partition in revoked)])
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            received.append(["assigned", sorted(one.partition for one in assigned)])
+            received.append(["assigned", sorted(partition.partition for partition in assigned)])
 
     return Listener()
 
@@ -69,8 +69,8 @@ def _(s: Scene) -> object:
         def on_partitions_revoked(self, revoked: Any) -> None: ...
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            for one in assigned:
-                consumer.seek(one, 2)
+            for partition in assigned:
+                consumer.seek(partition, 2)
 
     consumer.subscribe([topic], listener=Listener())
     return s.values(consumer, 1)
@@ -133,14 +133,14 @@ def _(s: Scene) -> object:
         while not stop.is_set():
             member.poll(timeout_ms=100)
 
-    cursors = [in_thread(partial(polls, one)) for one in members]
+    cursors = [in_thread(partial(polls, client)) for client in members]
     try:
-        s.until(lambda: [len(one.assignment()) for one in members] == [2, 2])
+        s.until(lambda: [len(client.assignment()) for client in members] == [2, 2])
     finally:
         stop.set()
         for cursor in cursors:
             cursor.join()
-    return sorted(sorted(tp.partition for tp in one.assignment()) for one in members)
+    return sorted(sorted(tp.partition for tp in client.assignment()) for client in members)
 
 
 @case("who follows goes on where the first closed")

@@ -109,7 +109,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, consumer_timeout_ms=5_000)
     next(consumer)
-    return [one.offset for one in s.read(consumer, 4)]
+    return [record.offset for record in s.read(consumer, 4)]
 
 
 @case("a loop after close")
@@ -163,13 +163,13 @@ def _(s: Scene) -> object:
 @case("enumerate and zip")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, consumer_timeout_ms=5_000)
-    return [(number, one.offset) for number, one in zip(range(3), consumer, strict=False)]
+    return [(number, record.offset) for number, record in zip(range(3), consumer, strict=False)]
 
 
 @case("max_poll_records does not show")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, max_poll_records=2, consumer_timeout_ms=2000)
-    return [one.offset for one in consumer]
+    return [record.offset for record in consumer]
 
 
 @case("a group's loop")

@@ -151,4 +151,4 @@ def _(s: Scene) -> object:
 @case("small fetches bring everything")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0, 1, fetch_max_bytes=50, max_partition_fetch_bytes=50)
-    return [one.offset for one in s.read(consumer, 15)]
+    return [record.offset for record in s.read(consumer, 15)]

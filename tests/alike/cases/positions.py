@@ -105,14 +105,14 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0, 1)
     consumer.seek_to_end()
-    return [consumer.position(s.tp(LETTERS, one)) for one in (0, 1)]
+    return [consumer.position(s.tp(LETTERS, partition)) for partition in (0, 1)]
 
 
 @case("seek_to_end of one of two")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0, 1)
     consumer.seek_to_end(s.tp(LETTERS, 0))
-    return [consumer.position(s.tp(LETTERS, one)) for one in (0, 1)]
+    return [consumer.position(s.tp(LETTERS, partition)) for partition in (0, 1)]
 
 
 @case("seek_to_beginning after reading")
@@ -153,7 +153,10 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0, 1)
     consumer.pause(s.tp(LETTERS, 0))
-    return [{one.partition for one in s.read(consumer, 5)}, consumer.position(s.tp(LETTERS, 0))]
+    return [
+        {record.partition for record in s.read(consumer, 5)},
+        consumer.position(s.tp(LETTERS, 0)),
+    ]
 
 
 @case("resume gives them")

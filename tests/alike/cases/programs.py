@@ -106,7 +106,9 @@ def _(s: Scene) -> object:
 @case("all that there is now, and no more")
 def _(s: Scene) -> object:
     consumer = s.consumer(auto_offset_reset="earliest")
-    partitions = [s.tp(LETTERS, one) for one in sorted(consumer.partitions_for_topic(LETTERS))]
+    partitions = [
+        s.tp(LETTERS, partition) for partition in sorted(consumer.partitions_for_topic(LETTERS))
+    ]
     consumer.assign(partitions)
     ends = consumer.end_offsets(partitions)
     read: dict[Any, int] = defaultdict(int)
@@ -156,13 +158,16 @@ def _(s: Scene) -> object:
 @case("records in the order of their times")
 def _(s: Scene) -> object:
     records = s.read(s.assigned(LETTERS, 0, 1), 15)
-    return [one.offset for one in sorted(records, key=lambda one: (one.timestamp, one.partition))]
+    return [
+        record.offset
+        for record in sorted(records, key=lambda item: (item.timestamp, item.partition))
+    ]
 
 
 @case("records unpacked in a comprehension")
 def _(s: Scene) -> object:
     found = s.first(s.assigned(LETTERS, 1))
-    return [one.value for records in found.values() for one in records][:1]
+    return [record.value for records in found.values() for record in records][:1]
 
 
 @case("poll by positions, as in its page")
@@ -229,8 +234,8 @@ def _(s: Scene) -> object:
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def works() -> None:
-        for one in iter(work.get, None):
-            done.put(one.value)
+        for job in iter(work.get, None):
+            done.put(job.value)
 
     worker = in_thread(works)
     for records in s.first(consumer, max_records=2).values():
@@ -272,7 +277,7 @@ def _(s: Scene) -> object:
     consumers = [
         s.consumer(topic, group_id=s.group(), auto_offset_reset="earliest") for _ in range(2)
     ]
-    return [s.values(one, 2) for one in consumers]
+    return [s.values(consumer, 2) for consumer in consumers]
 
 
 @case("another topic after unsubscribe")
@@ -354,7 +359,7 @@ def _(s: Scene) -> object:
             for found in consumer.poll(timeout_ms=200).values():
                 yield from found
 
-    return [one.offset for one in itertools.islice(records(), 5)]
+    return [record.offset for record in itertools.islice(records(), 5)]
 
 
 @case("only the newest from now on, then back to the first")

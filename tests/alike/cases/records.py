@@ -145,7 +145,7 @@ def _(s: Scene) -> object:
     consumer = s.assigned(
         LETTERS, 1, value_deserializer=bytes.decode, key_deserializer=lambda key: key and key[:1]
     )
-    return [[one.key, one.value] for one in s.read(consumer, 5)]
+    return [[record.key, record.value] for record in s.read(consumer, 5)]
 
 
 @case("deserialised: a null value")
@@ -229,7 +229,7 @@ def _(s: Scene) -> object:
 @case("of transactions, committed")
 def _(s: Scene) -> object:
     consumer = s.assigned(TRANSACTIONS, isolation_level="read_committed")
-    return [[one.offset, one.value] for one in s.read(consumer, 3)]
+    return [[record.offset, record.value] for record in s.read(consumer, 3)]
 
 
 @case("of transactions: the position behind all of them")
@@ -254,7 +254,7 @@ def _(s: Scene) -> object:
 
 @case("TopicPartitions in order")
 def _(s: Scene) -> object:
-    return sorted(s.tp(topic, one) for topic in ("b", "a") for one in (10, 9))
+    return sorted(s.tp(topic, offset) for topic in ("b", "a") for offset in (10, 9))
 
 
 @case("an OffsetAndMetadata")

@@ -87,8 +87,8 @@ _takes("client_dns_lookup", client_dns_lookup="use_all_dns_ips")
 
 def _each_refused(s: Scene, *settings: dict[str, Any]) -> object:
     return s.attempts(
-        lambda one=one: bool(s.consumer(bootstrap_timeout_ms=400, **one))  # type: ignore[misc]
-        for one in settings
+        lambda item=setting: bool(s.consumer(bootstrap_timeout_ms=400, **item))  # type: ignore[misc]
+        for setting in settings
     )
 
 

@@ -33,7 +33,9 @@ def open_consumer(job: Job) -> Consumer:
 
 def assign(consumer: Consumer, job: Job, start: int) -> None:
     """Begin to fetch all partitions."""
-    consumer.assign([TopicPartition(job.topic, one, start) for one in range(job.partitions)])
+    consumer.assign(
+        [TopicPartition(job.topic, partition, start) for partition in range(job.partitions)]
+    )
 
 
 def read(job: Job) -> None:

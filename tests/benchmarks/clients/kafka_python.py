@@ -22,7 +22,7 @@ def open_consumer(job: Job) -> tuple[KafkaConsumer, list[TopicPartition]]:
         fetch_max_wait_ms=100,
         max_poll_records=_AT_ONCE,
     )
-    partitions = [TopicPartition(job.topic, one) for one in range(job.partitions)]
+    partitions = [TopicPartition(job.topic, partition) for partition in range(job.partitions)]
     consumer.assign(partitions)
     return consumer, partitions
 

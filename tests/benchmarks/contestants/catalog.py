@@ -19,7 +19,11 @@ OURS_PURE = "pure"
 
 def listeners() -> tuple[Program | WarmScala, ...]:
     """Those whose delays are compared."""
-    named = {one.name: one for one in everybody() if isinstance(one, Program | WarmScala)}
+    named = {
+        contestant.name: contestant
+        for contestant in everybody()
+        if isinstance(contestant, Program | WarmScala)
+    }
     return tuple(named[name] for name in (WARM_SCALA, CONFLUENT, KAFKA_PYTHON, OURS, OURS_PURE))
 
 

@@ -58,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def measure(options: argparse.Namespace) -> Results:
     """Run all that was asked for."""
-    landings = [one for one in all_landings() if not options.only or one.name in options.only]
+    landings = [
+        landing for landing in all_landings() if not options.only or landing.name in options.only
+    ]
     if not landings:
         raise SystemExit("make bench-drain knows none of these")
     spec = TopicSpec(
@@ -70,7 +72,7 @@ def measure(options: argparse.Namespace) -> Results:
     with running_sandbox(_BROKER) as sandbox:
         session = DrainSession(sandbox, landings, options.folder, retries=options.retries)
         session.measure(spec, rounds=options.rounds or (2 if options.quick else 5))
-        labels = {one.name: one.label for one in landings}
+        labels = {landing.name: landing.label for landing in landings}
         results = Results(this_machine(), labels, session.runs, skipped=session.skipped)
         results.save(options.into / "drain.json")
     return results

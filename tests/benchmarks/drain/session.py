@@ -162,7 +162,7 @@ def proven_rows(proof: str) -> int:
     found = json.loads(proof)
     if found["verdict"] != "proven":
         raise ClientFailed(f"{found['verdict']}: {found['problems']} {found['open']}")
-    return sum(int(one["rows"]) for one in found["partitions"])
+    return sum(int(partition["rows"]) for partition in found["partitions"])
 
 
 def parquet_rows(folder: Path) -> int:

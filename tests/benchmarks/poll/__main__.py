@@ -55,12 +55,12 @@ def _parser() -> argparse.ArgumentParser:
 def measure(options: argparse.Namespace) -> Results:
     """Run all that was asked for; what is there is saved after each topic."""
     specs = {spec.name: spec for spec in poll_topics(quick=options.quick)}
-    contestants = {one.name: one for one in everybody()}
+    contestants = {program.name: program for program in everybody()}
     unknown = set(options.topics) - set(specs) | set(options.only) - set(contestants)
     if unknown:
         raise SystemExit(f"make bench-poll knows nothing of {', '.join(sorted(unknown))}")
     chosen = [contestants[name] for name in options.only or contestants]
-    labels = {one.name: one.label for one in chosen}
+    labels = {program.name: program.label for program in chosen}
     with running_sandbox(KAFKA) as sandbox:
         session = Session(sandbox, chosen, retries=options.retries)
         results = Results(this_machine(), labels, session.runs, skipped=session.skipped)

@@ -236,11 +236,11 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, help="where to write every single figure")
     given = parser.parse_args(argv)
     options = Options(
-        partitions=[int(one) for one in given.partitions.split(",")],
+        partitions=[int(partition) for partition in given.partitions.split(",")],
         scenarios=given.scenarios.split(","),
         kinds=given.kinds.split(","),
         runs=given.runs,
-        delays_ms=[float(one) for one in given.delay_ms.split(",")],
+        delays_ms=[float(delay) for delay in given.delay_ms.split(",")],
     )
     figures = measure(options)
     if given.json is not None:

@@ -74,7 +74,7 @@ class Observer:
         return [None if node is None else node.data for node in nodes]
 
     def _expected(self, group: str, consumer_ids: Sequence[str]) -> dict[str, bytes]:
-        members = [f"{group}_{one}" for one in consumer_ids]
+        members = [f"{group}_{member_id}" for member_id in consumer_ids]
         view = GroupView(
             members={member: MemberSubscription({self.topic: 1}) for member in members},
             partitions={self.topic: tuple(range(self.count))},
@@ -100,7 +100,7 @@ def _poll(is_so: Callable[[], bool], what: str, pause_s: float = PAUSE_S) -> int
 def _samples(expected: dict[str, bytes]) -> dict[str, bytes]:
     first: dict[bytes, str] = {}
     last: dict[bytes, str] = {}
-    for path, text in sorted(expected.items(), key=lambda one: int(one[0].rpartition("/")[2])):
+    for path, text in sorted(expected.items(), key=lambda node: int(node[0].rpartition("/")[2])):
         first.setdefault(text, path)
         last[text] = path
     return {path: expected[path] for path in [*first.values(), *last.values()]}

@@ -140,7 +140,7 @@ class SparkSession:
 def tree_seconds(pid: int) -> float:
     """What a process and all that come from it have used: the session, its JVM, its workers."""
     tree = machine.descendants(pid).values()
-    return sum(one.cpu_seconds + one.waited_seconds for one in tree)
+    return sum(process_times.cpu_seconds + process_times.waited_seconds for process_times in tree)
 
 
 def landed(folder: Path) -> dict[str, object]:

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.usefixtures("each_engine")
 
 DATA = Path(__file__).parent.parent / "data"
 SETS: dict[str, GoldenSet] = {
-    f"{path.stem.removeprefix('records-')} {one['name']}": one
+    f"{path.stem.removeprefix('records-')} {item['name']}": item
     for path in sorted(DATA.glob("records-*.json"))
-    for one in json.loads(path.read_text())
+    for item in json.loads(path.read_text())
 }
-WHOLE = [name for name, one in SETS.items() if not one["cut_off"]]
-CUT_OFF = [name for name, one in SETS.items() if one["cut_off"]]
+WHOLE = [name for name, captured in SETS.items() if not captured["cut_off"]]
+CUT_OFF = [name for name, captured in SETS.items() if captured["cut_off"]]
 LZ4_CHECKSUMS = {0: 0x1A, 1: 0x82}
 
 
@@ -44,7 +44,7 @@ def records_of(one: GoldenSet) -> list[Record]:
 
 def test_every_format_was_captured() -> None:
     """Both magics, with every codec, from both producers of 0.8.2."""
-    assert {(one["magic"], one["codec"]) for one in SETS.values()} == {
+    assert {(set_["magic"], set_["codec"]) for set_ in SETS.values()} == {
         (magic, codec.name) for magic in (0, 1) for codec in CODECS_OF_MESSAGES
     }
     assert len(CUT_OFF) == 2

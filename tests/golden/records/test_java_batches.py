@@ -14,7 +14,9 @@ from zkconsumer.records.entries import entry_at
 __all__ = ["each_engine"]
 pytestmark = pytest.mark.usefixtures("each_engine")
 
-SETS: dict[str, Golden] = {one["name"]: one for one in json.loads(BATCHES.read_text())}
+SETS: dict[str, Golden] = {
+    captured["name"]: captured for captured in json.loads(BATCHES.read_text())
+}
 CASES = {case.name: case for case in cases()}
 
 
@@ -31,9 +33,9 @@ def described(data: bytes) -> str:
     decoded = decode(data)
     assert decoded.error is None
     assert decoded.next_offset == head.last_offset + 1
-    for at, one in enumerate(decoded.records):
-        fields = [str(one.offset), str(one.timestamp), str(int(one.timestamp_type))]
-        fields += [in_hex(one.key), in_hex(one.value)]
+    for at, record in enumerate(decoded.records):
+        fields = [str(record.offset), str(record.timestamp), str(int(record.timestamp_type))]
+        fields += [in_hex(record.key), in_hex(record.value)]
         fields += [
             f"{name.encode().hex()}={in_hex(value)}" for name, value in decoded.headers.get(at, ())
         ]
@@ -67,6 +69,6 @@ def test_markers_are_written_as_kafka_does(name: str) -> None:
 
 def test_every_kind_of_batch_was_captured() -> None:
     """With each codec, empty ones among them."""
-    assert {bytes.fromhex(one["hex"])[22] & 7 for one in SETS.values()} == set(Codec)
+    assert {bytes.fromhex(set_["hex"])[22] & 7 for set_ in SETS.values()} == set(Codec)
     assert sum("compacted to []" in name for name in SETS) >= 1
-    assert any(" " not in one["read"] for one in SETS.values())
+    assert any(" " not in set_["read"] for set_ in SETS.values())

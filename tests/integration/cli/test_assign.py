@@ -49,13 +49,15 @@ def test_what_was_planned_comes_to_be(
         before = owners()
         flags = ("--group", group, "--members", "2", "--strategy", strategy)
         plan = planned(cluster, capsys, *flags)
-        assert {one["reader"] for one in plan["readers"] if not one["new"]} == set(before.values())
+        assert {reader["reader"] for reader in plan["readers"] if not reader["new"]} == set(
+            before.values()
+        )
         # The name that was invented comes behind the first one's, as this does.
         with join("z"):
             expected = {
-                number: one["reader"].replace(f"{group}_new-001", f"{group}_z")
-                for one in plan["readers"]
-                for _, number in one["partitions"]
+                number: reader["reader"].replace(f"{group}_new-001", f"{group}_z")
+                for reader in plan["readers"]
+                for _, number in reader["partitions"]
             }
             wait_until(lambda: owners() == expected, what="the plan come true")
         assert first.consumer_id == f"{group}_a"

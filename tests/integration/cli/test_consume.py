@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import fresh_name
+from tests.support.set_producer import Producer
+from zkconsumer.model import Record, TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.zk.kazoo_store import connect
 
@@ -23,19 +26,16 @@ def topic(cluster: Sandbox) -> str:
     """A topic of two partitions that holds ten lines with keys."""
     name = fresh_name("consume")
     cluster.create_topic(name, partitions=2)
-    produce(cluster, name, range(10))
+    for partition in range(2):
+        produce(cluster, name, range(partition, 10, 2), partition)
     return name
 
 
-def produce(cluster: Sandbox, topic: str, numbers: range) -> None:
-    """Write lines ``kN:line N`` with the original's console producer."""
-    result = cluster.run_scala_tool(
-        "kafka.tools.ConsoleProducer",
-        *("--broker-list", cluster.bootstrap_servers, "--topic", topic),
-        *("--property", "parse.key=true", "--property", "key.separator=:"),
-        stdin="".join(f"k{number}:line {number}\n" for number in numbers).encode(),
-    )
-    assert result.status == 0, result.errors
+def produce(cluster: Sandbox, topic: str, numbers: range, partition: int = 0) -> None:
+    """Write ``line N`` with the key ``kN``, as one set."""
+    records = [Record(0, b"k%d" % number, b"line %d" % number) for number in numbers]
+    with closing(Producer(cluster.brokers)) as producer:
+        producer.send(TopicPartition(topic, partition), records)
 
 
 def command(cluster: Sandbox, *arguments: str) -> list[str]:
@@ -46,7 +46,7 @@ def command(cluster: Sandbox, *arguments: str) -> list[str]:
 
 def consume(cluster: Sandbox, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run our console consumer to its end."""
-    return subprocess.run(
+    return warm.run(
         command(cluster, *arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
 
@@ -54,7 +54,7 @@ def consume(cluster: Sandbox, *arguments: str) -> subprocess.CompletedProcess[st
 @contextmanager
 def consuming(cluster: Sandbox, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Our console consumer while it runs; killed at the end."""
-    with subprocess.Popen(
+    with warm.Popen(
         command(cluster, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
@@ -115,9 +115,11 @@ def test_json_tells_where_each_message_lies(cluster: Sandbox, topic: str) -> Non
     )
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {one["key"]: one["value"] for one in found} == {f"k{n}": f"line {n}" for n in range(10)}
-    assert len({(one["partition"], one["offset"]) for one in found}) == 10
-    assert {one["topic"] for one in found} == {topic}
+    assert {item["key"]: item["value"] for item in found} == {
+        f"k{n}": f"line {n}" for n in range(10)
+    }
+    assert len({(item["partition"], item["offset"]) for item in found}) == 10
+    assert {item["topic"] for item in found} == {topic}
     assert not [group for group in groups(cluster) if group.startswith("console-consumer-")]
 
 

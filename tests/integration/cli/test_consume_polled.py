@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.model import Record
@@ -51,7 +52,7 @@ def command(broker: Sandbox, *arguments: str) -> list[str]:
 
 def consume(broker: Sandbox, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run it to its end."""
-    return subprocess.run(
+    return warm.run(
         command(broker, *arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
 
@@ -91,7 +92,7 @@ def test_a_signal_ends_it_with_its_offsets_committed(
     """All that was printed, and nothing else, is committed."""
     group = fresh_name("group")
     arguments = ("--topic", topic, "--group", group, "--from-beginning")
-    with subprocess.Popen(
+    with warm.Popen(
         command(broker, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.members import settings_for
 from tests.support.set_producer import Producer
@@ -97,7 +98,7 @@ def test_seconds_by_how_a_log_grows(cluster: Sandbox, run: Run) -> None:
 def watching(cluster: Sandbox, group: str) -> Iterator[Iterator[dict[str, Any]]]:
     """What ``groups watch`` says, look after look."""
     words = ["groups", "watch", "--zookeeper", cluster.zookeeper_connect, "--group", group]
-    process = subprocess.Popen(
+    process = warm.Popen(
         [sys.executable, "-m", "zkconsumer", *words, "--json", "--interval", "0.2"],
         stdout=subprocess.PIPE,
         text=True,
@@ -132,7 +133,7 @@ def test_a_live_group(cluster: Sandbox, run: Run) -> None:
             assert next(snapshots)["members"] == 1
             members.enter_context(join("b"))
             rebalances = (look["rebalance"] or {} for look in snapshots)
-            rebalance = next(one for one in rebalances if one.get("ended_at") and one["moved"])
+            rebalance = next(item for item in rebalances if item.get("ended_at") and item["moved"])
         assert rebalance["reasons"] == [f"member {group}_b joined"]
         [moved] = rebalance["moved"]
         assert moved["after"] == f"{group}_b-0"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.set_producer import Producer
 from tests.support.traffic import write
@@ -94,7 +95,7 @@ def test_messages_come_as_one_wants_them(world: World, tmp_path: Path) -> None:
     file = tmp_path / "out"
     assert world.replay("--partitions", "1", "--output", "json", "--output-file", str(file))[0] == 0
     found = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [(one["offset"], one["key"], one["value"]) for one in found[:3]] == [
+    assert [(item["offset"], item["key"], item["value"]) for item in found[:3]] == [
         (number, f"k{number}", f"b{number}") for number in range(3)
     ]
     assert found[3] | {"timestamp": 0} == {
@@ -108,11 +109,11 @@ def test_messages_come_as_one_wants_them(world: World, tmp_path: Path) -> None:
     }
     _, lines, _ = world.replay("--partitions", "1", "--output", "base64")
     raw = [json.loads(line) for line in lines]
-    assert [one["key"] and base64.b64decode(one["key"]) for one in raw] == [
+    assert [item["key"] and base64.b64decode(item["key"]) for item in raw] == [
         *(b"k0", b"k1", b"k2", None, ""),
     ]
     # The producer is one of 0.8; brokers of later times stamp what it sends.
-    assert {one["timestamp"] is None for one in found} == {world.cluster.kafka == "0.8.2.2"}
+    assert {item["timestamp"] is None for item in found} == {world.cluster.kafka == "0.8.2.2"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -179,7 +180,7 @@ def replaying(world: World) -> "subprocess.Popen[bytes]":
     write(world.cluster, world.first, [b"x" * 500_000])
     command = [sys.executable, "-m", "zkconsumer", "replay", "--topic", world.topic]
     brokers = ("--bootstrap-servers", world.cluster.bootstrap_servers)
-    return subprocess.Popen([*command, *brokers], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return warm.Popen([*command, *brokers], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_a_signal_ends_it(old: World) -> None:

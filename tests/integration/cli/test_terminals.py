@@ -42,7 +42,7 @@ CALLS = {
     "produce --topic TOPIC": 0,
     "offsets set --group GROUP --topic TOPIC --to-earliest --dry-run": 0,
     "consume --topic TOPIC --tail 2 --output table": 0,
-    "perf --topic TOPIC --messages 3": 0,
+    "perf --topic TOPIC --messages 3 --idle-ms 300": 0,
     "doctor --group GROUP --quick": 3,
     "doctor --ready-for 4.0": 3,
 }

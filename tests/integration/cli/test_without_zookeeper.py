@@ -104,8 +104,8 @@ def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: Tool) -> Non
         ours = described_by_lag(printed, group)
         assert theirs
         assert ours == {
-            at: one._replace(lag=None if one.lag is None else max(0, one.lag))
-            for at, one in theirs.items()
+            at: place._replace(lag=None if place.lag is None else max(0, place.lag))
+            for at, place in theirs.items()
         }
     assert tool("lag", "--group", watched.left, "--max-lag", "6")[0] == 3
     assert tool("lag", "--group", watched.left, "--max-lag", "7")[0] == 0
@@ -115,7 +115,7 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> 
     """Groups, owners, topics, offsets; nobody complains of a ZooKeeper that there is not."""
     status, reported = tool.json("groups", "list")
     assert (status, tool.err) == (0, "")
-    states = {one["group"]: (one["kind"], one["state"]) for one in reported["groups"]}
+    states = {group["group"]: (group["kind"], group["state"]) for group in reported["groups"]}
     assert states[watched.live] == ("coordinator", "stable")
     assert states[watched.left] == ("coordinator", "empty")
     status, reported = tool.json("groups", "describe", "--group", watched.live)
@@ -128,7 +128,7 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> 
     status, reported = tool.json("topics", "describe", "--topic", watched.topic)
     [topic] = reported["topics"]
     assert (status, topic["config"], topic["deleting"]) == (0, None, None)
-    assert [one["leader"] for one in topic["partitions"]] == [1, 1, 1]
+    assert [partition["leader"] for partition in topic["partitions"]] == [1, 1, 1]
     assert tool("topics", "under-replicated")[0] == 0
     assert tool("groups", "list", "--format", "scala")[1].splitlines().count(watched.live) == 1
     _, printed = tool("groups", "describe", "--group", watched.live, "--format", "scala")
@@ -138,7 +138,7 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> 
     status, printed = tool("lag", "--group", watched.left, "--format", "scala")
     assert (status, len(printed.splitlines())) == (0, 4), "a line for each partition"
     status, reported = tool.json("get-offset", "--topic", watched.topic)
-    assert [one["offsets"] for one in reported["partitions"]] == [[30], [0], [12]]
+    assert [partition["offsets"] for partition in reported["partitions"]] == [[30], [0], [12]]
 
 
 def test_the_doctor_finds_what_ails_it(watched: Watched, tool: Tool) -> None:
@@ -149,7 +149,7 @@ def test_the_doctor_finds_what_ails_it(watched: Watched, tool: Tool) -> None:
         watched.node.bootstrap_servers,
     )
     assert reported["sessions_known"] is False
-    found = {(one["group"], one["code"]) for one in reported["findings"]}
+    found = {(finding["group"], finding["code"]) for finding in reported["findings"]}
     assert (watched.astray, "offset-beyond-end") in found
     assert {code for group, code in found if group in {None, watched.live, watched.left}} == set()
     assert tool("doctor", "--fix", "--yes")[0] == 2
@@ -179,8 +179,8 @@ def test_offsets_are_saved_set_and_set_back(watched: Watched, tool: Tool, tmp_pa
     status, saved = tool("offsets", "export", "--group", group, "--csv", "--output-file", "-")
     assert status == 0
     assert re.search(rf"{watched.topic},0,11\b", saved)
-    words = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", str(back))
-    assert tool(*words)[0] == 0
+    words = ("offsets", "set", "--yes", "--group", group, "--to-earliest")
+    assert tool(*words, "--roll-back-file", str(back))[0] == 0
     _, reported = tool.json("lag", "--group", group)
     assert reported["groups"][0]["partitions"][0]["offset"] == 0
     assert tool("offsets", "set", "--roll-back", str(back))[0] == 0
@@ -217,7 +217,7 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
         assert "zkconsumer_up 1" in metrics
         lag = f'kafka_consumergroup_lag{{consumergroup="{watched.left}",'
         assert re.search(rf"^{re.escape(lag)}.*}} 7$", metrics, re.MULTILINE)
-        samples = [one for one in metrics.splitlines() if not one.startswith("#")]
+        samples = [line for line in metrics.splitlines() if not line.startswith("#")]
         assert not [sample for sample in samples if 'kind="zookeeper"' in sample]
         assert not [sample for sample in samples if "consumergroupzookeeper" in sample]
         assert not [sample for sample in samples if "clock_skew" in sample]
@@ -240,7 +240,9 @@ def test_a_group_that_its_coordinator_shares_out(
         def read() -> Any:
             reported = tool.json("groups", "list")[1]
             return [
-                one for one in reported["groups"] if (one["group"], one["total_lag"]) == (group, 0)
+                item
+                for item in reported["groups"]
+                if (item["group"], item["total_lag"]) == (group, 0)
             ]
 
         [reported] = wait_until(read, what="the member's commit")
@@ -252,8 +254,10 @@ def test_a_group_that_its_coordinator_shares_out(
         assert ours == theirs
         assert tool("verify", "--group", group)[0] == 0
         back = str(tmp_path / "back.json")
-        request = ("offsets", "set", "--group", group, "--to-earliest", "--roll-back-file", back)
-        assert tool(*request)[0] == 1, "its coordinator refuses it while it has members"
+        request = ("offsets", "set", "--yes", "--group", group, "--to-earliest")
+        assert tool(*request, "--roll-back-file", back)[0] == 1, (
+            "its coordinator refuses it while it has members"
+        )
         assert tool.json("lag", "--group", group)[1]["groups"][0]["total_lag"] == 0
         assert (
             tool("groups", "watch", "--group", group, "--count", "2", "--interval", "0.1")[0] == 0
@@ -309,7 +313,7 @@ def test_a_zookeeper_that_nobody_gave_is_unknown(
         assert "ZooKeeper: unknown" in capsys.readouterr().err
         assert main(["doctor", *where, "--quick", "--group", group, "--format", "json"]) == 0
         reported = json.loads(capsys.readouterr().out)
-        assert "zookeeper-unknown" in {one["code"] for one in reported["findings"]}
+        assert "zookeeper-unknown" in {finding["code"] for finding in reported["findings"]}
         assert main(["topics", *where, "leaders", "--format", "json"]) == 0
         [reported] = json.loads(capsys.readouterr().out)["brokers"]
         assert reported["controller"] is True

@@ -85,7 +85,9 @@ def test_offsets_and_epochs(sandbox: Sandbox, client: ClusterClient) -> None:
     sandbox.create_topic(topic, 2)
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
     listed = client.list_offsets({first: EARLIEST, second: LATEST}, timeout_ms=LONG_MS)
-    assert {tp: one.offset for tp, one in listed.items() if isinstance(one, TimedOffset)} == {
+    assert {
+        tp: offset.offset for tp, offset in listed.items() if isinstance(offset, TimedOffset)
+    } == {
         first: 0,
         second: 0,
     }
@@ -141,7 +143,12 @@ def test_one_address_and_many_versions(broker_of: BrokerOf) -> None:
             connection = line.dial(broker)
             expected[version] = connection.versions
             connection.close()
-        assert len({frozenset(one.common.items()) for one in expected.values()}) == 4
+        assert (
+            len(
+                {frozenset(broker_versions.common.items()) for broker_versions in expected.values()}
+            )
+            == 4
+        )
         for version in order:
             gate.lead_to(brokers[version].host, brokers[version].port)
             gate.open()

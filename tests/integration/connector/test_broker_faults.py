@@ -21,7 +21,7 @@ pytestmark = pytest.mark.sandbox
 def await_all_in_sync(tree: ZkTree, topic: str) -> None:
     """Wait until every replica of every partition follows."""
     wait_until(
-        lambda: all(one == {0, 1, 2} for one in tree.in_sync(topic).values()),
+        lambda: all(brokers == {0, 1, 2} for brokers in tree.in_sync(topic).values()),
         what=f"all replicas of {topic} in sync",
     )
 

@@ -76,7 +76,7 @@ class Generations:
 
     def everything(self) -> list[str]:
         """All that was printed, in order."""
-        return [one for of_one in self.printed for one in of_one]
+        return [value for of_one in self.printed for value in of_one]
 
 
 @pytest.fixture

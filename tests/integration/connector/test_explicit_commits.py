@@ -55,7 +55,10 @@ def test_another_members_partitions_are_refused_and_ours_are_written(cluster: Sa
     ):
         wait_until(lambda: set(member.claims()) == {ours}, what="a share each")
         assert other.connector.commit_offsets({theirs: OffsetAndMetadata(5)}) == 1
-        wanted = {one: OffsetAndMetadata(9) for one in (ours, theirs, TopicPartition("none", 0))}
+        wanted = {
+            partition: OffsetAndMetadata(9)
+            for partition in (ours, theirs, TopicPartition("none", 0))
+        }
         with pytest.raises(OffsetCommitFailed) as caught:
             member.connector.commit_offsets(wanted)
         assert set(caught.value.failed) == {theirs, TopicPartition("none", 0)}

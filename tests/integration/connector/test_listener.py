@@ -20,7 +20,7 @@ TEN = [b"value"] * 10
 
 def tps(share: Share) -> set[TopicPartition]:
     """A share as partitions."""
-    return {TopicPartition(topic, one) for topic, numbers in share.items() for one in numbers}
+    return {TopicPartition(topic, number) for topic, numbers in share.items() for number in numbers}
 
 
 def test_commits_in_the_listener_hand_over_without_loss_and_almost_without_repeats(
@@ -156,5 +156,7 @@ def test_one_that_always_fails_wedges_nobody(cluster: Sandbox) -> None:
         await_ends([member], traffic.ends, "alone again")
         twice = duplicates([member, other], traffic.stop())
         assert set(twice) == moved
-        assert {str(one.error) for one in member.observed.of(ErrorSeen)} == {"a bug of the caller"}
+        assert {str(error_seen.error) for error_seen in member.observed.of(ErrorSeen)} == {
+            "a bug of the caller"
+        }
         assert member.errors == other.errors == []

@@ -55,7 +55,11 @@ def test_deleted_owner_nodes_come_back_within_the_audits_interval(cluster: Sandb
         twice = duplicates([member], traffic.stop())
         assert all(twice.get(tp, 0) <= 1 for tp in partitions)
         assert partitions[2] not in twice
-        lost = {tp for one in member.observed.of(PartitionsLost) for tp in one.partitions}
+        lost = {
+            tp
+            for partitions_lost in member.observed.of(PartitionsLost)
+            for tp in partitions_lost.partitions
+        }
         assert lost == set(partitions[:2])
         assert member.errors == []
 
@@ -168,7 +172,7 @@ def test_an_unusable_offset_is_read_once_an_operator_corrected_it(cluster: Sandb
         assert node.data == b"ten"
         assert member.got(broken) == []
         assert member.errors
-        assert all(path in str(one) for one in member.errors)
+        assert all(path in str(error) for error in member.errors)
         tree.put(path, b"4")
         wait_until(
             lambda: member.got(broken) == list(range(4, 10)), timeout_s=5, what="the rest of it"
@@ -189,7 +193,7 @@ def test_when_all_tries_failed_every_stream_hears_it_and_the_next_event_mends_it
             assert other.create(owner_path(group, new), b"stranger-0", ephemeral=True)
             cluster.add_partitions(topic, 2)
             wait_until(lambda: len(member.errors) == 3, timeout_s=10, what="an error a stream")
-            assert all(isinstance(one, RebalanceFailed) for one in member.errors)
+            assert all(isinstance(error, RebalanceFailed) for error in member.errors)
             write(cluster, old, TEN)
             wait_until(lambda: len(member.got(old)) == 10, what="the old partition")
         write(cluster, new, TEN)

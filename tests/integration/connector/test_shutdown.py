@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import fresh_name, frozen
 from tests.support.members import Member, settings_for
 from tests.support.traffic import partitions_of, write
@@ -237,7 +238,7 @@ def test_shutdown_in_a_signal_handler(cluster: Sandbox, signals: list[signal.Sig
     """Whatever the signal interrupted, a handler included: all is committed, the process ends."""
     topic, group = filled_topic(cluster), fresh_name("group")
     arguments = [cluster.zookeeper_connect, group, topic]
-    with subprocess.Popen(
+    with warm.Popen(
         [sys.executable, "-m", "tests.support.signalled_consumer", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,

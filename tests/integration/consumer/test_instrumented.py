@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 
 pytestmark = pytest.mark.sandbox
@@ -17,13 +18,13 @@ VALUES = [str(number) for number in range(COUNT)]
 def told_by_program(address: str, topic: str, how: str) -> tuple[list[str], list[Any], list[Any]]:
     """What it read, and its spans of producing and of consuming."""
     arguments = ["-m", "tests.support.traced_program", address, topic, str(COUNT), how]
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, *arguments], stdout=subprocess.PIPE, text=True, timeout=120, check=True
     )
     reported = json.loads(done.stdout)
     kinds = ("PRODUCER", "CONSUMER")
     produced, consumed = (
-        [one for one in reported["spans"] if one["kind"] == kind] for kind in kinds
+        [span for span in reported["spans"] if span["kind"] == kind] for kind in kinds
     )
     return reported["values"], produced, consumed
 

@@ -45,8 +45,10 @@ def write(broker: Sandbox, topic: str, number: int, text: bytes = b"") -> Seen:
     """Write records to a partition; what is to be seen of it."""
     values = [text + b"%d" % n for n in range(COUNT)]
     with closing(BatchProducer(broker.brokers)) as producer:
-        producer.write({TopicPartition(topic, number): [Record(0, None, one) for one in values]})
-    return {(number, one) for one in values}
+        producer.write(
+            {TopicPartition(topic, number): [Record(0, None, value) for value in values]}
+        )
+    return {(number, value) for value in values}
 
 
 def read_until(consumer: KafkaConsumer, seen: Seen, expected: Seen) -> None:
@@ -138,5 +140,7 @@ def test_a_first_poll_gives_of_all_partitions(broker_of: BrokerOf) -> None:
     for _ in range(5):
         with consumer_of(broker, topic, "subscribe", auto_offset_reset="earliest") as consumer:
             found = consumer.poll(20_000, max_records=500)
-        seen = {(one.partition, one.value) for records in found.values() for one in records}
+        seen = {
+            (record.partition, record.value) for records in found.values() for record in records
+        }
         assert seen == expected

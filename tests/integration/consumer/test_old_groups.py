@@ -57,7 +57,7 @@ def theirs(broker: Sandbox, group: str, tp: TopicPartition) -> list[int]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return [int(one) for one in done.stdout.split()]
+    return [int(word) for word in done.stdout.split()]
 
 
 def ours(tp: TopicPartition, **settings: object) -> list[int]:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.benchmarks.topics import produce
 from tests.golden.jvm import no_compiler_because, run_oracle
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.raw_connections import raw_connection
 from tests.support.recipe import (
@@ -86,7 +87,7 @@ def running(recipe: Recipe, errors: Path) -> Iterator["subprocess.Popen[bytes]"]
     """A program; killed at the end of the block, if it still runs."""
     with (
         errors.open("ab") as complaints,
-        subprocess.Popen(recipe.command(), cwd=ROOT, stderr=complaints) as process,
+        warm.Popen[bytes](recipe.command(), cwd=ROOT, stderr=complaints) as process,
     ):
         try:
             yield process
@@ -138,7 +139,9 @@ class Trial:
 @pytest.fixture
 def trial(request: pytest.FixtureRequest, broker: Sandbox, topic: str, tmp_path: Path) -> Trial:
     """Of the program that the test names as ``test_<program>_...``."""
-    name = next(one for one in PROGRAMS if one.removeprefix("poll_") in request.node.name)
+    name = next(
+        program for program in PROGRAMS if program.removeprefix("poll_") in request.node.name
+    )
     return Trial(name, broker, topic, tmp_path)
 
 
@@ -150,7 +153,7 @@ def test_every_program_is_described() -> None:
     named = set(re.findall(r"\]\(examples/(\w+)\.py\)", PAGE))
     assert named == set(PROGRAMS)
     tests = Path(__file__).read_text("utf-8")
-    assert [one for one in PROGRAMS if one.removeprefix("poll_") not in tests] == []
+    assert [program for program in PROGRAMS if program.removeprefix("poll_") not in tests] == []
 
 
 def test_at_most_once_loses_what_was_in_hand_and_repeats_nothing(trial: Trial) -> None:
@@ -339,6 +342,8 @@ def test_graceful_stop_commits_and_leaves_at_once(
         process.send_signal(number)
         assert process.wait(PATIENCE_S) == 0, trial.complaints()
     with KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=trial.group) as watcher:
-        found = [watcher.committed(TopicPartition(topic, one)) for one in range(PARTITIONS)]
+        found = [
+            watcher.committed(TopicPartition(topic, partition)) for partition in range(PARTITIONS)
+        ]
     assert found == [EACH, EACH]
     assert max(trial.done().values()) == 1

@@ -5,7 +5,6 @@ The new log is longer than what was read of the former one, so no offset is out 
 
 import logging
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import pytest
@@ -18,14 +17,16 @@ from zkconsumer.errors import LogTruncated
 from zkconsumer.model import Record
 from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.broker_probe import request_view, response_to
 from zkconsumer.sandbox.kraft import KraftNode
+from zkconsumer.wire.messages.topic_admin import DeleteTopicsRequest
 
 pytestmark = pytest.mark.sandbox
 OLD = [b"old %d" % number for number in range(200)]
 NEW = [b"new %d" % number for number in range(500)]
-TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
 Settings = dict[str, Any]
 _POLL_MS = 200
+_DELETED_MS = 15_000
 
 
 def settings_for(cluster: Sandbox | KraftNode, group: str, *, in_zookeeper: bool) -> Settings:
@@ -57,10 +58,16 @@ def _brokers(cluster: Sandbox | KraftNode) -> Any:
 def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
     """Delete it, create it again, and fill it."""
     if isinstance(cluster, KraftNode):
-        where = ("--bootstrap-server", cluster.bootstrap_servers, "--topic", topic)
-        cluster.run_tool(TOPICS_TOOL, "--delete", *where)
-        listed = partial(cluster.run_tool, TOPICS_TOOL, "--list", *where[:2])
-        wait_until(lambda: topic not in listed().lines, what="the deletion")
+        deletion = DeleteTopicsRequest(topic_names=(topic,), timeout_ms=_DELETED_MS)
+        response = response_to(deletion, cluster._node, _DELETED_MS, version=1)
+        assert response is not None
+        assert [deleted_topic.error_code for deleted_topic in response.topics] == [0]
+
+        def gone() -> bool:
+            known = request_view(cluster._node)
+            return known is not None and topic not in known.topics
+
+        wait_until(gone, what="the deletion")
     else:
         cluster.delete_topic(topic)
     cluster.create_topic(topic)
@@ -142,7 +149,7 @@ def test_in_a_zookeeper_group_that_polls(
         assert found[-500:] == NEW
         assert version == "2.8.2" or found == NEW
     warnings = warnings_of(caplog, topic)
-    assert all(f"group {group}: topic {topic}" in one for one in warnings)
+    assert all(f"group {group}: topic {topic}" in warning for warning in warnings)
     assert len(warnings) == 1 or version == "2.8.2"
 
 

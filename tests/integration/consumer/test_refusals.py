@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.real_topics import keyed_lines, write_lines
+from tests.support.traffic import write
 from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.clock import SystemClock
@@ -25,7 +25,6 @@ from zkconsumer.errors import (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
-from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -50,8 +49,8 @@ def broker() -> Iterator[Sandbox]:
         sandbox.create_topic(HIDDEN)
         at = ["--bootstrap-server", sandbox.bootstrap_servers]
         theirs = ["--add", "--allow-principal", "User:somebody", "--operation", "Read"]
-        for one in ("--topic", "--group"):
-            result = sandbox.run_scala_tool("kafka.admin.AclCommand", *at, *theirs, one, HIDDEN)
+        for option in ("--topic", "--group"):
+            result = sandbox.run_scala_tool("kafka.admin.AclCommand", *at, *theirs, option, HIDDEN)
             assert result.status == 0, result
         yield sandbox
 
@@ -63,10 +62,10 @@ def consumer_of(broker: Sandbox, *topics: str, **settings: Any) -> KafkaConsumer
 
 def filled(broker: Sandbox, count: int) -> TopicPartition:
     """A topic with so many records."""
-    topic = fresh_name("refusals")
-    broker.create_topic(topic)
-    write_lines(broker, topic, keyed_lines(count), Codec.NONE, java=True)
-    return TopicPartition(topic, 0)
+    tp = TopicPartition(fresh_name("refusals"), 0)
+    broker.create_topic(tp.topic)
+    write(broker, tp, [b"%d" % number for number in range(count)])
+    return tp
 
 
 def test_a_consumer_is_connected_when_it_is_made(broker: Sandbox) -> None:

@@ -104,7 +104,7 @@ def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> Non
             for look in (looking.at_positions, looking.at_the_rest, looking.pausing)
         ]
         wait_until(
-            lambda: polling.count > EACH or any(one.done() for one in (polled, *snapshots)),
+            lambda: polling.count > EACH or any(future.done() for future in (polled, *snapshots)),
             what="records",
             timeout_s=WAIT_S,
         )

@@ -143,7 +143,9 @@ def test_seeking_in_a_listener_while_others_come(
         member.subscribe([topic], listener=listener)
         members.append(member)
         taken.members.append(member)
-        taken.until(lambda: all(len(one.assignment()) for one in members), "a share for each")
+        taken.until(
+            lambda: all(len(consumer.assignment()) for consumer in members), "a share for each"
+        )
     taken.until(lambda: len(set(taken.offsets)) == 12, "all from the offset on")
     assert {offset for _, offset in taken.offsets} == {7, 8, 9}
 

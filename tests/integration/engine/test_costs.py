@@ -74,12 +74,12 @@ def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
             for count, topic in topics.items()
         }
         reported = {count: future.result() for count, future in futures.items()}
-    for count, one in reported.items():
+    for count, figures in reported.items():
         share = 0.02 if RUNS_NATIVE or count == 1 else 0.04
-        assert one["cpu_s"] < share * one["wall_s"], reported
+        assert figures["cpu_s"] < share * figures["wall_s"], reported
         # The native engine tells of its fetches once a second.
-        most = one["wall_s"] * 1000 / FETCH_WAIT_MS
-        assert 0.5 * most < one["fetches"] < 1.3 * most, reported
+        most = figures["wall_s"] * 1000 / FETCH_WAIT_MS
+        assert 0.5 * most < figures["fetches"] < 1.3 * most, reported
 
 
 def test_the_first_message_comes_as_soon_as_the_group_is_joined(cluster: Sandbox) -> None:

@@ -23,15 +23,15 @@ FETCH_BYTES = 60_000
 
 def one_by_one(stream: Stream) -> Iterator[Row]:
     """Message by message."""
-    for one in stream:
-        yield one.topic, one.partition, one.offset, one.key, one.value
+    for message in stream:
+        yield message.topic, message.partition, message.offset, message.key, message.value
 
 
 def in_batches(stream: Stream) -> Iterator[Row]:
     """In lists of a size that divides nothing."""
     for batch in stream.batches(max_records=701):
-        for one in batch:
-            yield one.topic, one.partition, one.offset, one.key, one.value
+        for message in batch:
+            yield message.topic, message.partition, message.offset, message.key, message.value
 
 
 def as_arrow(stream: Stream) -> Iterator[Row]:

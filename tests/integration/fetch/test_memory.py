@@ -71,7 +71,7 @@ def probe(
 
 @pytest.mark.parametrize(
     ("codec", "sets", "of_records"),
-    [(Codec.GZIP, 40, 1_500), (Codec.SNAPPY, 40, 1_500), (Codec.NONE, 1, 20_000)],
+    [(Codec.GZIP, 20, 1_500), (Codec.SNAPPY, 20, 1_500), (Codec.NONE, 1, 20_000)],
 )
 def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_records: int) -> None:
     """The budget, one response packed and arriving, one piece of each stream; and all comes."""
@@ -88,11 +88,11 @@ def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_record
 
 def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
     """So it is the budget that holds it down."""
-    records = PARTITIONS * 80 * 1_500
-    with backlog(Codec.GZIP, 80, 1_500) as port:
+    records = PARTITIONS * 40 * 1_500
+    with backlog(Codec.GZIP, 40, 1_500) as port:
         reported = probe(port, records, budget_bytes=1 << 40)
-    assert reported["standing_bytes"] > 8 * BUDGET_BYTES
-    assert reported["peak_bytes"] > 8 * BUDGET_BYTES
+    assert reported["standing_bytes"] > 5 * BUDGET_BYTES
+    assert reported["peak_bytes"] > 5 * BUDGET_BYTES
 
 
 @needs_native_engine

@@ -37,8 +37,8 @@ def clients() -> Iterator[Clients]:
         return made.setdefault(cluster.brokers, client_of(cluster.brokers))
 
     yield client
-    for one in made.values():
-        one.stop()
+    for cluster_client in made.values():
+        cluster_client.stop()
 
 
 def reader(
@@ -63,7 +63,9 @@ def test_a_range_of_a_real_log_is_read_exactly(
     tp = TopicPartition(fresh_name("ranges"), 0)
     cluster.create_topic(tp.topic)
     for start in range(0, 2_000, 100):
-        write(cluster, tp, [b"%d " % one * 9 for one in range(start, start + 100)], codec=codec)
+        write(
+            cluster, tp, [b"%d " % number * 9 for number in range(start, start + 100)], codec=codec
+        )
     for fetch_bytes in (400, 5_000, 1 << 22):
         settings = replace(SETTINGS, fetch_bytes=fetch_bytes)
         ranges = reader(cluster, clients, settings)
@@ -73,7 +75,7 @@ def test_a_range_of_a_real_log_is_read_exactly(
             for record in part.records()  # type: ignore[union-attr]
         ]
         assert [(one.offset, one.value) for one in read] == [
-            (one, b"%d " % one * 9) for one in range(150, 1_950)
+            (number, b"%d " % number * 9) for number in range(150, 1_950)
         ]
 
 
@@ -83,7 +85,7 @@ def test_what_is_behind_the_end_is_waited_for_and_then_lost(
     """A fetch far behind the end is refused by the broker, one at the end is not answered."""
     tp = TopicPartition(fresh_name("beyond"), 0)
     cluster.create_topic(tp.topic)
-    write(cluster, tp, [b"%d" % one for one in range(10)])
+    write(cluster, tp, [b"%d" % number for number in range(10)])
     settings = replace(SETTINGS, timeout_ms=1_000, fail_on_data_loss=False)
     ranges = reader(cluster, clients, settings=settings)
     *parts, lost = ranges.read(range_(5, 12, tp))
@@ -103,7 +105,7 @@ def test_a_leader_that_goes_in_mid_range_costs_nothing(
     tp = TopicPartition(fresh_name("moved"), 0)
     cluster3.create_topic(tp.topic, replication=3)
     for start in range(0, 3_000, 500):
-        write(cluster3, tp, [b"%d" % one * 20 for one in range(start, start + 500)])
+        write(cluster3, tp, [b"%d" % number * 20 for number in range(start, start + 500)])
     leader = leader_of(tp, cluster3, clients)
     small = replace(SETTINGS, fetch_bytes=10_000)
     reading = reader(cluster3, clients, settings=small).read(range_(0, 3_000, tp), leader=leader)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.interop.traffic import Writer
+from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.gated import descriptors, silent
 from tests.support.metered import Samples, read_exposition, value
@@ -26,9 +27,7 @@ COUNT = 20
 def running(*arguments: str) -> Iterator[str]:
     """A command while it runs; gives where its metrics are."""
     command = [sys.executable, "-m", "zkconsumer", *arguments, "--metrics-port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with warm.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
             message, _, address = process.stderr.readline().rstrip("\n").partition(" at ")

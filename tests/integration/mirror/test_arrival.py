@@ -67,7 +67,7 @@ def test_all_of_a_topic_arrives_in_its_order(
     ] == [(1_500, 1_500, 1_500)] * 2
     there = read_topic(target, topic)
     for tp in partitions:
-        found = [(one.key, one.value) for one in there[tp.partition]]
+        found = [(record.key, record.value) for record in there[tp.partition]]
         assert found == plain(sent[tp])
     assert ZkTree(cluster).offsets(group) == dict.fromkeys(partitions, 1_500)
     proof = proof_of(cluster, group, target, file)
@@ -104,8 +104,8 @@ def test_timestamps_and_headers_arrive(
     (account,) = Mirror(settings).run().partitions.values()
     assert account.committed == len(sent)
     found = read_topic(kraft.bootstrap_servers, topic)[0]
-    assert [(one.timestamp, tuple(one.headers)) for one in found] == [
-        (one.record.timestamp, one.headers) for one in sent
+    assert [(record.timestamp, tuple(record.headers)) for record in found] == [
+        (record.record.timestamp, record.headers) for record in sent
     ]
 
 
@@ -187,7 +187,9 @@ def test_a_message_that_the_target_refuses_ends_it_there(
     )
     account = Mirror(dropping).run().partitions[tp]
     assert (account.acknowledged, account.dropped, account.committed) == (14, 1, 40)
-    found = [(one.key, one.value) for one in read_topic(target.bootstrap_servers, topic)[0]]
+    found = [
+        (record.key, record.value) for record in read_topic(target.bootstrap_servers, topic)[0]
+    ]
     assert found == plain([*records[:25], *records[26:]])
 
 
@@ -295,6 +297,8 @@ def test_a_source_topic_that_was_created_again_is_mirrored_whole(
     end = Mirror(settings).run().partitions[tp]
     assert (end.acknowledged, end.committed) == (500, 500)
     there = read_topic(kraft.bootstrap_servers, topic)
-    assert [one.value for one in there[0]] == [parts_of(one)[0].value for one in (*old, *new)]
+    assert [record.value for record in there[0]] == [
+        parts_of(record)[0].value for record in (*old, *new)
+    ]
     assert f"group {group}: topic {topic} was deleted and created again" in caplog.text
     assert "partition 0: 200" in caplog.text

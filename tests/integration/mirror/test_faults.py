@@ -140,11 +140,11 @@ def test_brokers_and_zookeeper_are_killed_under_it(
     proof = proof_of(cluster, group, servers, file)
     assert proof.is_proven
     found = read_topic(servers, topic)
-    for one in proof.partitions:
-        assert one.messages == one.mirrored >= len(sent[one.source])
-        assert one.until == max(sent[one.source]) + 1
-        extra = len(found[one.source.partition]) - one.messages
-        assert extra == one.copies + proof.unlisted[one.source]
+    for partition in proof.partitions:
+        assert partition.messages == partition.mirrored >= len(sent[partition.source])
+        assert partition.until == max(sent[partition.source]) + 1
+        extra = len(found[partition.source.partition]) - partition.messages
+        assert extra == partition.copies + proof.unlisted[partition.source]
 
 
 def test_mirrors_that_come_and_go_hand_over_without_a_copy(
@@ -162,7 +162,7 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
     tree = ZkTree(cluster)
 
     def shares() -> list[int]:
-        owners = [one for one, _ in tree.owners(group, topic).values()]
+        owners = [text for text, _ in tree.owners(group, topic).values()]
         return sorted(owners.count(owner) for owner in set(owners))
 
     with Traffic(cluster, partitions) as traffic, ExitStack() as first:
@@ -191,7 +191,7 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
     values = {value for of_tp in sent.values() for value in of_tp.values()}
     assert copies_in(found, values) == 0
     for tp in partitions:
-        assert [one.value for one in found[tp.partition]] == [
+        assert [record.value for record in found[tp.partition]] == [
             sent[tp][offset] for offset in sorted(sent[tp])
         ]
     assert tree.offsets(group) == ends

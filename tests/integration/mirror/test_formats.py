@@ -93,7 +93,7 @@ def test_batches_of_a_java_producer_pass_as_they_came(broker_of: BrokerOf, tmp_p
         if codec is Codec.GZIP:  # small batches of the others are joined
             assert bodies(heads_of(target, tp)) == bodies(heads_of(source, tp))
         found = read_topic(target.bootstrap_servers, topic)[0]
-        assert [(one.key, one.value) for one in found] == [
+        assert [(record.key, record.value) for record in found] == [
             (key.encode(), value.encode()) for key, value in lines
         ]
 
@@ -115,4 +115,4 @@ def test_what_is_not_committed_is_not_mirrored(broker_of: BrokerOf) -> None:
     )
     Mirror(settings).run()
     found = read_topic(target.bootstrap_servers, f"copy-{tp.topic}")[0]
-    assert [(one.value or b"").decode() for one in found] == COMMITTED
+    assert [(record.value or b"").decode() for record in found] == COMMITTED

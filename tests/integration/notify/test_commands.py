@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.waiting import wait_until
 
 CONFIGURATION = """
@@ -30,7 +31,7 @@ def test_a_cluster_that_cant_be_read_is_told_once(words: tuple[str, ...], tmp_pa
     got, file = tmp_path / "got", tmp_path / "config.toml"
     argv = [sys.executable, "-c", PROGRAM, str(got)]
     file.write_text(CONFIGURATION.format(argv=json.dumps(argv)))
-    with subprocess.Popen(
+    with warm.Popen(
         [sys.executable, "-m", "zkconsumer", *words, *NOWHERE],
         env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
         stdout=subprocess.DEVNULL,
@@ -55,7 +56,7 @@ def test_a_test_says_who_took_it(tmp_path: Path) -> None:
         (["/nowhere/program"], 1, "script: /nowhere/program"),
     ):
         file.write_text(CONFIGURATION.format(argv=json.dumps(argv)))
-        done = subprocess.run(
+        done = warm.run(
             [sys.executable, "-m", "zkconsumer", "watch", "--test", "--zookeeper", "127.0.0.1:1"],
             env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
             capture_output=True,
@@ -73,7 +74,7 @@ def test_a_test_is_not_about_the_cluster(tmp_path: Path) -> None:
     file.write_text(
         CONFIGURATION.format(argv=json.dumps([sys.executable, "-c", PROGRAM, str(got)]))
     )
-    subprocess.run(
+    warm.run(
         [sys.executable, "-m", "zkconsumer", "watch", "--test", "--zookeeper", "127.0.0.1:1"],
         env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
         capture_output=True,

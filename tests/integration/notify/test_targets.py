@@ -347,7 +347,7 @@ def test_a_program_that_hangs_does_not_outlive_ours(tmp_path: Path) -> None:
 
     def are_gone() -> bool:
         stats = [Path(f"/proc/{pid}/stat") for pid in pids.read_text().split()]
-        return all(not one.exists() or ") Z " in one.read_text() for one in stats)
+        return all(not stat.exists() or ") Z " in stat.read_text() for stat in stats)
 
     wait_until(are_gone, what="both to be gone")
     with pytest.raises(NotSent, match="the program ends"):
@@ -366,7 +366,7 @@ class Faulty:
         del origin
         if not self.is_mended:
             raise KeyError("x" * 9_000)
-        self.got += [str(one.alert.subject) for one in messages]
+        self.got += [str(notification.alert.subject) for notification in messages]
 
 
 def test_a_fault_of_ours_is_shown_and_silences_nobody_for_good(
@@ -446,7 +446,7 @@ def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
 
             wait_until(lambda: len(receiver.got) > 1, what="a second try, without a new state")
             assert notifier.close() == []
-    told = [one["group"] for one in receiver.got[1][2]["messages"]]
+    told = [item["group"] for item in receiver.got[1][2]["messages"]]
     assert "fraud-scoring" in told
     assert "billing" not in told
     assert len(receiver.got) == 2

@@ -134,10 +134,10 @@ def test_offsets_are_carried_verified_and_taken_back(world: World) -> None:
     assert not world.file.exists()
     status, report = world.migrate()
     assert (status, report["status"]) == (0, "done")
-    assert [one.partition(":")[0] for one in report["notes"]] == [
+    assert [note.partition(":")[0] for note in report["notes"]] == [
         f"{tp}" for tp in (world.partitions[0], world.partitions[2])
     ], "the logs are empty"
-    assert [one["now"] for one in report["partitions"]] == [5, 0, 7]
+    assert [partition["now"] for partition in report["partitions"]] == [5, 0, 7]
     assert world.in_kafka() == {0: 5, 1: 0, 2: 7}
     assert world.node(0) == b"5"
     status, report = world.run("--roll-back", report["roll_back_file"])
@@ -238,6 +238,6 @@ def test_offsets_of_a_topic_that_is_gone_stay_behind(old_world: World) -> None:
     world.zookeeper.put(f"/consumers/{world.group}/offsets/no-such-topic/0", b"8")
     status, report = world.migrate()
     assert status == 0
-    fates = {one["topic"]: one["fate"] for one in report["partitions"]}
+    fates = {partition["topic"]: partition["fate"] for partition in report["partitions"]}
     assert fates == {world.topic: "write", "no-such-topic": "no such partition"}
     assert world.in_kafka() == {0: 5}

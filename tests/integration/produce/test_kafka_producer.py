@@ -73,7 +73,10 @@ def test_records_are_where_their_futures_say(
         producer.flush(30)
         assert all(future.is_done for future in futures)
         places = [future.get() for future in futures]
-    found = {(one.partition, one.offset): one for one in read(broker, topic, 500)}
+    found = {
+        (consumer_record.partition, consumer_record.offset): consumer_record
+        for consumer_record in read(broker, topic, 500)
+    }
     assert len(found) == 500
     for number, place in enumerate(places):
         record = found[place.partition, place.offset]
@@ -144,7 +147,7 @@ def test_a_broker_that_restarts_gets_each_record_once(broker_of: BrokerOf) -> No
         assert not [future.exception for future in futures if future.failed()]
     found = read(broker, topic, len(futures))
     for partition in range(2):
-        numbers = [int(one.value or b"") for one in found if one.partition == partition]
+        numbers = [int(record.value or b"") for record in found if record.partition == partition]
         assert numbers == list(range(partition, len(futures), 2))
     assert {head.producer_id for head in heads_of(broker, TopicPartition(topic, 0))} != {-1}
 
@@ -164,7 +167,7 @@ def test_what_cannot_be_written_fails_alone(broker_of: BrokerOf) -> None:
                 future.get(30)
         last = producer.send(topic, b"2").add_callback(heard.append)
         assert (first.get(30).offset, last.get(30).offset) == (0, 1)
-    assert [type(one).__name__ for one in heard][2:] == ["RecordMetadata"]
+    assert [type(response).__name__ for response in heard][2:] == ["RecordMetadata"]
     assert len(heard) == 3
 
 

@@ -94,8 +94,8 @@ def test_committed_records_are_read_as_java_does(
     connection = raw_connection(brokers.brokers[0], timeout_ms=TIMEOUT_MS)
     for max_bytes in (1, 150, 400, 1 << 20):
         found, stable = read(connection, topic, version=version, max_bytes=max_bytes, start=0)
-        assert [f"{one.offset} {(one.value or b'').decode()}" for one in found] == java
+        assert [f"{record.offset} {(record.value or b'').decode()}" for record in found] == java
         for start in range(stable):
             later, _ = read(connection, topic, version=version, max_bytes=max_bytes, start=start)
-            assert later == [one for one in found if one.offset >= start]
+            assert later == [record for record in found if record.offset >= start]
     connection.close()

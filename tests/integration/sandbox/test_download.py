@@ -126,9 +126,9 @@ def test_the_lock_is_made_of_all_that_a_version_needs(repository: str, tmp_path:
     version = KafkaVersion(name="0.9", scala="2.10", extra=("g:extra:3",), excluded=("g:lost",))
     lock = make_lock([version], tmp_path / "scratch", repository)
     wanted = ["org.apache.kafka:kafka_2.10:0.9", "g:extra:3", "g:direct:1", "g:indirect:2"]
-    assert [one.jar.coordinate for one in lock["0.9"]] == wanted
-    assert [one.sha256 for one in lock["0.9"]] == [
-        hashlib.sha256(one.encode()).hexdigest() for one in wanted
+    assert [pinned_jar.jar.coordinate for pinned_jar in lock["0.9"]] == wanted
+    assert [pinned_jar.sha256 for pinned_jar in lock["0.9"]] == [
+        hashlib.sha256(name.encode()).hexdigest() for name in wanted
     ]
 
 

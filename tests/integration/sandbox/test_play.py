@@ -52,7 +52,7 @@ def test_a_page_with_groups_of_every_kind(
             def groups() -> dict[str, dict[str, object]]:
                 main(["lag", "--zookeeper", zookeeper, "--no-seconds", "--json"])
                 listed = json.loads(capsys.readouterr().out)["groups"]
-                return {one["group"]: one for one in listed}
+                return {group["group"]: group for group in listed}
 
             def all_play() -> bool:
                 now = groups()

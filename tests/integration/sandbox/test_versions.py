@@ -30,7 +30,11 @@ def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
             assert leaders == [0, 1, 0, 1]
         if VERSIONS[kafka].deletes_topics:
             sandbox.delete_topic("t")
-            assert all("t" not in one.topics for one in map(request_view, sandbox.brokers) if one)
+            assert all(
+                "t" not in broker_knowledge.topics
+                for broker_knowledge in map(request_view, sandbox.brokers)
+                if broker_knowledge
+            )
         else:
             with pytest.raises(SandboxError, match=f"Kafka {kafka} can't delete topics"):
                 sandbox.delete_topic("t")

@@ -79,8 +79,11 @@ def reported(
 def by_group(text: str) -> dict[str | None, set[str]]:
     """The kinds of findings of each group, with what follows from each."""
     found: dict[str | None, set[str]] = defaultdict(set)
-    for one in json.loads(text)["findings"]:
-        found[one["group"]] |= {one["code"], *(it["code"] for it in one["consequences"])}
+    for finding in json.loads(text)["findings"]:
+        found[finding["group"]] |= {
+            finding["code"],
+            *(it["code"] for it in finding["consequences"]),
+        }
     return dict(found)
 
 
@@ -103,9 +106,9 @@ def test_each_group_is_told_what_it_has(diagnosis: str) -> None:
     whole = json.loads(diagnosis)
     assert whole["sessions_known"]
     assert whole["looks_apart_ms"] >= 1_500
-    findings: dict[str, Any] = {one["code"]: one for one in whole["findings"]}
-    causes = {one["group"]: one for one in whole["findings"] if one["consequences"]}
-    assert {group: one["code"] for group, one in causes.items()} == {
+    findings: dict[str, Any] = {finding["code"]: finding for finding in whole["findings"]}
+    causes = {finding["group"]: finding for finding in whole["findings"] if finding["consequences"]}
+    assert {group: cause["code"] for group, cause in causes.items()} == {
         "haunted": "member-stale",
         "claimed": "owner-persistent",
         "foreign": "member-foreign",

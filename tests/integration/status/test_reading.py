@@ -137,7 +137,7 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
         snapshot = until(reader, settled, "all groups")
     for key, storage in ((keys[0], "zookeeper"), (keys[1], "kafka")):
         group = snapshot.groups[key]
-        assert [set(one[1]) for one in shown(group).values()] == [{storage}] * 2
+        assert [set(entry[1]) for entry in shown(group).values()] == [{storage}] * 2
         assert {partition.owner for partition in group.partitions} == {
             f"{group.members[0].member_id}-0"
         }
@@ -145,8 +145,12 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
             group.members[0].session_id
         }
     assert snapshot.failures == ()
-    bad = [one for one in examine(snapshot, Circumstances()) if one.severity >= Severity.WARNING]
-    assert [one for one in bad if one.group in keys] == []
+    bad = [
+        diagnosis
+        for diagnosis in examine(snapshot, Circumstances())
+        if diagnosis.severity >= Severity.WARNING
+    ]
+    assert [diagnosis for diagnosis in bad if diagnosis.group in keys] == []
     for key in keys[2:]:
         whole = (True, {"kafka": RECORDS}, 0, RECORDS)
         assert shown(snapshot.groups[key]) == dict.fromkeys(range(2), whole)
@@ -172,7 +176,11 @@ def test_an_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
             return all(group is not None and group.state is GroupState.STABLE for group in groups)
 
         snapshot = until(reader, both_stable, "both groups")
-        found = {one.code for one in examine(snapshot, Circumstances()) if one.group == old}
+        found = {
+            diagnosis.code
+            for diagnosis in examine(snapshot, Circumstances())
+            if diagnosis.group == old
+        }
         assert Code.GROUP_OLD_AND_NEW in found
         read_ms = snapshot.brokers[0].seen_ms
         consumer.close()

@@ -152,7 +152,7 @@ class Ward:
         """Wait until so many partitions of ``full`` have an owner."""
         owners = [GroupPaths(group).owner(tp) for tp in FULL_PARTITIONS]
         wait_until(
-            lambda: len([one for one in owners if self.node(one)]) == count,
+            lambda: len([owner for owner in owners if self.node(owner)]) == count,
             what=f"{group} to have {count} partitions",
         )
 

@@ -92,7 +92,7 @@ def strategies(library: str, wanted: Sequence[str]) -> list[object]:
         "sticky": (f"{folder}.sticky.sticky_assignor", "StickyPartitionAssignor"),
         "cooperative-sticky": (f"{folder}.cooperative_sticky", "CooperativeStickyAssignor"),
     }
-    return [getattr(importlib.import_module(classes[one][0]), classes[one][1]) for one in wanted]
+    return [getattr(importlib.import_module(classes[name][0]), classes[name][1]) for name in wanted]
 
 
 def listener_of(library: Any) -> object:

@@ -165,7 +165,7 @@ class CoordinatorGroup:
 
     def judge(self) -> Verdict:
         """Judge the group's history, which is kept in its folder; its commits are not in it."""
-        members = [one for member in self.members for one in member.history]
+        members = [fact for member in self.members for fact in member.history]
         history = [*self.recorder.operations(), *members]
         write_file(self._folder / "history.ndjson", history)
         return judge(history)
@@ -222,6 +222,6 @@ class CoordinatorGroup:
 
     def _reported(self) -> str:
         return " | ".join(
-            one._end() if isinstance(one, ClientMember) else one.tool.errors[-500:]
-            for one in self.members
+            member._end() if isinstance(member, ClientMember) else member.tool.errors[-500:]
+            for member in self.members
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tests.interop.members import REPOSITORY
+from tests.support import warm
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import ScalaTool
@@ -55,7 +56,7 @@ class ClientMember:
         self._read_bytes = 0
         arguments = [library, json.dumps(dict(subscription)), json.dumps(dict(settings))]
         with (folder / "stdout").open("wb") as output, (folder / "stderr").open("wb") as errors:
-            self._process = subprocess.Popen(
+            self._process = warm.Popen[bytes](
                 [sys.executable, "-m", "tests.interop.coordinated.client_member", *arguments],
                 cwd=REPOSITORY,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -79,12 +80,12 @@ class ClientMember:
     @property
     def delivered(self) -> list[Delivered]:
         """What its polls gave, in order."""
-        return [Delivered(*one) for fact in self.facts for one in fact.get("records", ())]
+        return [Delivered(*record) for fact in self.facts for record in fact.get("records", ())]
 
     @property
     def values(self) -> list[str]:
         """The values delivered so far."""
-        return [one.value for one in self.delivered]
+        return [delivered.value for delivered in self.delivered]
 
     @property
     def owned(self) -> set[str]:
@@ -131,7 +132,7 @@ class ClientMember:
                     operations += [{**reader, **invoke}, {**reader, **ok}]
                 operations[-1]["messages"] += fact["records"]
             for f in {"assigned", "revoked", "lost"} & fact.keys():
-                names = [one.rpartition(":") for one in fact[f]]
+                names = [value.rpartition(":") for value in fact[f]]
                 partitions = [[topic, int(number)] for topic, _, number in names]
                 when = {"time": requested or 0, "partitions": partitions}
                 operations.append({**reader, "type": "info", "f": f, **when})
@@ -156,7 +157,9 @@ class ClientMember:
 
         def outcomes() -> list[Fact]:
             return [
-                one for one in self.facts if "commit" in (one.get("succeeded"), one.get("failed"))
+                fact
+                for fact in self.facts
+                if "commit" in (fact.get("succeeded"), fact.get("failed"))
             ]
 
         before = len(outcomes())
@@ -205,7 +208,7 @@ class ClientMember:
         self._process.stdin.close()
 
     def _end(self) -> str:
-        tail = [json.dumps(one) for one in self.facts[-3:]]
+        tail = [json.dumps(fact) for fact in self.facts[-3:]]
         return f"last: {' '.join(tail)[-600:]}; errors: {self.errors[-1200:]}"
 
 

@@ -30,13 +30,13 @@ def test_churn(group_on: GroupOn, version: str, strategy: str) -> None:
         for number in range(ROUNDS):
             guest: ClientMember = next(kinds)(topic, session_timeout_ms=3000)
             other = group.ours(topic)
-            wait_until(lambda one=guest: one.values, what="the guest's first record")  # type: ignore[misc]
+            wait_until(lambda item=guest: item.values, what="the guest's first record")  # type: ignore[misc]
             if number % 3 == 2:
                 guest.kill()
                 crashed += guest.values
             else:
                 guest.leave()
-            wait_until(lambda one=other: one.values, what="the other's first record")  # type: ignore[misc]
+            wait_until(lambda item=other: item.values, what="the other's first record")  # type: ignore[misc]
             other.leave()
     group.await_shared(six, 1)
     group.await_all(group.writer.values)

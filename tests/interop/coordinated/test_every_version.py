@@ -120,7 +120,7 @@ def test_offsets_are_kept_by_0_8_2_without_a_group_there(broker_of: BrokerOf) ->
         with consumer_of(cluster, **settings) as consumer:
             consumer.assign([tp])
             polled = wait_until(lambda: consumer.poll(timeout_ms=500), what="records")
-            assert [one.offset for one in polled[tp]] == list(range(start, end))
+            assert [record.offset for record in polled[tp]] == list(range(start, end))
             consumer.commit()
             assert consumer.committed(tp) == end
 
@@ -211,7 +211,7 @@ def test_an_idempotent_producer_is_kept_account_of(broker_of: BrokerOf, version:
     with closing(BatchProducer(cluster.brokers, settings=settings)) as producer:
         for _ in range(2):
             written = producer.write({tp: records})
-            assert sum(one.count for one in written) == len(records)
+            assert sum(set_.count for set_ in written) == len(records)
     heads = heads_of(cluster, tp)
     assert len({head.producer_id for head in heads}) == 1
     assert heads[0].producer_id >= 0

@@ -47,11 +47,14 @@ def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: 
     frozen.order_later("commit")
     frozen.resume()
     wait_until(
-        lambda: [one for one in frozen.failures if one["failed"] == "commit"], what="refusal"
+        lambda: [failure for failure in frozen.failures if failure["failed"] == "commit"],
+        what="refusal",
     )
     group.await_shared(both, 2)
     wait_until(lambda: len(frozen.owned) == 1, what="its new share")
-    assert [one["kind"] for one in frozen.failures] == ["CommitFailedError"], frozen.failures
+    assert [failure["kind"] for failure in frozen.failures] == ["CommitFailedError"], (
+        frozen.failures
+    )
     assert frozen.changes[changes] == {"lost": [lost]}
     assert frozen.reported("lost") == [[lost]]
     assert group.peek.offsets.offsets(both) == group.writer.ends
@@ -134,7 +137,7 @@ def test_a_handler_slower_than_the_session_keeps_its_share(group_on: GroupOn, ve
     group.await_all(sent)
     group.await_committed()
     assert all_values(group.members) == sorted(sent)
-    assert len([one for one in slow.facts if "records" in one]) == 3
+    assert len([fact for fact in slow.facts if "records" in fact]) == 3
     assert slow.reported("lost") == []
     assert len(slow.owned) == 1
 
@@ -163,8 +166,8 @@ def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn, version
     sent += group.write(four, 10)
     group.await_all(sent)
     assert all_values(group.members) == sorted(sent)
-    assert [one for one in other.facts if "records" not in one] == [
-        one for one in reported if "records" not in one
+    assert [fact for fact in other.facts if "records" not in fact] == [
+        fact for fact in reported if "records" not in fact
     ]
 
 
@@ -180,7 +183,7 @@ def test_a_static_member_that_is_there_twice_is_told(group_on: GroupOn) -> None:
     newer = group.ours(topic, group_instance_id="one", **BY_HAND)
     wait_until(lambda: len(newer.owned) == 2, what="the share of the newer one")
     wait_until(lambda: older.failures, what="the older one's error")
-    assert {one["kind"] for one in older.failures} == {"FencedInstanceIdError"}
+    assert {failure["kind"] for failure in older.failures} == {"FencedInstanceIdError"}
     assert "same group.instance.id" in older.failures[0]["text"]
     sent = group.write(both, 10)
     group.await_all(sent)

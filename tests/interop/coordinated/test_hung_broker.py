@@ -46,7 +46,9 @@ def member(cluster: Sandbox, topic: str) -> KafkaConsumer:
 
 def own_threads() -> list[str]:
     """The threads of these consumers that are alive."""
-    return [one.name for one in threading.enumerate() if one.name.startswith("consumer hung")]
+    return [
+        thread.name for thread in threading.enumerate() if thread.name.startswith("consumer hung")
+    ]
 
 
 def position_at_end(consumer: KafkaConsumer, tp: TopicPartition) -> int:

@@ -63,10 +63,10 @@ def test_what_is_committed_is_read_as_java_does(broker_of: BrokerOf, version: st
         {"max_poll_records": 2},
         {"max_partition_fetch_bytes": 150},
     )
-    for one in settings:
-        found = read_to_end(cluster, tp, isolation_level="read_committed", **one)
-        assert [f"{one.offset} {(one.value or b'').decode()}" for one in found] == java
-    assert [(one.value or b"").decode() for one in read_to_end(cluster, tp)] == SENT
+    for setting in settings:
+        found = read_to_end(cluster, tp, isolation_level="read_committed", **setting)
+        assert [f"{record.offset} {(record.value or b'').decode()}" for record in found] == java
+    assert [(record.value or b"").decode() for record in read_to_end(cluster, tp)] == SENT
 
 
 @pytest.mark.parametrize("version", ["0.11.0.3", "3.9.1"])

@@ -87,7 +87,7 @@ def test_they_hand_over_to_each_other_without_loss(
     tree = ZkTree(cluster)
 
     def shares() -> list[int]:
-        owners = [one for one, _ in tree.owners(group, topic).values()]
+        owners = [text for text, _ in tree.owners(group, topic).values()]
         return sorted(owners.count(owner) for owner in set(owners))
 
     settings = mirror_settings(

@@ -136,7 +136,7 @@ def test_a_scala_member_keeps_us_off_and_goes_on_where_we_set_its_group(
     monkeypatch.chdir(tmp_path)
     topic = group.topic(1)
     zookeeper = ("--zookeeper", group.cluster.zookeeper_connect)
-    command = ["offsets", "set", *zookeeper, "--group", group.name, "--shift-by", "-2"]
+    command = ["offsets", "set", *zookeeper, "--group", group.name, "--shift-by", "-2", "--yes"]
     first = group.scala(topic)
     values = group.write(5, topic)
     group.await_values(values, first)

@@ -5,13 +5,13 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
@@ -114,7 +114,7 @@ def test_without_zookeeper(cluster: Sandbox, capsys: pytest.CaptureFixture[str])
         status, lines = ours(capsys, *where, "--threads", "2", "--json", *more)
         found = json.loads("".join(lines))
         assert (status, found["messages"], found["bytes"]) == (0, 3_000, 450_000)
-        assert sorted(one["messages"] for one in found["streams"]) == [1_000, 2_000]
+        assert sorted(stream["messages"] for stream in found["streams"]) == [1_000, 2_000]
         assert (found["ended"], found["topic"]) == ("all", topic)
 
 
@@ -139,7 +139,7 @@ def test_a_signal_ends_it(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
     arguments += ["--messages", str(COUNT + 1)]
     log = tmp_path / "out"
     with log.open("wb") as out:
-        process = subprocess.Popen(
+        process = warm.Popen(
             [sys.executable, "-m", "zkconsumer", "perf", *arguments],
             stdout=out,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},

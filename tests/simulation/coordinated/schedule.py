@@ -68,7 +68,10 @@ def first_failure(
     return next((outcome for outcome in outcomes if outcome.failure is not None), None)
 
 
-def failures_in(seeds: Iterable[int]) -> list[str]:
-    """What fails among these, a line each."""
-    outcomes = map(run_schedule, seeds)
-    return [f"seed {one.seed}: {one.failure}" for one in outcomes if one.failure is not None]
+def failures_of(outcomes: Iterable[Outcome]) -> list[str]:
+    """What failed of these, a line each."""
+    return [
+        f"seed {outcome.seed}: {outcome.failure}"
+        for outcome in outcomes
+        if outcome.failure is not None
+    ]

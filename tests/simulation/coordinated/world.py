@@ -178,7 +178,9 @@ class ReadingWorld(GroupWorld):
     def _cut(self, client: Client) -> None:
         # What the thread that joins has read by then may still be on its way to the core.
         received = [
-            one for one in client.responses if isinstance(one, ev.JoinCompleted | ev.SyncCompleted)
+            response
+            for response in client.responses
+            if isinstance(response, ev.JoinCompleted | ev.SyncCompleted)
         ]
         late = received if self.random.random() < 0.3 else []
         super()._cut(client)
@@ -335,7 +337,7 @@ class ReadingWorld(GroupWorld):
                 address, round_ = member.syncing
                 self._deliver([(address, ev.SyncCompleted(round_, code))])
         self.coordinator.move(self.now_ms)
-        self._elsewhere |= {(one.name, one.connection) for one in self.clients}
+        self._elsewhere |= {(client.name, client.connection) for client in self.clients}
 
     # --- rest -------------------------------------------------------------------------------------
 
@@ -377,16 +379,16 @@ class ReadingWorld(GroupWorld):
 
     def settled(self) -> bool:
         """All is shared, read and committed, and who does not poll has left."""
-        stuck = [one for one in self.live() if one.stuck]
-        polling = [one for one in self.live() if not one.stuck]
-        states = {(one.core.state, one.core.identity.generation) for one in polling}
-        read = frozenset[str]().union(*(one.topics for one in polling))
+        stuck = [client for client in self.live() if client.stuck]
+        polling = [client for client in self.live() if not client.stuck]
+        states = {(client.core.state, client.core.identity.generation) for client in polling}
+        read = frozenset[str]().union(*(client.topics for client in polling))
         wanted = {TopicPartition(topic, p) for topic in read for p in self.partitions[topic]}
-        shared = [tp for one in polling for tp in one.core.owned]
+        shared = [tp for client in polling for tp in client.core.owned]
         lines = [self.ledger.line(tp) for tp in wanted]
         return (
             states == {(MembershipState.STABLE, self.coordinator.generation)}
-            and all(one.core.state is MembershipState.UNJOINED for one in stuck)
+            and all(client.core.state is MembershipState.UNJOINED for client in stuck)
             and sorted(shared) == sorted(wanted)
             and all(line.committed == line.end == line.handed for line in lines)
         )

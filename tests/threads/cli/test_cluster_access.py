@@ -49,7 +49,7 @@ def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture
             _ = access.store
     finally:
         access.close()
-    assert ([broker.broker.id for broker in brokers], [one.name for one in topics]) == (
+    assert ([broker.broker.id for broker in brokers], [topic.name for topic in topics]) == (
         [0, 1],
         ["t"],
     )

@@ -384,3 +384,5 @@ def test_what_stands_in_the_way_of_another_release(capsys: pytest.CaptureFixture
     assert call("--ready-for", "4.0") == 3
     assert "The way to 4.0:\n1. Set up the new cluster" in capsys.readouterr().out
     assert call("--ready-for", "4.0", "--fix", "--yes") == 2
+    for flags in (("--jmx", "h:1"), ("--metrics-url", "http://h:1/"), ("--request-log", "x")):
+        assert call(*flags) == call("--ready-for", "3.9", *flags) == 2

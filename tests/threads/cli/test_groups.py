@@ -103,7 +103,7 @@ def test_a_description(world: StatusWorld, lines: Output) -> None:
     assert run("describe", "--group", "g", "--json") == 0
     [group] = json.loads("".join(lines()))["groups"]
     assert group["members"][0]["member"] == MEMBER
-    assert [one["lag"] for one in group["partitions"]] == [60, None]
+    assert [partition["lag"] for partition in group["partitions"]] == [60, None]
 
 
 @pytest.mark.usefixtures("world")
@@ -159,7 +159,7 @@ def test_watching_all_as_json(lines: Output) -> None:
     """A line a group and look."""
     assert run("watch", "--json", "--interval", "0.1", "--count", "2") == 0
     reported = [json.loads(line) for line in lines()]
-    assert [(one["group"], one["read"]) for one in reported] == [("c", 0), ("g", 0)] * 2
+    assert [(item["group"], item["read"]) for item in reported] == [("c", 0), ("g", 0)] * 2
 
 
 def test_a_group_is_deleted_after_a_question(

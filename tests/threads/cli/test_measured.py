@@ -46,7 +46,7 @@ def test_an_open_port_is_told() -> None:
     ):
         measures.add(connector)
         measures.add_families(lambda: [Family(name="a", text="A.", labels=(), samples=[])])
-        ((what, _, address),) = (one.partition(" at ") for one in message)
+        ((what, _, address),) = (line.partition(" at ") for line in message)
         with urllib.request.urlopen(address, timeout=10) as response:
             page = response.read()
     assert b'zkconsumer_max_lag{client_id="g",group="g"} 0' in page

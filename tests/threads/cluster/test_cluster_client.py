@@ -64,7 +64,7 @@ def test_stop_wakes(
     """Whether it waits for an answer or for the next try; and nothing is asked any more."""
     client = cluster.client()
     client.view(["t"], timeout_ms=LONG_MS)
-    requested = sum(len(one.requests) for one in cluster.brokers)
+    requested = sum(len(spoken_broker.requests) for spoken_broker in cluster.brokers)
     if trouble == "hangs":
         cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
     else:
@@ -83,7 +83,9 @@ def test_stop_wakes(
     scope.spawn("ask", call, stop=client.stop)
     if trouble == "hangs":
         wait_until(
-            lambda: sum(len(one.requests) for one in cluster.brokers) > requested,
+            lambda: (
+                sum(len(spoken_broker.requests) for spoken_broker in cluster.brokers) > requested
+            ),
             what="the question",
         )
     assert scope.close(2_000) == []

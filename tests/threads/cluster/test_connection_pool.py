@@ -106,9 +106,9 @@ def test_what_waits_for_an_answer_is_closed(net: FakeNet, pool: ConnectionPool) 
 def test_only_so_many_are_kept(net: FakeNet, pool: ConnectionPool) -> None:
     """The others are closed."""
     taken = [take(pool, net.brokers[0].address)[0] for _ in range(4)]
-    for one in taken:
-        pool.give_back(one)
-    assert [one.is_idle for one in taken] == [True, True, False, False]
+    for connection in taken:
+        pool.give_back(connection)
+    assert [connection.is_idle for connection in taken] == [True, True, False, False]
 
 
 def test_stopping_closes_what_is_idle_and_in_use(net: FakeNet, pool: ConnectionPool) -> None:

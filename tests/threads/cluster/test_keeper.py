@@ -210,11 +210,11 @@ def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: Kept) -> None:
     assert kept.metadata.wait_for(lambda _: kept.metadata.failure is not None, LONG_MS)
     assert isinstance(kept.metadata.failure, AuthenticationFailed)
     # Nor does it try again and again, whoever wants to know: that could lock a user out.
-    called = sum(one.accepted for one in cluster.brokers)
+    called = sum(spoken_broker.accepted for spoken_broker in cluster.brokers)
     for _ in range(10):
         kept.metadata.update()
         kept.metadata.wait_for(lambda _: False, 20)
-    assert sum(one.accepted for one in cluster.brokers) == called
+    assert sum(spoken_broker.accepted for spoken_broker in cluster.brokers) == called
 
 
 def test_ends_in_the_middle_of_a_question(cluster: SpokenCluster, scope: ThreadScope) -> None:

@@ -130,7 +130,7 @@ def test_a_join_that_fails_can_be_tried_again(group: Group) -> None:
     with MemoryConnector(member) as connector:
         with pytest.raises(RebalanceFailed, match="t-1 by g_x-0"):
             connector.create_message_streams({"t": 1})
-        wait_until(lambda: group.ids() == [], timeout_s=5, what="its registration to go")
+        wait_until(lambda: group.ids() == [], what="its registration to go")
         group.admin.delete_many([path])
         connector.create_message_streams({"t": 1})
         assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
@@ -191,7 +191,6 @@ def test_a_shutdown_while_joining_ends_the_wait(group: Group, connector: MemoryC
     scope.spawn("joiner", join, stop=lambda: None)
     wait_until(
         lambda: connector.member.core.state is RebalanceState.BACKING_OFF,
-        timeout_s=5,
         what="a refusal",
     )
     connector.shutdown()
@@ -316,7 +315,7 @@ def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
     member.control._commits._committer._store = BrokenStore(member.store, "g")
     with pytest.raises(ZeroDivisionError):
         connector.commit_offsets()
-    wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")
+    wait_until(lambda: member.control.done, what="the end of the thread")
     with pytest.raises(ConsumerClosed, match="control thread died"):
         next(stream)
     assert list(stream) == []

@@ -40,8 +40,8 @@ def test_commits_are_tried_again_unless_the_caller_says_otherwise(
         assert connector.commit_offsets(named, **reported) == 3
         assert asyncio.run(connector.commit_offsets_async(named, **reported)) == 3
         assert asyncio.run(connector.commit_offsets_async(None, **reported)) == 3
-    assert [one.retry for one in sent] == [retry] * 3
-    assert [one.offsets for one in sent] == [named, named, None]
+    assert [commit_request.retry for commit_request in sent] == [retry] * 3
+    assert [commit_request.offsets for commit_request in sent] == [named, named, None]
 
 
 def test_a_listener_commits_while_the_rebalance_waits() -> None:

@@ -49,7 +49,13 @@ def mixed(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
         for records in consumer.poll(max_records=2).values():
             handed += records
         for tp in consumer.assignment():
-            assert consumer.position(tp) == len([one for one in handed if one.partition == tp[1]])
+            assert consumer.position(tp) == len(
+                [
+                    consumer_record
+                    for consumer_record in handed
+                    if consumer_record.partition == tp[1]
+                ]
+            )
         consumer.commit()
         consumer.pause(A)
         consumer.resume(A)

@@ -12,9 +12,9 @@ from tests.support.log_readers import (
     lost_early,
     native_reader,
     offsets_in,
-    wait_until_soon,
 )
 from tests.support.queues import needs_native_engine
+from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TimestampType
@@ -81,7 +81,7 @@ def test_the_native_request_is_the_one_of_the_definition(version: int) -> None:
     with LogBroker(200) as broker:
         with native_reader(broker, version=version) as reader:
             reader.add_all()
-            wait_until_soon(
+            wait_until(
                 lambda: any(len(broker.requested(at)) == 200 for at in range(len(broker.requests))),
                 what="a request about all",
             )
@@ -141,7 +141,7 @@ def _full(part: FetchedPartition) -> FetchedPartition:
         diverging_epoch=DivergingEpoch(epoch=3, end_offset=1 << 40),
         current_leader=CurrentLeader(leader_id=7, leader_epoch=300),
         aborted_transactions=tuple(
-            AbortedTransaction(producer_id=one, first_offset=one) for one in range(2)
+            AbortedTransaction(producer_id=number, first_offset=number) for number in range(2)
         ),
     )
 
@@ -184,7 +184,7 @@ def test_a_pause_without_measure_is_said(engine: Engine, caplog: pytest.LogCaptu
         broker.throttle_ms = [2**31 - 1]
         with LogReader(broker, engine, version=12) as one:
             one.add(0)
-            wait_until_soon(lambda: "asks for a pause" in caplog.text, what="the quota")
+            wait_until(lambda: "asks for a pause" in caplog.text, what="the quota")
         assert one.loop._line.pause_left_ms() <= 300_000
     assert caplog.text.count("asks for a pause of 2147483647 ms") == 1
 
@@ -196,10 +196,10 @@ def test_a_stop_does_not_wait_for_a_quota(engine: Engine) -> None:
         broker.throttle_ms = [60_000]
         with LogReader(broker, engine, version=12) as one:
             claim = one.add(0)
-            wait_until_soon(lambda: not broker.throttle_ms, what="the quota")
+            wait_until(lambda: not broker.throttle_ms, what="the quota")
             claim.active = False
             one.loop.wake()
-            wait_until_soon(lambda: not one.loop.partition_count(), what="the claim to go")
+            wait_until(lambda: not one.loop.partition_count(), what="the claim to go")
             assert len(broker.requests) == 1
             began_ms = clock.now_ms()
         assert clock.now_ms() - began_ms < 3_000
@@ -211,7 +211,7 @@ def test_an_error_of_the_whole_answer_gives_all_back(engine: Engine) -> None:
         broker.errors = [ErrorCode.UNKNOWN] * 4
         with LogReader(broker, engine, version=12) as one:
             one.add_all()
-            wait_until_soon(lambda: len(one.lost) == 2, what="both to come back")
+            wait_until(lambda: len(one.lost) == 2, what="both to come back")
             assert len(lost_early(one)) == 2
 
 
@@ -238,13 +238,15 @@ def test_an_old_broker_that_says_nothing_is_asked_as_ever(engine: Engine) -> Non
             one.add_all()
             one.read_all()
         whole = [request for request in broker.requests if len(request.topics[0].partitions) == 4]
-        parts = {part.max_bytes for one in whole for part in one.topics[0].partitions}
+        parts = {
+            part.max_bytes for fetch_request in whole for part in fetch_request.topics[0].partitions
+        }
         assert parts == {8_192}
 
 
 def asked_sizes(broker: LogBroker) -> list[int]:
     """How much each request asked of partition 0."""
-    return [part.max_bytes for one in broker.requests for part in one.topics[0].partitions]
+    return [part.max_bytes for request in broker.requests for part in request.topics[0].partitions]
 
 
 @pytest.mark.parametrize("version", [0, 12])
@@ -257,9 +259,7 @@ def test_fetches_grow_far_behind_and_shrink_at_the_end(engine: Engine, version: 
         with LogReader(broker, engine, version=version, settings=settings) as one:
             one.add(0)
             assert len(offsets_in(one)) == 300
-            wait_until_soon(
-                lambda: asked_sizes(broker)[-1] == 1_000, what="the part of one at the end"
-            )
+            wait_until(lambda: asked_sizes(broker)[-1] == 1_000, what="the part of one at the end")
             sizes = asked_sizes(broker)
     assert sizes[0] == 1_000
     assert max(sizes) == 4_000

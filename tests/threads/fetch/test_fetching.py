@@ -64,10 +64,15 @@ def test_a_broker_hears_what_one_of_0_8_knows_and_nothing_else() -> None:
         assert take_values(queue, 1) == ["a"]
         received = list(bench.brokers[0].requests)
         asked_first = [(ApiKey.METADATA, 0), (ApiKey.LIST_OFFSETS, 0), (ApiKey.FETCH, 1)]
-        assert [(one.api_key, one.correlation_id) for one in received[:3]] == asked_first
-        assert {(one.version, one.client_id) for one in received} == {(0, "bench")}
-        assert {one.api_key for one in received[3:]} <= {ApiKey.FETCH}
-        assert [one.is_over for one in bench.brokers[0]._conversations] == [True, False]
+        assert [
+            (request.api_key, request.correlation_id) for request in received[:3]
+        ] == asked_first
+        assert {(request.version, request.client_id) for request in received} == {(0, "bench")}
+        assert {request.api_key for request in received[3:]} <= {ApiKey.FETCH}
+        assert [conversation.is_over for conversation in bench.brokers[0]._conversations] == [
+            True,
+            False,
+        ]
 
 
 def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:

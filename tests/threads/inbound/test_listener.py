@@ -64,8 +64,8 @@ def listen(
             finally:
                 listener.close()
                 listener.close()
-                for one in (*opened, *accepted):
-                    one.close()
+                for sock in (*opened, *accepted):
+                    sock.close()
             return len(accepted), len(relieved), listening.tried
 
     return asyncio.run(run())

@@ -111,7 +111,7 @@ def test_silent_clients_use_up_nothing() -> None:
             assert get(port, "/metrics").status == 200
             assert threading.active_count() == threads
             wait_until(
-                lambda: sum(not is_closed(one) for one in clients) <= LIMITS.connections,
+                lambda: sum(not is_closed(client) for client in clients) <= LIMITS.connections,
                 what="the others to be closed",
             )
             assert get(port, "/metrics").status == 200

@@ -62,7 +62,7 @@ class Traced:
     @property
     def names(self) -> list[str]:
         """What they are called."""
-        return [one.name for one in self.spans]
+        return [span.name for span in self.spans]
 
 
 def finished(

@@ -65,9 +65,9 @@ def log(net: FakeNet, tp: TopicPartition) -> list[bytes | None]:
 def produced(net: FakeNet, broker_id: int) -> list[ProduceRequest]:
     """The Produce requests that a broker got."""
     return [
-        one.request
-        for one in net.brokers[broker_id].requests
-        if isinstance(one.request, ProduceRequest)
+        request.request
+        for request in net.brokers[broker_id].requests
+        if isinstance(request.request, ProduceRequest)
     ]
 
 
@@ -76,7 +76,7 @@ def test_one_request_a_broker(net: FakeNet, waits: list[int], codec: Codec) -> N
     """All partitions that a broker leads get their sets in one request."""
     sender = producer(net, waits, replace(SETTINGS, codec=codec))
     written = sender.write({P0: rows(b"a", b"b"), P1: rows(b"c"), P2: rows(b"d")})
-    assert {(one.topic_partition, one.base_offset, one.count) for one in written} == {
+    assert {(set_.topic_partition, set_.base_offset, set_.count) for set_ in written} == {
         (P0, 0, 2),
         (P1, 0, 1),
         (P2, 0, 1),
@@ -98,15 +98,17 @@ def test_keys_and_nulls_are_kept(net: FakeNet, waits: list[int]) -> None:
     producer(net, waits).write({P0: sent})
     data = net.cluster.log(P0).read(0, 1 << 20)
     found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records
-    assert [(one.key, one.value) for one in found] == [(one.key, one.value) for one in sent]
+    assert [(record.key, record.value) for record in found] == [
+        (record.key, record.value) for record in sent
+    ]
 
 
 def test_sets_are_bounded(net: FakeNet, waits: list[int]) -> None:
     """What is larger than a set goes in several, in order; one record alone may be larger."""
     values = [bytes([number]) * 300 for number in range(5)] + [b"L" * 5_000, b"end"]
     written = producer(net, waits).write({P0: rows(*values)})
-    assert [one.count for one in written] == [3, 2, 1, 1]
-    assert [one.base_offset for one in written] == [0, 3, 5, 6]
+    assert [set_.count for set_ in written] == [3, 2, 1, 1]
+    assert [set_.base_offset for set_ in written] == [0, 3, 5, 6]
     assert log(net, P0) == values
 
 
@@ -181,7 +183,7 @@ def test_a_set_that_is_too_large_is_halved(net: FakeNet, waits: list[int]) -> No
     refusal = Fail(ErrorCode.RECORD_LIST_TOO_LARGE)
     net.brokers[0].script(ApiKey.PRODUCE, refusal)
     written = producer(net, waits, settings).write({P0: rows(*noise)})
-    assert [one.count for one in written] == [2, 2]
+    assert [set_.count for set_ in written] == [2, 2]
     assert log(net, P0) == noise
     assert waits == []
 
@@ -241,7 +243,7 @@ def test_what_every_try_finds_malformed_is_so_for_good(net: FakeNet, waits: list
     corrupt = Fail(ErrorCode.CORRUPT_MESSAGE)
     net.brokers[0].script(ApiKey.PRODUCE, corrupt)
     written = producer(net, waits).write({P0: rows(b"a", b"b")})
-    assert [one.count for one in written] == [1, 1]
+    assert [set_.count for set_ in written] == [1, 1]
     net.brokers[0].script(ApiKey.PRODUCE, *[corrupt] * 4)
     with pytest.raises(WriteFailed, match="without a key") as caught:
         producer(net, waits).write({P0: rows(b"c", b"d")})
@@ -314,7 +316,7 @@ def test_closing_hangs_up(net: FakeNet, waits: list[int]) -> None:
     sender.write({P0: rows(b"b")})
     assert net.brokers[0]._conversations == opened
     sender.close()
-    assert all(one.is_over for one in opened)
+    assert all(broker_conversation.is_over for broker_conversation in opened)
 
 
 def test_the_whole_cluster_is_asked_without_naming_a_topic(net: FakeNet, waits: list[int]) -> None:

@@ -202,4 +202,4 @@ def test_an_awaitable_of_a_message_can_become_a_task() -> None:
     made: Awaitable[object] = stream.__anext__()
     assert asyncio.iscoroutine(made)
     made.close()
-    assert wait_until(lambda: next(stream).offset == 0, timeout_s=1, what="the message")
+    assert wait_until(lambda: next(stream).offset == 0, what="the message")

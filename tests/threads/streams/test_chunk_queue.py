@@ -24,7 +24,7 @@ def test_a_waiting_stream_gets_what_comes() -> None:
     scope.spawn("stream", lambda: taken.append(queue.take(None)), stop=queue.close)
     chunk = chunk_of(claim, [0])
     queue.offer(chunk, ignore)
-    assert wait_until(lambda: taken, timeout_s=5, what="the chunk") == [chunk]
+    assert wait_until(lambda: taken, what="the chunk") == [chunk]
     assert scope.close(5_000) == []
 
 

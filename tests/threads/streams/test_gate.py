@@ -234,7 +234,10 @@ def test_who_stood_still_amid_a_chunk_hands_out_nothing_more(engine: str, way: s
     request: Iterator[list[int]] = (
         ([message.offset] for message in stream)
         if way == "one by one"
-        else ([one.offset for one in some] for some in stream.batches(max_records=2, timeout_ms=0))
+        else (
+            [message_and_metadata.offset for message_and_metadata in some]
+            for some in stream.batches(max_records=2, timeout_ms=0)
+        )
     )
     gate.received(1_000, 10)
     first = next(request)
@@ -366,7 +369,7 @@ def reading(stream: Stream) -> Iterator[list[tuple[int, int]]]:
     scope = ThreadScope("gate")
     scope.spawn(
         "reader",
-        lambda: got.extend((one.partition, one.offset) for one in stream),
+        lambda: got.extend((message.partition, message.offset) for message in stream),
         stop=ignore,
     )
     yield got

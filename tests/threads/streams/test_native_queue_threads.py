@@ -118,10 +118,10 @@ def test_partitions_change_hands_while_native_loops_put() -> None:
             claim.active = False
         queue.discard_inactive()
         assert all(offsets == list(range(len(offsets))) for offsets in got.values())
-        wait_until(lambda: not queue.take(0), timeout_s=5, what="an empty queue")
+        wait_until(lambda: not queue.take(0), what="an empty queue")
     assert scope.close(5_000) == []
     assert scope.first_error() is None
-    wait_until(lambda: not queue.take(0) and not queue.used_bytes(), timeout_s=5, what="room")
+    wait_until(lambda: not queue.take(0) and not queue.used_bytes(), what="room")
 
 
 def test_a_waiting_stream_hears_of_a_native_chunk() -> None:
@@ -134,7 +134,7 @@ def test_a_waiting_stream_hears_of_a_native_chunk() -> None:
         put(queue, claim, [number])
         thread.thread.join(0.45)
         assert not thread.thread.is_alive()
-    assert [offsets_in(one) for one in taken] == [[number] for number in range(50)]
+    assert [offsets_in(chunk) for chunk in taken] == [[number] for number in range(50)]
 
 
 # --- forks ---------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ SNAPSHOT = ClusterSnapshot(
     taken_ms=0,
     zookeeper_connect="zk",
     topics=(topic("t", 4), topic("u", 2)),
-    groups={one.key: one for one in (ZOOKEEPER, COORDINATED)},
+    groups={group_status.key: group_status for group_status in (ZOOKEEPER, COORDINATED)},
     failures=(PartFailure(part="groups of broker 7", reason="no answer", since_ms=0),),
 )
 

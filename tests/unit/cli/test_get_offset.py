@@ -51,7 +51,7 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert run("--partitions", "1,0", "--json") == 0
     reported = json.loads(capsys.readouterr().out)
-    assert [one["partition"] for one in reported["partitions"]] == [1, 0]
+    assert [partition["partition"] for partition in reported["partitions"]] == [1, 0]
     assert reported["partitions"][0]["offsets"] == [100]
 
 

@@ -35,7 +35,7 @@ def below(store: MemoryZkStore, path: str = "/consumers/g") -> list[str]:
     """All nodes below."""
     names = store.children_many([path])[0]
     return [
-        one for name in names or () for one in (f"{path}/{name}", *below(store, f"{path}/{name}"))
+        node for name in names or () for node in (f"{path}/{name}", *below(store, f"{path}/{name}"))
     ]
 
 

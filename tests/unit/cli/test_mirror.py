@@ -51,7 +51,10 @@ def test_the_flags_of_the_original(tmp_path: Path) -> None:
         *("--producer.config", str(producer), "--num.streams", "4", "--num.producers", "2"),
         *("--queue.size", "500", "--new.producer", "--blacklist", "x,y"),
     )
-    assert [one["zookeeper.connect"] for one in found.consumers] == ["zk0:2181", "zk1:2181"]
+    assert [consumer["zookeeper.connect"] for consumer in found.consumers] == [
+        "zk0:2181",
+        "zk1:2181",
+    ]
     assert found.topics == Blacklist("x,y")
     assert (found.streams, found.batch_records, found.commit_interval_ms) == (4, 500, 3_000)
     assert found.abort_on_send_failure
@@ -149,8 +152,8 @@ def test_metrics_of_each_partition() -> None:
     """What is not known has no sample."""
     account = PartitionAccount(read=12, acknowledged=10, again=2, dropped=1, gap=4, position=9)
     families = {
-        one.name: {sample.labels: sample.value for sample in one.samples}
-        for one in mirror_families(MirrorProgress(1, {"zk:1/k": {T0: account}}))
+        family.name: {sample.labels: sample.value for sample in family.samples}
+        for family in mirror_families(MirrorProgress(1, {"zk:1/k": {T0: account}}))
     }
     labels = ("zk:1/k", "t", "0")
     assert families == {

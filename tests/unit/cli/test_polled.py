@@ -49,7 +49,12 @@ class Scripted:
         """Keep them, or refuse."""
         if self.refusals:
             raise self.refusals.pop(0)
-        self.commits.append({f"{place}": one.offset for place, one in offsets.items()})
+        self.commits.append(
+            {
+                f"{place}": offset_and_metadata.offset
+                for place, offset_and_metadata in offsets.items()
+            }
+        )
 
     def wakeup(self) -> None:
         """End the next poll."""
@@ -147,4 +152,4 @@ def test_filters_hold_for_whole_names(
 ) -> None:
     """Where a consumer subscribes to one in place of a pattern."""
     matches = topic_matcher_of(filter_)
-    assert [one for one in yes + no if matches(one)] == yes
+    assert [answer for answer in yes + no if matches(answer)] == yes

@@ -34,12 +34,12 @@ def test_what_is_there_and_what_is_gone_make_up_what_was_asked_for(
             assert plan.notes == (f"t-0: nothing of it: its log is {first} to {behind}",)
         assert (plan.ranges, plan.gone) == ((), ())
         return
-    stretches = [*plan.ranges, *(one.range_ for one in plan.gone)]
+    stretches = [*plan.ranges, *(unavailable.range_ for unavailable in plan.gone)]
     covered = [n for stretch in stretches for n in range(stretch.from_offset, stretch.until_offset)]
     assert sorted(covered) == list(range(low, high))
     read = [n for range_ in plan.ranges for n in range(range_.from_offset, range_.until_offset)]
     assert read == [n for n in range(low, high) if first <= n < behind]
-    assert all(one.range_.count for one in plan.gone)
+    assert all(unavailable.range_.count for unavailable in plan.gone)
     assert plan.count == len(read)
 
 

@@ -75,7 +75,9 @@ def test_what_is_wrong_shows_in_the_exit_status(
     """For checks in scripts; the original ends with 0 whatever it finds."""
     assert run(*flags, "--json") == (3 if found else 0)
     reported = json.loads(capsys.readouterr().out)["topics"]
-    assert [one["partition"] for topic in reported for one in topic["partitions"]] == found
+    assert [
+        partition["partition"] for topic in reported for partition in topic["partitions"]
+    ] == found
     assert run(*flags, "--format", "scala") == 0
 
 
@@ -126,7 +128,7 @@ def test_a_broker_that_is_gone_is_named(
     world.tree.delete("/brokers/ids/1")
     assert run("leaders", "--json") == 0
     reported = json.loads(capsys.readouterr().out)
-    assert [one["registered"] for one in reported["brokers"]] == [True, False]
+    assert [broker["registered"] for broker in reported["brokers"]] == [True, False]
     assert run("--unavailable", "--topic", "t") == 3
     assert "its leader, broker 1, is not registered" in capsys.readouterr().out
 

@@ -13,7 +13,7 @@ def test_a_name_that_others_can_guess_is_not_used(tmp_path: Path) -> None:
     for name in ("out.new", "out.tmp", ".out"):
         (tmp_path / name).symlink_to(tmp_path / "victim")
     with whole_file(str(tmp_path / "out")) as file:
-        [temporary] = [one for one in tmp_path.iterdir() if not one.is_symlink()]
+        [temporary] = [path for path in tmp_path.iterdir() if not path.is_symlink()]
         assert temporary.stat().st_mode & 0o777 == 0o600
         assert len(temporary.name) > len(".out-")
         file.write(b"data")

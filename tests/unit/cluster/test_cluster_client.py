@@ -139,13 +139,13 @@ def test_what_was_idle_for_long_is_not_trusted(cluster: SpokenCluster) -> None:
     client = cluster.client(clock=clock)
     for _ in range(2):
         client.view(["t"], timeout_ms=LONG_MS)
-    accepted = sum(one.accepted for one in cluster.brokers)
+    accepted = sum(broker.accepted for broker in cluster.brokers)
     clock.advance(50_000)
     client.view(["t"], timeout_ms=LONG_MS)
-    assert sum(one.accepted for one in cluster.brokers) == accepted
+    assert sum(broker.accepted for broker in cluster.brokers) == accepted
     clock.advance(70_000)
     client.view(["t"], timeout_ms=LONG_MS)
-    assert sum(one.accepted for one in cluster.brokers) == accepted + 1
+    assert sum(broker.accepted for broker in cluster.brokers) == accepted + 1
 
 
 def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: ClusterClient) -> None:
@@ -226,7 +226,7 @@ def test_codes_of_partitions(cluster: SpokenCluster, client: ClusterClient) -> N
         T2: ErrorCode.LEADER_NOT_AVAILABLE,
         none: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
-    assert len([one for one in cluster.requested(ApiKey.LIST_OFFSETS) if one == 0]) == 1
+    assert len([request for request in cluster.requested(ApiKey.LIST_OFFSETS) if request == 0]) == 1
 
 
 def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:

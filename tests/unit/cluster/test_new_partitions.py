@@ -28,8 +28,8 @@ def on_snapshot(*views: ClusterView, watched: frozenset[str] | None = T) -> NewP
     """After these looks, a second apart."""
     new = NewPartitions()
     new.watch(watched)
-    for number, one in enumerate(views):
-        new.saw(one, watched, number * 1_000)
+    for number, cluster_view in enumerate(views):
+        new.saw(cluster_view, watched, number * 1_000)
     return new
 
 

@@ -46,7 +46,7 @@ def requested(net: FakeNet) -> list[int]:
 
 def requests_to(net: FakeNet, broker: int) -> list[object]:
     """Everything that a broker was asked."""
-    return [one.request for one in net.brokers[broker].requests]
+    return [request.request for request in net.brokers[broker].requests]
 
 
 def test_leaders_come_back(net: FakeNet) -> None:
@@ -57,8 +57,8 @@ def test_leaders_come_back(net: FakeNet) -> None:
     }
     assert requested(net) == [1]
     assert requests_to(net, 1) == [MetadataRequest(topics=("t",))]
-    assert [one.version for one in net.brokers[1].requests] == [0]
-    assert [one.is_over for one in net.brokers[1]._conversations] == [True]
+    assert [request.version for request in net.brokers[1].requests] == [0]
+    assert [conversation.is_over for conversation in net.brokers[1]._conversations] == [True]
 
 
 def test_whoever_is_named_now_is_asked(net: FakeNet) -> None:
@@ -185,7 +185,7 @@ def test_a_machine_that_is_gone_is_not_waited_for_either(net: FakeNet) -> None:
     """It does not even answer that nobody listens there."""
     network, timeout_ms = _Vanished(net, "fake-0", "fake-1"), 2_000
     assert len(ask_over(network, timeout_ms, net.brokers.addresses).leaders) == 3
-    assert all(one <= timeout_ms // 4 for one in network.tried_ms)
+    assert all(time_ms <= timeout_ms // 4 for time_ms in network.tried_ms)
     assert len(network.tried_ms) == 2
 
 
@@ -206,7 +206,7 @@ def test_at_the_end_of_the_line_a_connect_may_take_longer(net: FakeNet) -> None:
     with pytest.raises(TransportError, match="timed out"):
         ask_over(network, timeout_ms, net.brokers.addresses)
     first, second = network.tried_ms[:3], network.tried_ms[3:]
-    assert all(one <= timeout_ms // 4 for one in first)
+    assert all(broker_id <= timeout_ms // 4 for broker_id in first)
     assert len(second) == 3
     assert min(second) > max(first)
 
@@ -217,5 +217,5 @@ def test_the_ends_of_what_was_seen_are_asked_for_at_once(net: FakeNet) -> None:
     view = client.view_by(net.brokers.addresses, ["t"])
     reported = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)
     assert reported == dict.fromkeys(view.leaders, (0,))
-    lookups = [one for number in range(3) for one in requests_to(net, number)]
-    assert sum(isinstance(one, MetadataRequest) for one in lookups) == 1
+    lookups = [request for number in range(3) for request in requests_to(net, number)]
+    assert sum(isinstance(lookup, MetadataRequest) for lookup in lookups) == 1

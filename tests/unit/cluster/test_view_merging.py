@@ -38,9 +38,14 @@ def test_what_newer_brokers_tell() -> None:
     """Partitions ascending, epochs, ids, what is internal, and who leads the cluster."""
     partitions = tuple(
         PartitionMetadata(
-            error_code=0, partition=one, leader=1, leader_epoch=one + 5, replicas=(), isr=()
+            error_code=0,
+            partition=broker_id,
+            leader=1,
+            leader_epoch=broker_id + 5,
+            replicas=(),
+            isr=(),
         )
-        for one in (1, 0)
+        for broker_id in (1, 0)
     )
     view = from_metadata(
         MetadataResponse(

@@ -105,7 +105,7 @@ def test_what_is_not_ours_is_refused_by_name_and_the_rest_is_written() -> None:
     assert group.offset(1) is None
     [failed] = member.observed.of(CommitFailed)
     assert set(failed.reasons) == set(strangers)
-    assert [dict(one.offsets) for one in member.observed.of(Committed)] == [{T0: 2}]
+    assert [dict(committed.offsets) for committed in member.observed.of(Committed)] == [{T0: 2}]
 
 
 @pytest.mark.parametrize("offset", [-1, 2**63])
@@ -130,7 +130,7 @@ def test_the_stream_does_not_move_by_a_commit() -> None:
     group = Group()
     member = reading(group)
     commit(group, member, {T0: 1})
-    assert drained(member.stream()) == [(0, one) for one in range(5, 10)]
+    assert drained(member.stream()) == [(0, number) for number in range(5, 10)]
     assert group.joined("0").starts()[T0] == 1
 
 

@@ -229,7 +229,7 @@ def test_it_is_said_when_offsets_may_be_forgotten(
         if "offsets.retention" in record.getMessage()
     ]
     assert len(message) == (storage == "kafka" and not auto_commit)
-    assert all("group g1" in one for one in message)
+    assert all("group g1" in line for line in message)
 
 
 def test_what_a_member_may_not_commit_others_may() -> None:
@@ -242,5 +242,5 @@ def test_what_a_member_may_not_commit_others_may() -> None:
     store, unguarded = parts.offsets.store, parts.offsets.unguarded
     assert "own" in str(store.commit({T0: OffsetAndMetadata(5)})[T0])
     assert unguarded.commit({T0: OffsetAndMetadata(7)}) == {T0: None}
-    assert [one.fetch([T0])[T0].offset for one in (store, unguarded)] == [7, 7]
+    assert [offset_store.fetch([T0])[T0].offset for offset_store in (store, unguarded)] == [7, 7]
     parts.close(1_000)

@@ -34,7 +34,9 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
         )
     )
     values = [getattr(found, field.name) for field in fields(PollFetchSettings)]
-    assert sorted(one for one in values if isinstance(one, int) and one > 1) == list(range(2, 11))
+    assert sorted(value for value in values if isinstance(value, int) and value > 1) == list(
+        range(2, 11)
+    )
     assert found.isolation is IsolationLevel.READ_COMMITTED
     assert (found.reset, found.client_rack) == (EARLIEST, "r")
     assert not found.sessions

@@ -127,7 +127,7 @@ def test_what_has_no_effect_is_taken_and_noted_once(caplog: pytest.LogCaptureFix
         "settings that are accepted but have no effect here: api_version, metric_reporters, "
         "selector, net"
     ]
-    assert [one.levelname for one in caplog.records] == ["DEBUG"]
+    assert [record.levelname for record in caplog.records] == ["DEBUG"]
 
 
 def test_every_setting_that_only_tunes_kafka_python_is_taken() -> None:

@@ -51,4 +51,4 @@ def test_every_default_is_allowed() -> None:
 def test_every_key_is_described() -> None:
     """A sentence on each, and who has it first."""
     assert all(spec.doc.endswith((".", "...")) and spec.since for spec in KEYS)
-    assert all(one.doc.endswith(".") and one.allowed for one in OBJECTS.values())
+    assert all(object_.doc.endswith(".") and object_.allowed for object_ in OBJECTS.values())

@@ -88,5 +88,5 @@ def test_other_attributes_are_missing_as_ever(make: Make) -> None:
 def test_the_page_has_all_of_them() -> None:
     """What the sentences say is in its tables; what they call ours is there."""
     page = PAGE.read_text("utf-8")
-    assert [one for one in (*KEYS, *METHODS) if f"`{one}" not in page] == []
+    assert [name for name in (*KEYS, *METHODS) if f"`{name}" not in page] == []
     assert [ours for ours in KEYS.values() if ours.replace("_", ".") not in BY_KEY] == []

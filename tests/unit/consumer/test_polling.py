@@ -97,9 +97,11 @@ def test_nothing_to_read_gives_nothing(make: Make, caplog: pytest.LogCaptureFixt
     assert list(consumer) == []
     assert fakes.clock.now_ms() - began_ms >= 120
     assert consumer.subscription() is None
-    assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [
-        "there is nothing to read: call subscribe() or assign() before"
-    ]
+    assert [
+        log_record.getMessage()
+        for log_record in caplog.records
+        if log_record.levelname == "WARNING"
+    ] == ["there is nothing to read: call subscribe() or assign() before"]
     fakes.engine.ends = {A: 2}
     consumer.assign([A])
     assert [record.offset for record in consumer] == [0, 1]

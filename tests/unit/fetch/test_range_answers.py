@@ -78,11 +78,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
             pause=pause,
         )
         found = Found([], [], pauses)
-        for one in reader.read(range_(0, connection.log.end)):
-            if isinstance(one, RangePart):
-                found.parts.append([record.offset for record in one.records()])
+        for part in reader.read(range_(0, connection.log.end)):
+            if isinstance(part, RangePart):
+                found.parts.append([record.offset for record in part.records()])
             else:
-                found.lost.append(one)
+                found.lost.append(part)
         return found
 
     return run
@@ -105,7 +105,8 @@ def test_a_quota_outlives_the_connection(read: Read) -> None:
     """Whoever connects anew, after a failure, is over it still."""
     moved = changed(error_code=ErrorCode.NOT_LEADER_FOR_PARTITION, records=memoryview(b""))
     connection = LogConnection(
-        plain_log(4), script=[lambda one: replace(moved(one), throttle_time_ms=5_000)]
+        plain_log(4),
+        script=[lambda fetch_response: replace(moved(fetch_response), throttle_time_ms=5_000)],
     )
     found = read(connection)
     assert found.offsets == list(range(12))
@@ -130,7 +131,7 @@ def test_what_a_leader_leaves_to_a_replica_comes_from_there(read: Read) -> None:
     connection = LogConnection(plain_log(4), script=[redirected])
     found = read(connection)
     assert found.offsets == list(range(12))
-    assert [one[0] for one in connection.asked][:2] == [LEADER, REPLICA]
+    assert [request[0] for request in connection.asked][:2] == [LEADER, REPLICA]
 
 
 def test_a_replica_that_nobody_knows_is_a_failure(read: Read) -> None:
@@ -164,7 +165,9 @@ def test_a_topic_made_anew_is_a_loss_of_the_rest(read: Read) -> None:
     connection = LogConnection(plain_log(20), script=[None, UNKNOWN_ID])
     found = read(connection, made_anew(connection), fail_on_data_loss=False)
     assert found.parts == [[0, 1, 2]]
-    assert [(one.from_offset, one.until_offset) for one in found.lost] == [(3, 60)]
+    assert [(lost_range.from_offset, lost_range.until_offset) for lost_range in found.lost] == [
+        (3, 60)
+    ]
 
 
 CORRUPT = changed(error_code=ErrorCode.CORRUPT_MESSAGE, records=memoryview(b""))
@@ -192,6 +195,8 @@ def test_who_does_not_say_where_a_log_lies_is_asked_again(read: Read, code: int)
     log.start = 3
     connection = LogConnection(log)
     found = read(connection, LogClient(connection, codes=[code, code]), fail_on_data_loss=False)
-    assert [(one.from_offset, one.until_offset) for one in found.lost] == [(0, 3)]
+    assert [(lost_range.from_offset, lost_range.until_offset) for lost_range in found.lost] == [
+        (0, 3)
+    ]
     assert found.offsets == list(range(3, 12))
     assert found.pauses == [1]

@@ -75,9 +75,9 @@ def test_a_head_that_expires_while_it_is_read(world: RangeBench) -> None:
     # The next answer is on its way already, with ten records more.
     world.net.cluster.log(TP).delete_before(60)
     rest = list(found)
-    lost = [one for one in rest if isinstance(one, LostRange)]
-    assert [one.range_ for one in lost] == [range_(20, 60)]
-    parts = [one for one in [first, *rest] if isinstance(one, RangePart)]
+    lost = [lost_range for lost_range in rest if isinstance(lost_range, LostRange)]
+    assert [lost_range.range_ for lost_range in lost] == [range_(20, 60)]
+    parts = [range_part for range_part in [first, *rest] if isinstance(range_part, RangePart)]
     assert offsets(parts) == [*range(20), *range(60, 90)]
 
 

@@ -43,8 +43,10 @@ def world(request: pytest.FixtureRequest) -> RangeBench:
 
 def fetches_of(world: RangeBench) -> list[FetchPartition]:
     """What the broker was asked to fetch."""
-    requests = [one.request for one in world.net.brokers[0].requests]
-    return [one.topics[0].partitions[0] for one in requests if isinstance(one, FetchRequest)]
+    requests = [request.request for request in world.net.brokers[0].requests]
+    return [
+        request.topics[0].partitions[0] for request in requests if isinstance(request, FetchRequest)
+    ]
 
 
 def is_idle(world: RangeBench) -> bool:
@@ -82,13 +84,13 @@ def test_the_next_request_leaves_before_the_answer_is_handed_out(world: RangeBen
     first = next(found)
     assert first.records()[0].offset == 10  # type: ignore[union-attr]
     fetches = fetches_of(world)
-    requested = [one.fetch_offset for one in fetches]
+    requested = [fetch.fetch_offset for fetch in fetches]
     assert requested == [10, first.next_offset]  # type: ignore[union-attr]
     rest = offsets(found)
     assert rest == list(range(20, 90))
     # No answer was thrown away: each offset was asked for once.
     fetches = fetches_of(world)
-    requested = [one.fetch_offset for one in fetches]
+    requested = [fetch.fetch_offset for fetch in fetches]
     assert requested == sorted(set(requested))
     assert is_idle(world)
 
@@ -96,7 +98,7 @@ def test_the_next_request_leaves_before_the_answer_is_handed_out(world: RangeBen
 def test_a_small_range_is_not_fetched_with_all_that_follows_it(world: RangeBench) -> None:
     """At first the size is guessed, then known."""
     list(world.reader(fetch_bytes=1 << 22).read(range_(0, 10)))
-    sizes = [one.max_bytes for one in fetches_of(world)]
+    sizes = [partition.max_bytes for partition in fetches_of(world)]
     assert sizes == [64 * 1024 + 10 * 1024 * 5 // 4]
 
 
@@ -133,10 +135,10 @@ def test_a_leader_that_moved_is_found() -> None:
     read += found
     assert offsets(read) == list(range(90))
     requested = [
-        one.request.topics  # type: ignore[attr-defined]
+        request.request.topics  # type: ignore[attr-defined]
         for broker in (world.net.brokers[0], world.net.brokers[1])
-        for one in broker.requests
-        if one.api_key is ApiKey.METADATA
+        for request in broker.requests
+        if request.api_key is ApiKey.METADATA
     ]
     assert set(requested) == {()}
 
@@ -251,7 +253,7 @@ def test_a_large_message_makes_the_fetch_grow(world: RangeBench) -> None:
     found = world.reader(fetch_bytes=300).read(range_(90, 150))
     assert offsets(found) == list(range(90, 150))
     fetches = fetches_of(world)
-    assert [one.max_bytes for one in fetches if one.fetch_offset == 100] == [5_026]
+    assert [fetch.max_bytes for fetch in fetches if fetch.fetch_offset == 100] == [5_026]
     assert fetches[-1].max_bytes == 300
 
 

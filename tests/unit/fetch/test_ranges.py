@@ -79,7 +79,7 @@ def test_nothing_is_fetched_twice_whatever_it_unpacks_to(
     settings = RangeSettings(fetch_bytes=1 << 11, part_bytes=part_bytes, isolation=isolation)
     reader = RangeReader(cast("Any", LogClient(connection)), settings=settings)
     assert offsets(reader.read(range_(0, log.end))) == list(range(400))
-    came_bytes = sum(one[2] for one in connection.asked)
+    came_bytes = sum(request[2] for request in connection.asked)
     assert came_bytes <= 1.2 * sum(len(batch.data) for batch in log.batches)
 
 
@@ -95,7 +95,7 @@ def test_parts_are_bounded_however_much_an_answer_unpacks_to() -> None:
     """A megabyte of nothing takes a kilobyte in the log."""
     world = bench()
     for _ in range(3):
-        blank = [one._replace(value=bytes(10_000)) for one in values(*range(100))]
+        blank = [record._replace(value=bytes(10_000)) for record in values(*range(100))]
         world.net.cluster.append(TP, blank, Codec.GZIP)
     parts = list(world.reader(part_bytes=1 << 20).read(range_(0, 300)))
     assert offsets(parts) == list(range(300))

@@ -223,7 +223,9 @@ def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
     gone.active = False
     data = build_message_set(records(0, 1))
     responses = [fetched(tp, data) for tp in (T0, T1)]
-    parts = tuple(part for one in responses for part in one.topics[0].partitions)
+    parts = tuple(
+        part for fetch_response in responses for part in fetch_response.topics[0].partitions
+    )
     response = FetchResponse(topics=(replace(responses[0].topics[0], partitions=parts),))
     found = chunks_in(receive(session, request, response))
     assert [(chunk.claim, len(chunk.records)) for chunk in found] == [(ours, 2)]

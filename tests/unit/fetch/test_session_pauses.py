@@ -165,7 +165,7 @@ def test_giving_all_back_says_where_each_must_go_on() -> None:
     session.hold(chunk)
     lost = session.release_all("the broker went away")
     assert dict(lost_in(lost)) == {T0: 5, T1: 9, OTHER: None}
-    assert {one.reason for one in lost} == {"the broker went away"}
+    assert {lost_leader.reason for lost_leader in lost} == {"the broker went away"}
     assert len(session) == 0
 
 

@@ -36,7 +36,7 @@ def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> No
         else:
             left_out += 1
         assert message <= 6 * (1 + now_ms // 1_000)
-    assert sum(one.lines for one in pace.due(now_ms + 2_000)) == left_out
+    assert sum(unsaid.lines for unsaid in pace.due(now_ms + 2_000)) == left_out
 
 
 def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:

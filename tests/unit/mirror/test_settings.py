@@ -111,7 +111,7 @@ def test_files_of_both_producers_are_understood(new: bool) -> None:
         "acks": "all",
     }
     target = target_settings(file, None)
-    assert [(one.host, one.port) for one in target.client.bootstrap] == [
+    assert [(broker.host, broker.port) for broker in target.client.bootstrap] == [
         ("a", 1),
         ("b", 2),
     ]
@@ -126,7 +126,7 @@ def test_the_command_line_wins_and_acks_are_always_all(caplog: pytest.LogCapture
     target = target_settings(
         {"metadata.broker.list": "a:1", "request.required.acks": "1", "odd": "1"}, "c:3"
     )
-    assert [(one.host, one.port) for one in target.client.bootstrap] == [("c", 3)]
+    assert [(broker.host, broker.port) for broker in target.client.bootstrap] == [("c", 3)]
     assert [record.getMessage() for record in caplog.records] == [
         "request.required.acks=1: a mirror always waits for all replicas (-1)",
         "setting odd of the producer has no effect on a mirror",

@@ -96,7 +96,7 @@ def test_dropping_is_told_and_goes_on_behind() -> None:
     batch = batch_of({SOURCE: {THERE: [0, 1, 2, 3]}})
     assert writer(target, received, drops=True).write(batch)
     assert target.logs[THERE] == [b"v1", b"v3"]
-    assert [(one.offset, reason) for one, reason in received.dropped_ones] == [
+    assert [(dropped.offset, reason) for dropped, reason in received.dropped_ones] == [
         (0, "too large"),
         (2, "too large"),
     ]
@@ -115,7 +115,7 @@ def test_only_the_message_at_fault_is_dropped() -> None:
     received = Heard()
     batch = batch_of({SOURCE: {THERE: [0, 2], THERE_TOO: [1, 3]}})
     assert writer(target, received, drops=True).write(batch)
-    assert [one.offset for one, _ in received.dropped_ones] == [0]
+    assert [dropped.offset for dropped, _ in received.dropped_ones] == [0]
     assert target.logs == {THERE: [b"v2"], THERE_TOO: [b"v1", b"v3"]}
 
 

@@ -60,7 +60,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert chat.quiet[0].days == {4, 5}
     assert pager.quiet == ()
     assert pager.severity is Severity.ERROR
-    assert [one.pattern for one in pager.silenced] == ["test-.*", "batch"]
+    assert [pattern.pattern for pattern in pager.silenced] == ["test-.*", "batch"]
     assert pager.batch == 1
     prometheus = routes["prometheus"].target
     assert isinstance(prometheus, HttpTarget)

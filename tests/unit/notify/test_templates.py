@@ -41,7 +41,9 @@ def test_slack_gets_what_is_wrong_the_evidence_and_what_helps() -> None:
 def test_pagerduty_gets_one_incident_per_group() -> None:
     """Trigger and resolve bear the same key."""
     event = templates.pagerduty("key")
-    begin, end = (json.loads(event([one], ORIGIN)) for one in (message(), RESOLVED))
+    begin, end = (
+        json.loads(event([notification], ORIGIN)) for notification in (message(), RESOLVED)
+    )
     assert begin["event_action"] == "trigger"
     assert begin["routing_key"] == "key"
     assert begin["payload"]["severity"] == "error"
@@ -58,7 +60,7 @@ def test_alertmanager_gets_labels_that_stay() -> None:
     """Another severity, text or end is the same alert."""
     worse = message(Status.WORSE, alert(severity=Severity.WARNING, what="Another."))
     alerts = json.loads(templates.as_alertmanager([message(), worse, RESOLVED], ORIGIN))
-    assert [one["labels"] for one in alerts] == 3 * [
+    assert [item["labels"] for item in alerts] == 3 * [
         {
             "alertname": "ZkconsumerTrouble",
             "cluster": "plant",
@@ -66,7 +68,7 @@ def test_alertmanager_gets_labels_that_stay() -> None:
             "kind": "zookeeper",
         }
     ]
-    assert [one["endsAt"] for one in alerts] == [
+    assert [item["endsAt"] for item in alerts] == [
         "2026-11-20T09:46:00Z",
         "2026-11-20T09:46:00Z",
         "2026-11-20T09:41:00Z",
@@ -86,7 +88,7 @@ def test_long_ids_stay_apart() -> None:
     """Where they are cut they end in a digest."""
     keys = [GroupKey(GroupKind.ZOOKEEPER, "g" * 400 + end) for end in "ab"]
     ids = {templates.alert_id(message(told=alert(key)), ORIGIN) for key in keys}
-    assert [len(one) for one in ids] == [250, 250]
+    assert [len(member_id) for member_id in ids] == [250, 250]
 
 
 @given(st.text(max_size=40), st.text(max_size=200))

@@ -25,7 +25,11 @@ def test_the_worst_finding_of_each_group_is_its_trouble() -> None:
     found = conditions(observe(shown))
     assert found.keys() == {None, *shown.snapshot.groups}
     for key, condition in found.items():
-        bad = [one for one in shown.judgements.findings(key) if one.severity is not Severity.NOTE]
+        bad = [
+            finding
+            for finding in shown.judgements.findings(key)
+            if finding.severity is not Severity.NOTE
+        ]
         if bad:
             assert condition.trouble is not None
             assert condition.trouble.severity >= bad[0].severity

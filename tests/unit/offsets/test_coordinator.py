@@ -92,12 +92,12 @@ def test_what_goes_out_is_what_a_broker_of_0_8_2_knows(bench: OffsetBench) -> No
         (request.request, request.version, request.correlation_id, request.client_id)
         for request in requests
     ]
-    assert sent == [(*one, number, CLIENT_ID) for number, one in enumerate(expected)]
+    assert sent == [(*exchange, number, CLIENT_ID) for number, exchange in enumerate(expected)]
 
 
 def test_brokers_are_asked_in_shuffled_order() -> None:
     """So that the members of all groups do not ask the same one."""
-    bench = OffsetBench(shuffle=lambda brokers: brokers.sort(key=lambda one: -one.id))
+    bench = OffsetBench(shuffle=lambda brokers: brokers.sort(key=lambda broker: -broker.id))
     bench.store().fetch([T0])
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [2]
 

@@ -57,9 +57,9 @@ def sent(bench: OffsetBench) -> list[list[TopicPartition]]:
     """The partitions of each commit that the coordinator got."""
     return [
         [
-            TopicPartition(topic.topic, one.partition)
+            TopicPartition(topic.topic, partition.partition)
             for topic in request.topics
-            for one in topic.partitions
+            for partition in topic.partitions
         ]
         for frame in bench.net.brokers[0].requests
         if isinstance(request := frame.request, oc.OffsetCommitRequest)
@@ -79,7 +79,7 @@ def test_all_partitions_in_one_request(bench: OffsetBench) -> None:
     assert store.fetch([T2, T0, T1, T0]) == {
         tp: FetchedOffset(it.offset) for tp, it in OFFSETS.items()
     }
-    (frame,) = [one for one in bench.net.brokers[0].requests if one.api_key is FETCH]
+    (frame,) = [request for request in bench.net.brokers[0].requests if request.api_key is FETCH]
     assert (frame.version, frame.request) == (
         1,
         of.OffsetFetchRequest(
@@ -202,7 +202,7 @@ def test_a_partition_that_the_answer_leaves_out(bench: OffsetBench) -> None:
 def test_offset_and_metadata_arrive(bench: OffsetBench) -> None:
     """With the generation and member id of whoever ZooKeeper coordinates, and the broker's now."""
     assert bench.store().commit({T0: OffsetAndMetadata(42, "nöte")}) == {T0: None}
-    (frame,) = [one for one in bench.net.brokers[0].requests if one.api_key is COMMIT]
+    (frame,) = [request for request in bench.net.brokers[0].requests if request.api_key is COMMIT]
     partition = oc.OffsetCommitPartition(partition=0, offset=42, timestamp=-1, metadata="nöte")
     assert (frame.version, frame.request) == (
         1,

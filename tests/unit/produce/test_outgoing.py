@@ -58,19 +58,21 @@ def test_messages_are_what_was_sent(version: int, codec: Codec, records: list[Re
     """Key and value as they were; the time, in magic 1, the sender's or that of writing."""
     data = build_set(records, version=version, codec=codec, now_ms=NOW_MS)
     found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records
-    assert [(one.key, one.value) for one in found] == [(one.key, one.value) for one in records]
-    wanted = [NOW_MS if one.timestamp == -1 else one.timestamp for one in records]
+    assert [(record.key, record.value) for record in found] == [
+        (record.key, record.value) for record in records
+    ]
+    wanted = [NOW_MS if record.timestamp == -1 else record.timestamp for record in records]
     has_time = version == 2
-    assert [one.timestamp for one in found] == (wanted if has_time else [-1] * len(records))
+    assert [record.timestamp for record in found] == (wanted if has_time else [-1] * len(records))
     kind = TimestampType.CREATE_TIME if has_time else TimestampType.NONE
-    assert {one.timestamp_type for one in found} == {kind}
+    assert {record.timestamp_type for record in found} == {kind}
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 @given(records=st.lists(st.tuples(RECORDS, HEADER_LISTS), min_size=1, max_size=6))
 def test_batches_are_what_was_sent(codec: Codec, records: list[tuple[Record, Headers]]) -> None:
     """With headers in their order, and offsets from 0."""
-    sent: list[Outgoing] = [HeadedRecord(*one) if one[1] else one[0] for one in records]
+    sent: list[Outgoing] = [HeadedRecord(*entry) if entry[1] else entry[0] for entry in records]
     found = decode(build_set(sent, version=3, codec=codec, now_ms=NOW_MS))
     for place, (one, (record, headers)) in enumerate(zip(found.records, records, strict=True)):
         stamp = NOW_MS if record.timestamp == -1 else record.timestamp

@@ -63,7 +63,10 @@ def test_base_offsets(net: FakeNet, waits: Waits, codec: Codec) -> None:
     """Each set's first offset comes back, and the log holds what was sent."""
     sender = producer(net, waits)
     assert [sender.send(TP, RECORDS, codec=codec) for _ in range(3)] == [0, 2, 4]
-    assert [(one.offset, one.value) for one in written(net)][-2:] == [(4, b"one"), (5, b"two")]
+    assert [(record.offset, record.value) for record in written(net)][-2:] == [
+        (4, b"one"),
+        (5, b"two"),
+    ]
     assert waits == []
 
 
@@ -75,7 +78,7 @@ def test_connections_are_kept(net: FakeNet, waits: Waits) -> None:
     sender.send(TP, RECORDS)
     assert net.brokers[0]._conversations == opened
     sender.close()
-    assert all(one.is_over for one in opened)
+    assert all(broker_conversation.is_over for broker_conversation in opened)
 
 
 @pytest.mark.parametrize(

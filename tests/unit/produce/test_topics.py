@@ -48,10 +48,10 @@ class Creating:
     def requested(self) -> list[tuple[int, CreateTopicsRequest]]:
         """Who was asked to create, and what, in order of the brokers."""
         return [
-            (broker.address.id, one.request)
+            (broker.address.id, request.request)
             for broker in self.cluster.brokers
-            for one in broker.requested(ApiKey.CREATE_TOPICS)
-            if isinstance(one.request, CreateTopicsRequest)
+            for request in broker.requested(ApiKey.CREATE_TOPICS)
+            if isinstance(request.request, CreateTopicsRequest)
         ]
 
     def ensure(
@@ -91,8 +91,8 @@ class Creating:
                 self.cluster.leaders[TopicPartition(topic.name, number)] = leader
         return CreateTopicsResponse(
             topics=tuple(
-                CreatedTopic(name=one.name, error_code=code, error_message="so it is")
-                for one in request.topics
+                CreatedTopic(name=new_topic.name, error_code=code, error_message="so it is")
+                for new_topic in request.topics
             )
         )
 
@@ -120,7 +120,9 @@ def test_the_controller_creates_what_is_missing(world: Creating) -> None:
     [(broker, request)] = world.requested
     [topic] = request.topics
     assert (broker, topic.name, topic.num_partitions, topic.replication_factor) == (1, "new", 3, -1)
-    assert [(one.name, one.value) for one in topic.configs] == [("cleanup.policy", "compact")]
+    assert [(config.name, config.value) for config in topic.configs] == [
+        ("cleanup.policy", "compact")
+    ]
     assert world.cluster.created == []
 
 
@@ -183,7 +185,7 @@ def test_a_topic_that_may_not_be_seen(world: Creating) -> None:
         message = response(frame)
         if isinstance(message, MetadataResponse):
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            topics = tuple(replace(one, error_code=code) for one in message.topics)
+            topics = tuple(replace(topic, error_code=code) for topic in message.topics)
             return replace(message, topics=topics)
         return message
 

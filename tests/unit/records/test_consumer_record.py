@@ -156,12 +156,12 @@ def test_equal_is_what_the_log_says_of_both(decode: FetchedDecoder) -> None:
 def test_a_pickled_record_needs_no_deserialiser(decode: FetchedDecoder) -> None:
     """Not even one that can't be pickled."""
     origin = RecordOrigin(TP, lambda data: data.decode(), lambda data: [json.loads(data)])
-    for one in made(decode, batch(), origin):
-        again = pickle.loads(pickle.dumps(one))
-        assert again == one
-        assert (again.key, again.value) == (one.key, one.value)
-        assert pickle.loads(pickle.dumps(again)) == one
-        assert copy.deepcopy(one) == copy.copy(one) == one
+    for record in made(decode, batch(), origin):
+        again = pickle.loads(pickle.dumps(record))
+        assert again == record
+        assert (again.key, again.value) == (record.key, record.value)
+        assert pickle.loads(pickle.dumps(again)) == record
+        assert copy.deepcopy(record) == copy.copy(record) == record
 
 
 @engines

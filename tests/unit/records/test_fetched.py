@@ -48,10 +48,10 @@ def test_slices_take_from_the_front_and_the_rest_stays(decode: FetchedDecoder) -
     assert (len(second), second.first_offset, second.next_offset) == (2, 3, 8)
     assert (len(whole), whole.first_offset) == (1, 8)
     last = whole.take(500)
-    assert [one.offset for one in last.records(ORIGIN)] == [8]
+    assert [record.offset for record in last.records(ORIGIN)] == [8]
     assert (len(whole), whole.first_offset, whole.last_offset) == (0, None, None)
-    assert [one.offset for one in first.records(ORIGIN)] == [2]
-    assert [one.offset for one in second.records(ORIGIN)] == [3, 7]
+    assert [record.offset for record in first.records(ORIGIN)] == [2]
+    assert [record.offset for record in second.records(ORIGIN)] == [3, 7]
 
 
 @engines
@@ -118,9 +118,16 @@ def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> No
             for index in range(len(taken)):
                 epoch = epochs.get(index, epoch)
                 reported.append((epoch, list(beside.get(index, ()))))
-        assert [one.leader_epoch for one in found] == [-1, -1, 0, 0, 0, 2]
-        assert [one.headers for one in found] == [[], [], [], [("h", b"4")], [], [("h", b"6")]]
-        assert reported == [(one.leader_epoch, one.headers) for one in found]
+        assert [record.leader_epoch for record in found] == [-1, -1, 0, 0, 0, 2]
+        assert [record.headers for record in found] == [
+            [],
+            [],
+            [],
+            [("h", b"4")],
+            [],
+            [("h", b"6")],
+        ]
+        assert reported == [(record.leader_epoch, record.headers) for record in found]
 
 
 @engines
@@ -129,8 +136,8 @@ def test_sizes_are_those_of_keys_and_values(decode: FetchedDecoder) -> None:
     some = records(3, 4)
     whole = fetched(decode, build_batch(some))
     assert whole.memory_bytes > 0
-    for one in some:
-        assert whole.take(1).size_bytes == len(one.key or b"") + len(one.value or b"")
+    for record in some:
+        assert whole.take(1).size_bytes == len(record.key or b"") + len(record.value or b"")
 
 
 @engines

@@ -14,8 +14,8 @@ from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.rows import Rows, made, plain
 
 FOUR = records(4, 5, 9, 10, magic=1)
-PLAIN = [tuple(one) for one in FOUR]
-ROWS = Rows([(one[0], one[1], one[2], one[3], int(one[4])) for one in FOUR])
+PLAIN = [tuple(record) for record in FOUR]
+ROWS = Rows([(record[0], record[1], record[2], record[3], int(record[4])) for record in FOUR])
 
 
 def test_records_are_made_when_they_are_asked_for() -> None:
@@ -24,9 +24,9 @@ def test_records_are_made_when_they_are_asked_for() -> None:
     assert {type(ROWS[2]), *map(type, ROWS), *map(type, reversed(ROWS))} == {Record}
     assert list(ROWS) == FOUR
     assert made(ROWS.plain) == FOUR
-    assert [type(one.timestamp_type) for one in ROWS] == [TimestampType] * 4
+    assert [type(row.timestamp_type) for row in ROWS] == [TimestampType] * 4
     assert [
-        one.timestamp_type for one in made([(1, None, None, -1, kind) for kind in (-1, 0, 1)])
+        record.timestamp_type for record in made([(1, None, None, -1, kind) for kind in (-1, 0, 1)])
     ] == [
         TimestampType.NONE,
         TimestampType.CREATE_TIME,
@@ -81,4 +81,8 @@ def test_rows_tell_what_they_hold() -> None:
 
 def test_rows_count_as_their_records() -> None:
     """So that a chunk costs the same whatever is made of it, and cut in whatever way."""
-    assert records_bytes(ROWS) == records_bytes(FOUR) == sum(records_bytes([one]) for one in FOUR)
+    assert (
+        records_bytes(ROWS)
+        == records_bytes(FOUR)
+        == sum(records_bytes([record]) for record in FOUR)
+    )

@@ -39,7 +39,10 @@ def commit(producer_id: int, offset: int) -> bytes:
 
 def seen(data: bytes, *aborted: tuple[int, int], fetch_offset: int = 0) -> list[int]:
     """The offsets that a reader of committed records gets."""
-    some = [AbortedTransaction(producer_id=one, first_offset=first) for one, first in aborted]
+    some = [
+        AbortedTransaction(producer_id=first_offset, first_offset=first)
+        for first_offset, first in aborted
+    ]
     decoded = decode(data, fetch_offset, aborted=some)
     assert decoded.error is None
     return [record.offset for record in decoded.records]

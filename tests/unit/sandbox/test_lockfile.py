@@ -29,7 +29,7 @@ def test_the_shipped_lock_pins_every_version() -> None:
     lock = shipped_lock()
     assert list(lock) == [*VERSIONS, KRAFT.name, CONNECTOR, KDC]
     for name, version in {**VERSIONS, KRAFT.name: KRAFT}.items():
-        coordinates = [one.jar.coordinate for one in lock[name]]
+        coordinates = [pinned_jar.jar.coordinate for pinned_jar in lock[name]]
         assert coordinates[0] == version.coordinate
         assert set(version.extra) <= set(coordinates)
 
@@ -38,7 +38,7 @@ def test_the_shipped_lock_pins_what_makes_the_connector() -> None:
     """Its jars in class path order, and the client library that the brokers have, too."""
     lock = shipped_lock()
     pinned = lock[CONNECTOR]
-    assert [one.jar.coordinate for one in pinned] == list(COORDINATES)
+    assert [pinned_jar.jar.coordinate for pinned_jar in pinned] == list(COORDINATES)
     assert set(lock["3.9.1"]) & set(pinned) == {pinned[2]}
 
 

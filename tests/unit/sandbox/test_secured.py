@@ -28,7 +28,9 @@ FILES = Certificates(*(Path(f"/c/{number}") for number in range(7)))
 def test_what_each_release_can_do() -> None:
     """As the original had it."""
     firsts = {
-        security: next(one.name for one in VERSIONS.values() if security in one.securities)
+        security: next(
+            version.name for version in VERSIONS.values() if security in version.securities
+        )
         for security in SECURITIES
     }
     assert firsts == {

@@ -15,7 +15,7 @@ from tests.support.schemas import USER, MemoryCatalog, avro, avro_bytes, avro_va
 from zkconsumer.errors import ConfigError
 from zkconsumer.schemas.decoding import ValueDecoding
 from zkconsumer.schemas.definition import AbsentReference, SchemaDefinition, UnusableSchema
-from zkconsumer.schemas.remembered import RememberedSchemas
+from zkconsumer.schemas.remembered import RememberedSchemas, SchemaMemory
 from zkconsumer.schemas.wire_format import SchemaKey
 
 JSON_INT = SchemaDefinition(kind="json", text='{"type": "integer"}')
@@ -137,7 +137,7 @@ def test_only_what_may_come_is_requested_again_in_seconds(
     """A schema with too many references is there: each look at it may cost a hundred requests."""
     clock = ManualClock()
     catalog = MemoryCatalog({5: error})
-    remembered = RememberedSchemas(catalog, clock)
+    remembered = RememberedSchemas(catalog, SchemaMemory(clock))
     decoding = ValueDecoding("avro", catalog, clock=clock)
     for at in range(4):
         clock.advance(2_500)

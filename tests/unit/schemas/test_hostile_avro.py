@@ -27,7 +27,7 @@ def record(*fields: tuple[str, Any], name: str = "R") -> dict[str, Any]:
     return {
         "type": "record",
         "name": name,
-        "fields": [{"name": one, "type": kind} for one, kind in fields],
+        "fields": [{"name": field, "type": kind} for field, kind in fields],
     }
 
 

@@ -102,11 +102,11 @@ def test_messages_come_as_they_lie_in_the_log(maker: Maker) -> None:
     """Each with its place, key and value."""
     cursor, chunk = begun(maker, 3, 4, 5, 9, 10)
     found = list(cursor)
-    assert [(one.offset, one.key, one.value) for one in found] == [
+    assert [(message.offset, message.key, message.value) for message in found] == [
         record[:3] for record in records(3, 4, 5, 9, 10)
     ]
-    assert {(one.topic, one.partition) for one in found} == {T1}
-    assert all(isinstance(one, MessageAndMetadata) for one in found)
+    assert {(message.topic, message.partition) for message in found} == {T1}
+    assert all(isinstance(message, MessageAndMetadata) for message in found)
     assert (cursor.is_through, cursor.chunk) == (True, chunk)
     assert list(cursor) == []
 
@@ -175,7 +175,7 @@ def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
     next(cursor)
     other = claim_of(committed=50)
     cursor.chunk = maker.chunk(other, 50, 51)
-    assert [(one.topic, one.partition, one.offset) for one in cursor] == [
+    assert [(message.topic, message.partition, message.offset) for message in cursor] == [
         (*other.topic_partition, 50),
         (*other.topic_partition, 51),
     ]

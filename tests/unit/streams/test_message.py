@@ -103,10 +103,12 @@ def test_messages_of_both_engines_are_alike() -> None:
     names = [name for name in dir(expected) if not name.startswith("_")]
     dumps = [pickle.dumps(message, protocol) for protocol in range(2, 6)]
     # Who loads them may have the other engine.
-    assert not any(b"native" in one for one in dumps)
-    for one in (message, *map(pickle.loads, dumps), copy(message), deepcopy(message)):
-        assert [getattr(one, name) for name in names] == [getattr(expected, name) for name in names]
-        assert repr(one) == repr(expected)
-        assert isinstance(one, MessageAndMetadata)
+    assert not any(b"native" in dump for dump in dumps)
+    for twin in (message, *map(pickle.loads, dumps), copy(message), deepcopy(message)):
+        assert [getattr(twin, name) for name in names] == [
+            getattr(expected, name) for name in names
+        ]
+        assert repr(twin) == repr(expected)
+        assert isinstance(twin, MessageAndMetadata)
     assert message != next(iter([expected]))
     assert not hasattr(message, "__dict__")

@@ -69,4 +69,4 @@ def test_what_a_batch_came_to_may_be_discarded_while_it_is_taken_in_hand(
         return chosen
 
     monkeypatch.setattr(StreamCursors, "of", discard)
-    assert [(one.partition, one.offset) for one in next(batches)] == [(1, 2)]
+    assert [(message.partition, message.offset) for message in next(batches)] == [(1, 2)]

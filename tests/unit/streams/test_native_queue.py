@@ -75,8 +75,10 @@ def test_all_that_is_queued_stands_in_one_line() -> None:
     put(queue, claim, [4])
     queue.close()
     taken = [queue.take(0) for _ in range(8)]
-    assert [offsets_in(one) for one in taken if isinstance(one, Chunk)] == [[n] for n in range(5)]
-    kinds = [type(one) for one in taken]
+    assert [offsets_in(chunk) for chunk in taken if isinstance(chunk, Chunk)] == [
+        [n] for n in range(5)
+    ]
+    kinds = [type(item) for item in taken]
     assert kinds == [Chunk, Chunk, Failed, Chunk, Chunk, Chunk, Closed, Closed]
     assert queue.used_bytes() == 0
 
@@ -240,7 +242,7 @@ def test_shares_shrink_with_every_queue_that_is_made() -> None:
     budget = ByteBudget(SHARE)
     first = native_queue()
     budgeted = [type(first)(10, budget) for _ in range(4)]
-    assert {one.native.half_share_bytes for one in budgeted} == {SHARE // 8}
+    assert {queue.native.half_share_bytes for queue in budgeted} == {SHARE // 8}
     assert first.native.half_share_bytes > SHARE
 
 

@@ -47,9 +47,9 @@ def test_a_batch_says_what_the_records_say(
     """Of several partitions, one behind the other."""
     slices = {A: slice_of(decode, first), B: slice_of(decode, second)}
     expected = [
-        (one.key, one.value, one.topic, one.partition, one.offset, one.timestamp)
+        (record.key, record.value, record.topic, record.partition, record.offset, record.timestamp)
         for tp, part in slices.items()
-        for one in part.records(RecordOrigin(tp))
+        for record in part.records(RecordOrigin(tp))
     ]
     batch = batch_of(slices)
     assert batch.schema == SCHEMA
@@ -57,9 +57,9 @@ def test_a_batch_says_what_the_records_say(
         (*(row[name] for name in ("key", "value", "topic", "partition", "offset")),)
         for row in batch.drop_columns(["timestamp"]).to_pylist()
     ]
-    assert found == [one[:-1] for one in expected]
+    assert found == [fields[:-1] for fields in expected]
     micros = batch.column("timestamp").cast("int64").to_pylist()
-    assert micros == [one[-1] * 1000 for one in expected]
+    assert micros == [fields[-1] * 1000 for fields in expected]
     assert batch.column("headers").null_count == len(expected)
 
 

@@ -33,7 +33,9 @@ NEWEST_OF_3_4 = {
 def served_by(kafka: str) -> ApiVersionsResponse:
     """What a broker of that release answered when these frames were captured."""
     frames = json.loads(gzip.decompress((DATA / f"negotiated-{kafka}.json.gz").read_bytes()))
-    frame = next(one for one in frames if one["name"] == "ApiVersionsRequest v0")
+    frame = next(
+        frame_bytes for frame_bytes in frames if frame_bytes["name"] == "ApiVersionsRequest v0"
+    )
     request = ApiVersionsRequest(client_software_name="", client_software_version="")
     return decode_response(request, 0, bytes.fromhex(frame["response"])[4:])[1]
 
@@ -94,6 +96,6 @@ def test_a_broker_of_a_cluster_with_a_zookeeper_is_told(kafka: str) -> None:
 
 def test_a_broker_that_no_controller_tells_who_leads_keeps_no_zookeeper() -> None:
     """From 2.8 on; one that shows no mark at all may just hide it."""
-    newest = {int(key): one for key, one in NEWEST_OF_3_4.items() if key != LEADER_AND_ISR}
+    newest = {int(key): number for key, number in NEWEST_OF_3_4.items() if key != LEADER_AND_ISR}
     assert keeps_no_zookeeper(newest)
     assert not keeps_no_zookeeper({})

@@ -24,7 +24,7 @@ class Endless(PerfSource):
 
     def __init__(self, *streams: Sequence[Sequence[HasValue] | Exception | None]) -> None:
         self._stopped: Mailbox[None] = Mailbox()
-        self.streams = [self._lists(one) for one in streams]
+        self.streams = [self._lists(stream) for stream in streams]
         self.opened, self.closed = 0, 0
         self.unreadable: Exception | None = None
 
@@ -66,7 +66,10 @@ def run(
     """Measure, with a report of every third message."""
     reported: list[Interval] = []
     limits = PerfLimits(
-        messages=messages, interval=3, report=lambda one, _: reported.append(one), last_too=True
+        messages=messages,
+        interval=3,
+        report=lambda interval, _: reported.append(interval),
+        last_too=True,
     )
     found = measure(source.opening, limits, stop or Quiet(), terminal=io.StringIO())
     assert (source.opened, source.closed) == (1, 1)
@@ -98,10 +101,18 @@ class Quiet(StopSignals):
 def test_all_streams_are_read_to_their_end() -> None:
     """Empty lists are no end."""
     found, reported = run(Endless([FIVE, [], FIVE], [], [FIVE]))
-    counts = [(one.stream, one.count.message_count, one.count.byte_count) for one in found.streams]
+    counts = [
+        (stream.stream, stream.count.message_count, stream.count.byte_count)
+        for stream in found.streams
+    ]
     assert counts == [(0, 10, 50), (1, 0, 0), (2, 5, 25)]
     assert (found.end, found.message_count, found.byte_count) == (End.IDLE, 15, 75)
-    assert [one.until.message_count for one in reported if one.stream == 0] == [3, 6, 9, 10]
+    assert [interval.until.message_count for interval in reported if interval.stream == 0] == [
+        3,
+        6,
+        9,
+        10,
+    ]
 
 
 def test_waiting_at_the_end_is_no_reading() -> None:
@@ -120,7 +131,7 @@ def test_waiting_at_the_end_is_no_reading() -> None:
 def test_each_stream_ends_at_the_limit() -> None:
     """It is not asked for more, and what came beyond the limit is not counted."""
     found, _ = run(Endless([FIVE, FIVE, None], [FIVE]), messages=7)
-    assert [one.count.message_count for one in found.streams] == [7, 5]
+    assert [stream.count.message_count for stream in found.streams] == [7, 5]
     assert found.end is End.LIMIT
 
 

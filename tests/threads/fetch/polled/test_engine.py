@@ -259,6 +259,6 @@ def test_what_no_answer_has_told_is_not_known(fakes: Fakes, isolation: Isolation
     with fakes.rig(replace(QUICK, isolation=isolation)) as rig:
         tp = PARTITIONS[0]
         rig.engine.add([tp])
-        for one in (tp, PARTITIONS[1]):
-            assert rig.engine.high_watermark(one) is None
-            assert rig.engine.lag(one) is None
+        for partition in (tp, PARTITIONS[1]):
+            assert rig.engine.high_watermark(partition) is None
+            assert rig.engine.lag(partition) is None

@@ -18,7 +18,7 @@ def view(members: dict[str, str], **partitions: int) -> CoordinatedView:
 def shown(shares: dict[str, tuple[TopicPartition, ...]]) -> dict[str, str]:
     """The shares, each as a line."""
     return {
-        member: " ".join(f"{one.topic}{one.partition}" for one in share)
+        member: " ".join(f"{partition.topic}{partition.partition}" for partition in share)
         for member, share in shares.items()
     }
 

@@ -11,14 +11,17 @@ def member(owned: str = "", generation: int = 1, topics: str = "t") -> MemberVie
     """A member by the numbers of its partitions of ``t``."""
     return MemberView(
         topics=frozenset(topics),
-        owned=frozenset(TopicPartition("t", int(one)) for one in owned),
+        owned=frozenset(TopicPartition("t", int(partition)) for partition in owned),
         generation=generation,
     )
 
 
 def numbers(shares: dict[str, tuple[TopicPartition, ...]]) -> dict[str, str]:
     """The shares by the numbers of their partitions."""
-    return {one: "".join(str(tp.partition) for tp in share) for one, share in shares.items()}
+    return {
+        partitions: "".join(str(tp.partition) for tp in share)
+        for partitions, share in shares.items()
+    }
 
 
 def assigned(**members: MemberView) -> dict[str, str]:
@@ -83,4 +86,4 @@ def test_who_can_give_only_some_topics_gives_those() -> None:
         "b": MemberView(topics=frozenset("s")),
     }
     shares = sticky.assign(CoordinatedView(members, {"t": (0, 1, 2, 3), "s": (0, 1)}))
-    assert {one: len(share) for one, share in shares.items()} == {"a": 4, "b": 2}
+    assert {partitions: len(share) for partitions, share in shares.items()} == {"a": 4, "b": 2}

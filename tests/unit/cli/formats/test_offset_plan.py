@@ -108,8 +108,13 @@ def test_what_came_of_it() -> None:
     ]
     value = plan_json(PLAN, outcome)
     assert value["status"] == "not verified"
-    assert [one.get("now") for one in value["partitions"]] == [None, 11, 5, None]
-    assert [one["written"] for one in value["partitions"]] == [False, True, False, False]
+    assert [partition.get("now") for partition in value["partitions"]] == [None, 11, 5, None]
+    assert [partition["written"] for partition in value["partitions"]] == [
+        False,
+        True,
+        False,
+        False,
+    ]
     assert value["partitions"][3]["error"] == "no; it holds none"
     sound = MigrationOutcome(plan=PLAN.plan, found=found | {T2: FetchedOffset(8)})
     assert plan_text(PLAN, sound).endswith(
@@ -134,7 +139,10 @@ def test_all_that_was_done_and_what_undoes_it() -> None:
     )
     value = json.loads(plans_json(begun, "back.json"))
     assert (value["status"], value["roll_back_file"]) == ("not verified", "back.json")
-    assert [one["status"] for one in value["groups"]] == ["not verified", "not begun"]
+    assert [group["status"] for group in value["groups"]] == ["not verified", "not begun"]
     found = {T0: FetchedOffset(11), T1: FetchedOffset(5), T2: FetchedOffset(8)}
-    sound = [replace(one, outcome=MigrationOutcome(plan=PLAN.plan, found=found)) for one in both]
+    sound = [
+        replace(offset_store_report, outcome=MigrationOutcome(plan=PLAN.plan, found=found))
+        for offset_store_report in both
+    ]
     assert json.loads(plans_json(sound))["status"] == "done"

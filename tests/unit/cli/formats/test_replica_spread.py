@@ -22,7 +22,7 @@ def test_replicas_are_spread(partitions: int, brokers: int, data: st.DataObject)
         assert len(set(replicas)) == replication == len(replicas)
         assert set(replicas) <= set(ids)
     leaders = Counter(replicas[0] for replicas in found.values())
-    assert max(leaders.values()) - min(leaders.get(one, 0) for one in ids) <= 1
+    assert max(leaders.values()) - min(leaders.get(member_id, 0) for member_id in ids) <= 1
 
 
 def test_it_is_the_originals() -> None:

@@ -76,10 +76,10 @@ def test_percentiles(values: list[int], percent: int) -> None:
     assert found is not None
 
     def not_above(value: int) -> int:
-        return 100 * sum(one <= value for one in values)
+        return 100 * sum(number <= value for number in values)
 
     assert not_above(found) >= percent * len(values)
-    assert all(not_above(one) < percent * len(values) for one in values if one < found)
+    assert all(not_above(number) < percent * len(values) for number in values if number < found)
 
 
 def test_rates() -> None:

@@ -99,8 +99,8 @@ def test_partitions_and_queues_are_looked_at() -> None:
     fresh: PartitionClaim = claim_of(T1, sink=queue)
     ours = measuring(ManualClock())
     ours.watch(lambda: [claim, fresh], tuple)
-    for number, one in enumerate((queue, idle)):
-        ours.add_stream(MeasuredStream(None, number, one, Told()))
+    for number, chunk_queue in enumerate((queue, idle)):
+        ours.add_stream(MeasuredStream(None, number, chunk_queue, Told()))
     chunk = chunk_of(claim, [3])
     assert queue.offer(chunk, ignore)
     numbers = ours.read()

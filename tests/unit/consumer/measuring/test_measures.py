@@ -72,7 +72,7 @@ def test_all_names_of_kafka_python_are_there(make: Make) -> None:
     assert found["kafka-metrics-count"]["count"] == sum(map(len, found.values()))
     assert {f"consumer-fetch-manager-metrics.{tp}" for tp in (A, B)} <= found.keys()
     raw = consumer.metrics(raw=True)
-    assert {one.group for one in raw} == found.keys()
+    assert {metric_name.group for metric_name in raw} == found.keys()
     for name, metric in raw.items():
         assert (metric.metric_name, name.tags, name.description) == (name, {}, "")
         assert metric.value() == found[name.group][name.name]

@@ -43,7 +43,7 @@ def test_who_was_to_be_woken_is_woken_though_an_interrupt_came_between() -> None
         shared.change(lambda states, _: states.broker_lost(BROKER))
     shared.change(lambda _states, _now_ms: None)
     shared.change(lambda _states, _now_ms: None)
-    assert [one.refresh_metadata for one in followed] == [True, True, False]
+    assert [effect.refresh_metadata for effect in followed] == [True, True, False]
 
 
 class Paper:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.memory_transport import MemoryNetwork
+from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
@@ -41,7 +42,9 @@ CLUSTER = md.MetadataResponse(
         ),
     ),
 )
-BRIEF = ChannelSettings(timeout_ms=500, limit_ms=1_000, backoff_ms=20)
+ANSWER_MS = 400
+BRIEF = ChannelSettings(timeout_ms=5_000, limit_ms=2 * ANSWER_MS + 10, backoff_ms=20)
+"""Time for two answers."""
 OLD = {ApiKey.OFFSET_FETCH: VersionRange(0, 1), ApiKey.OFFSET_COMMIT: VersionRange(0, 1)}
 NEW = {
     ApiKey.OFFSET_FETCH: VersionRange(1, 7),
@@ -53,6 +56,8 @@ NEW = {
 class Script:
     """A cluster of one broker, with two partitions, which coordinates the group.
 
+    Time passes only while it is asked about the group.
+
     Attributes:
         found: what looking for the coordinator gives, the last one for ever.
         responses: what it says to one request after the other; the last one for ever.
@@ -63,7 +68,8 @@ class Script:
         self.found = [0]
         self.responses = list(responses)
         self.requested: list[Any] = []
-        self._network = MemoryNetwork()
+        self._clock = ManualClock()
+        self._network = MemoryNetwork(self._clock)
         served = {key: VersionRange(0, 0) for key in (ApiKey.METADATA, ApiKey.FIND_COORDINATOR)}
         broker = SpokenBroker(COORDINATOR, {**MODERN, **served, **versions}, response=self._write)
         if versions is OLD:
@@ -74,7 +80,11 @@ class Script:
     def storage(self, settings: ChannelSettings = BRIEF) -> KafkaGroupOffsets:
         """What is under test."""
         dialer = BrokerDialer(
-            self._network, client_id="test", connect_timeout_ms=500, request_timeout_ms=5_000
+            self._network,
+            client_id="test",
+            connect_timeout_ms=500,
+            request_timeout_ms=5_000,
+            clock=self._clock,
         )
         client = ClusterClient(
             dialer,
@@ -82,12 +92,14 @@ class Script:
             request_timeout_ms=500,
             retry_backoff_ms=20,
             shuffle=lambda _: None,
+            clock=self._clock,
         )
-        return KafkaGroupOffsets(client, dialer, "g", settings)
+        return KafkaGroupOffsets(client, dialer, "g", settings, self._clock)
 
     def says(self, frame: RequestFrame) -> Said:
         """The next answer."""
         self.requested.append(frame.request)
+        self._clock.advance(ANSWER_MS)
         return self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
 
     def _write(self, frame: RequestFrame) -> Said | None:
@@ -107,8 +119,8 @@ class Script:
 def held(*entries: tuple[int, int, int], error_code: int = 0) -> of.OffsetFetchResponse:
     """An answer: partition, offset and error code."""
     partitions = tuple(
-        of.OffsetFetchedPartition(partition=one, offset=offset, metadata="", error_code=code)
-        for one, offset, code in entries
+        of.OffsetFetchedPartition(partition=number, offset=offset, metadata="", error_code=code)
+        for number, offset, code in entries
     )
     topics = (of.OffsetFetchedTopic(topic="t", partitions=partitions),)
     return of.OffsetFetchResponse(topics=topics, error_code=error_code)
@@ -252,7 +264,7 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     written = [
         partition for request in script.requested for partition in request.topics[0].partitions
     ]
-    assert [one.offset for one in written] == list(range(10_000))
+    assert [offset.offset for offset in written] == list(range(10_000))
     assert max(len(request.topics[0].partitions) for request in script.requested) * 300 < 500_000
 
 

@@ -35,7 +35,7 @@ def everything(_: TopicPartition) -> bool:
 
 def fates(plan: MigrationPlan) -> dict[TopicPartition, Fate]:
     """What becomes of each partition."""
-    return {one.topic_partition: one.fate for one in plan.moves}
+    return {move.topic_partition: move.fate for move in plan.moves}
 
 
 def test_what_the_target_lacks_is_written_and_what_it_has_is_not() -> None:
@@ -96,7 +96,7 @@ def test_no_offset_goes_back_unasked_and_every_one_is_accounted_for(
     """Whatever both places hold."""
     plan = plan_migration(source, target, exists=everything, ahead=ahead)
     with_offset = sorted(tp for tp, it in source.items() if it.offset is not None)
-    assert [one.topic_partition for one in plan.moves] == with_offset
+    assert [partition_move.topic_partition for partition_move in plan.moves] == with_offset
     for tp, move in plan.writes.items():
         assert move.wanted == offset_in(source[tp])
         if move.before is not None and move.wanted is not None:
@@ -121,7 +121,10 @@ def test_a_roll_back_undoes_what_was_written_and_nothing_else(
 ) -> None:
     """Where everything was written, and where the migration stopped half-way."""
     plan = plan_migration(source, target, exists=everything, ahead=Ahead.SET_BACK)
-    written = {tp: (one.before, one.wanted) for tp, one in plan.writes.items()}
+    written = {
+        tp: (partition_move.before, partition_move.wanted)
+        for tp, partition_move in plan.writes.items()
+    }
     for count in range(len(written) + 1):
         now = dict(target)
         for tp in list(written)[:count]:
