@@ -7,6 +7,7 @@ from one snapshot to the next.
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
@@ -17,6 +18,8 @@ _STEP_MS: Final = 4_000
 """The minimum time between two samples: a little less than between two reads."""
 _LEAST_MS: Final = 4_000
 """The minimum time that a rate is measured over."""
+_FALL_MS: Final = 60_000
+"""For how long a lag has to come down before it is expected to go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +30,20 @@ class GroupRates:
         written: records per second that its topics get; None: not known yet.
         read: records per second that are committed; None: not known yet.
         moved_ms: when its offsets were last seen to move; None if they were not.
+        falls: by how many records per second the lag comes down since it was largest in the
+            window, where that is not at its beginning; None: written and read tell.
     """
 
     written: float | None = None
     read: float | None = None
     moved_ms: int | None = None
+    falls: float | None = None
 
     def caught_up_ms(self, lag: int | None) -> int | None:
         """Return in how long a lag is read at these rates; None if never, or unknown."""
         if lag is None or self.written is None or self.read is None:
             return None
-        gain = self.read - self.written
+        gain = self.read - self.written if self.falls is None else self.falls
         if lag == 0 or gain <= 0:
             return 0 if lag == 0 else None
         return int(lag * 1_000 / gain)
@@ -49,6 +55,11 @@ class _Sample(NamedTuple):
     at_ms: int
     written: int
     read: int
+
+    @property
+    def lag(self) -> int:
+        """What is written and not read."""
+        return self.written - self.read
 
 
 class _Series:
@@ -89,27 +100,38 @@ class _Series:
         span_ms = last.at_ms - first.at_ms
         if span_ms < _LEAST_MS:
             return GroupRates(moved_ms=self._moved_ms)
+        points = self._points()
         return GroupRates(
             written=max(0.0, (last.written - first.written) * 1_000 / span_ms),
-            read=self._read(),
+            read=_read(points[0], points[-1]),
             moved_ms=self._moved_ms,
+            falls=_falls(points),
         )
 
-    def _read(self) -> float:
-        samples = self._samples
-        steps = [
-            now
-            for before, now in zip(samples, list(samples)[1:], strict=False)
-            if now.read != before.read
-        ]
-        first, last = samples[0], samples[-1]
+    def _points(self) -> list[_Sample]:
+        """Return the samples that tell how it reads: those right after commits."""
+        samples = list(self._samples)
+        steps = [now for before, now in pairwise(samples) if now.read != before.read]
         if len(steps) > 1:
             begin, end = steps[0], steps[-1]
             usual_ms = (end.at_ms - begin.at_ms) / (len(steps) - 1)
             # A step that is overdue counts as one that did not come.
-            if last.at_ms - end.at_ms <= 2 * usual_ms + _STEP_MS:
-                first, last = begin, end
-        return max(0.0, (last.read - first.read) * 1_000 / (last.at_ms - first.at_ms))
+            if samples[-1].at_ms - end.at_ms <= 2 * usual_ms + _STEP_MS:
+                return steps
+        return samples
+
+
+def _read(first: _Sample, last: _Sample) -> float:
+    return max(0.0, (last.read - first.read) * 1_000 / (last.at_ms - first.at_ms))
+
+
+def _falls(points: list[_Sample]) -> float | None:
+    first, last = points[0], points[-1]
+    peak = max(points, key=lambda point: point.lag)
+    span_ms = last.at_ms - peak.at_ms
+    if peak.lag <= first.lag or span_ms < _FALL_MS:
+        return None
+    return (peak.lag - last.lag) * 1_000 / span_ms
 
 
 class RateHistory:

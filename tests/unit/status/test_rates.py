@@ -107,3 +107,19 @@ def test_few_samples_are_kept_however_often_one_looks() -> None:
         history.record(snapshot(at_s * 1_000, at_s, 7))
     assert len(history._groups[KEY]._samples) <= WINDOW_MS // 2_000
     assert history.rates(KEY).written == 1
+
+
+def test_a_lag_that_comes_down_again_is_caught_up() -> None:
+    """Over five minutes as much was read as written; what counts is how it goes since the peak."""
+    history, rates = RateHistory(), GroupRates()
+    for at_s in range(0, 305, 5):
+        lag = 100 + max(0, 150 - abs(at_s - 150)) * 40
+        history.record(snapshot(at_s * 1_000, 1_000_000 + at_s * 50, 1_000_000 + at_s * 50 - lag))
+        rates = history.rates(KEY)
+        if at_s == 180:  # half a minute proves nothing
+            assert rates.caught_up_ms(lag) is None
+        if at_s == 240:
+            assert rates.caught_up_ms(lag) == lag * 1_000 // 40
+    assert rates.written == 50
+    assert round(rates.read or 0) == 51
+    assert rates.caught_up_ms(100) == 2_500
