@@ -126,7 +126,7 @@ _TALES: Mapping[GroupKey, Tale] = {
     ),
     MAILER: Tale(hosts={"mail1": 0, "mail2": 0}, topics={"emails": 1}),
     GroupKey(GroupKind.ZOOKEEPER, "nightly-export"): Tale(
-        hosts={}, topics={"stock": 1, "prices": 1}, lags=_none
+        hosts={}, topics={"orders-dead-letter": 1}, lags=_none, commits_until=0
     ),
     GroupKey(GroupKind.COORDINATOR, "recommender"): Tale(
         hosts={"ml1": 0, "ml2": 0}, topics={"sessions": 1, "clicks": 1}
@@ -204,7 +204,7 @@ def state_at(step: int = STEPS, *, memory: Memory | None = None, **more: bool) -
 
 
 def _end(topic: str, partition: int, step: int) -> int:
-    rate = 20 + 7 * (len(topic) + partition) % 90
+    rate = 0 if topic == "orders-dead-letter" else 20 + 7 * (len(topic) + partition) % 90
     return 1_200_000 + 310_007 * partition + (step + 400) * rate * STEP_MS // 1_000
 
 

@@ -81,7 +81,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         age = page.locator("#fresh time")
         expect(age).to_have_text("2 s")
         committed = page.locator("tr[data-key='orders-0'] td.first")
-        expect(committed).not_to_have_class("n first old")
+        expect(committed).not_to_have_class("n first wide old")
         expect(page.locator("#link")).to_have_text("Live")
         expect(page.locator("th.seen")).to_be_hidden()
         page.clock.run_for(58_000)
@@ -89,7 +89,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         expect(age).to_have_class("age old")
         expect(page.locator("#link")).to_have_text("Growing old")
         expect(page.locator("#fresh")).to_have_class("fresh stale")
-        expect(committed).to_have_class("n first old")
+        expect(committed).to_have_class("n first wide old")
         expect(page.locator("th.seen")).to_be_visible()
         page.clock.resume()  # axe waits by the page's clock
         assert barriers(page) == []
@@ -97,7 +97,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         latest = replace(state_at(failing=True), number=900, problem="ZooKeeper does not answer")
         show(site, latest)
         expect(age).to_have_text("2 s")
-        expect(committed).to_have_class("n first")
+        expect(committed).to_have_class("n first wide")
         expect(page.get_by_role("region", name="Problem")).to_contain_text("does not answer")
         expect(page.locator("#link")).to_have_text("Growing old")
         failures = page.get_by_role(

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import barriers, darkened, painted, picture, window
-from tests.support.page_world import LONG, NOW_MS, state_at
+from tests.support.page_world import BILLING, LONG, NOW_MS, SETTLEMENT, state_at
 from tests.support.paper_site import PaperSite, served, served_clusters
 from tests.support.waiting import wait_until
 from zkconsumer.web.pages.view import group_address
@@ -73,6 +73,63 @@ def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, still: PaperSi
         picture(opened.open("/"), "cluster-small-dark")
 
 
+def outside(page: Page) -> list[str]:
+    """Return the cells of cards that are not on the screen as a whole, or wider than theirs."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(".cards :is(th, td)")]
+            .filter(cell => cell.checkVisibility())
+            .filter(cell => cell.getBoundingClientRect().right > innerWidth
+                || cell.scrollWidth > cell.clientWidth + 1)
+            .map(cell => cell.outerHTML.slice(0, 200))"""
+    )
+    return found
+
+
+def test_on_a_phone_a_group_is_whole(browser: Browser, still: PaperSite) -> None:
+    """Of each partition its owner, lag and how far behind; members and brokers, too."""
+    size = {"width": 390, "height": 800}
+    with window(browser, still.address, now_ms=SEEN_MS, viewport=size) as opened:
+        page = opened.open(group_address(SETTLEMENT))
+        expect(page.locator("#verdict")).to_be_in_viewport()
+        expect(page.locator(".head .badge").first).to_have_text("stuck")
+        own, none = (page.locator(f"tr[data-key='invoices-{number}']") for number in (1, 2))
+        for row, cells in (
+            (own, {"Partition": "1", "host6·b4": "owns it in stream 0", "Lag": "1"}),
+            (none, {"Partition": "2", "Lag": "falls behind24,000", "Behind": "~4 min 26 s"}),
+        ):
+            for label, text in cells.items():
+                cell = row.locator(f"[data-label='{label}']")
+                expect(cell).to_have_text(re.compile(f"^{text}"))
+                label_shown = "it => getComputedStyle(it, '::before').content"
+                assert cell.evaluate(label_shown).startswith(f'"{label}')
+                box = cell.bounding_box()
+                assert box is not None
+                assert box["x"] + box["width"] <= 390
+        expect(page.locator(".who .badge:visible")).to_have_text(["reads", "gone"])
+        picture(page, "group-left-to-the-gone-small")
+        for path, tables in ((group_address(SETTLEMENT), 2), ("/", 2), ("/topics/clicks", 1)):
+            page = opened.open(path)
+            expect(page.locator("table.cards")).to_have_count(tables)
+            assert outside(page) == [], path
+
+
+def test_the_numbers_at_the_head_stand_in_one_line(browser: Browser, still: PaperSite) -> None:
+    """On a phone and on a desk, the longest that there are."""
+    for width in (390, 1440):
+        size = {"width": width, "height": 900}
+        with window(browser, still.address, now_ms=SEEN_MS, viewport=size) as opened:
+            for path in ("/", group_address(SETTLEMENT), group_address(BILLING)):
+                for tile in opened.open(path).locator(".tile dd:not(.sub)").all():
+                    for text in (None, "~59 min 59 s", "~23 h 59 min", "99,999,999"):
+                        if text is not None:
+                            tile.evaluate("(it, text) => { it.textContent = text; }", text)
+                        lines = (
+                            "it => it.clientHeight / parseFloat(getComputedStyle(it).lineHeight)"
+                        )
+                        assert round(tile.evaluate(lines)) == 1
+                        assert tile.evaluate("it => it.scrollWidth - it.clientWidth") <= 0, text
+
+
 def drawn(page: Page) -> None:
     """Wait until a chart, where there is one, is drawn."""
     page.evaluate("document.fonts.ready")
@@ -96,6 +153,13 @@ def test_every_view_can_be_used_by_all(browser: Browser, still: PaperSite) -> No
                 assert barriers(page, "dark") == [], name
                 if name in PICTURES["dark"]:
                     picture(page, f"{name}-dark")
+        opened.page.set_viewport_size({"width": 390, "height": 800})
+        for name, (path, _) in VIEWS.items():
+            page = opened.open(path)
+            drawn(page)
+            assert barriers(page) == [], f"{name} on a phone"
+            with darkened(page):
+                assert barriers(page, "dark") == [], f"{name} on a phone"
         assert opened.clean()
 
 

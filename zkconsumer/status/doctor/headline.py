@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
-from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.status.model import ClusterSnapshot, GroupKey
 
 _MADE_UP: Final = re.compile(
     r"[-:](?:[0-9]{13}-[0-9a-f]{1,8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)?$"
@@ -80,19 +80,23 @@ def short_name(member_id: str) -> str:
 
 
 def doctor_command(diagnosis: Diagnosis, snapshot: ClusterSnapshot) -> str:
-    """Return the command that looks closer, and offers the repair if there is one.
+    """Return the command that looks closer, and offers the repair if there is one."""
+    is_fixable = any(found.fix is not None for found in (diagnosis, *diagnosis.consequences))
+    return group_command(diagnosis.group, snapshot, fix=is_fixable)
+
+
+def group_command(key: GroupKey | None, snapshot: ClusterSnapshot, *, fix: bool = False) -> str:
+    """Return the command that looks closer at a group, or (None) at the cluster.
 
     A terminal obeys control characters even within quotes, so none is ever to be pasted: of a group
     that has some in its id it is the command for all groups, without a repair.
     """
     words = ["zkconsumer", "doctor"]
-    group_id = "" if diagnosis.group is None else diagnosis.group.group_id
+    group_id = "" if key is None else key.group_id
     if _CONTROL.search(group_id) is None:
-        if snapshot.zookeeper_connect and any(
-            found.fix is not None for found in (diagnosis, *diagnosis.consequences)
-        ):
+        if snapshot.zookeeper_connect and fix:
             words.append("--fix")
-        if diagnosis.group is not None:
+        if key is not None:
             words += ["--group", group_id]
     if snapshot.zookeeper_connect:
         words += ["--zookeeper", snapshot.zookeeper_connect]

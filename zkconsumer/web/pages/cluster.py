@@ -9,7 +9,7 @@ from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.headline import headline_text
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupState
 from zkconsumer.web.health import health_of
-from zkconsumer.web.pages.group_rows import LOOKED_AT, NEVER, NOW, GroupRow, group_row
+from zkconsumer.web.pages.group_rows import NEVER, NOW, GroupRow, group_rows
 from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.pages.words import NOT_KNOWN, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.state import ClusterState
@@ -74,7 +74,7 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
     outcome, groups, findings, left_out = outcome_of(state, page_request.now_ms)
     behind = sorted(
         (row for row in groups if _is_behind(row)),
-        key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
+        key=lambda row: (-row.rank, -(row.lag or 0), row.key),
     )
     shown = len(findings) if page_request.query.get("findings") == "all" else _SHOWN
     return View(
@@ -103,8 +103,9 @@ def outcome_of(
     state: ClusterState, now_ms: int
 ) -> tuple[ClusterHealth, list[GroupRow], list[Diagnosis], int]:
     """Return how a cluster is, and what that is made of: groups, findings, groups left out."""
-    groups = [group_row(state, key) for key in state.snapshot.groups]
-    findings, left_out = _findings(state, groups)
+    groups = group_rows(state, state.snapshot.groups)
+    findings = _findings(state, groups)
+    left_out = sum(row.findings is None for row in groups)
     return _outcome(state, now_ms, findings, groups, left_out), groups, findings, left_out
 
 
@@ -126,24 +127,14 @@ def _caught_up(behind: list[GroupRow]) -> str:
 
 def _is_behind(row: GroupRow) -> bool:
     """Return whether its lag matters; an abandoned group never catches up."""
-    if row.state is GroupState.ABANDONED:
-        return False
-    return bool(row.lag) or row.burrow_tone in {Tone.WARN, Tone.BAD}
+    return bool(row.lag) and row.state is not GroupState.ABANDONED
 
 
-def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnosis], int]:
-    """Return the diagnoses above a note, the worst first; and the number of groups not examined.
-
-    Groups with a bad state or Burrow status are examined first.
-    """
+def _findings(state: ClusterState, groups: list[GroupRow]) -> list[Diagnosis]:
+    """Return the diagnoses above a note, the worst first."""
     found = list(state.judgements.findings(None))
-    left, left_out = LOOKED_AT, 0
-    for row in sorted(groups, key=lambda row: row.suspicion):
-        if row.partitions > left:
-            left_out += 1
-        else:
-            left -= row.partitions
-            found += state.judgements.findings(row.key)
+    for row in groups:
+        found += row.findings or ()
     # Unreadable parts have a section of their own on the page.
     found = [
         diagnosis
@@ -159,7 +150,7 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Diagnos
             diagnosis.group or (),
         )
     )
-    return found, left_out
+    return found
 
 
 def _outcome(
@@ -170,20 +161,18 @@ def _outcome(
     left_out: int,
 ) -> ClusterHealth:
     """Return the worst that is known. Old or unexamined data is no health."""
-    stopped = _stopped(findings, groups)
-    errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)
+    others = sorted(
+        (row for row in groups if row.verdict.is_bad and row.verdict.diagnosis is None),
+        key=lambda row: (-row.rank, -(row.lag or 0), row.key),
+    )
     is_current = health_of(state, now_ms).is_current
-    if findings or stopped:
-        worst_group = None
-        if stopped and not errors:
-            worst = f"{stopped[0].key.group_id}: {stopped[0].burrow.meaning}"
-            worst_group = stopped[0].key
-        else:
-            worst, worst_group = headline_text(findings[0]), findings[0].group
-        tone = Tone.BAD if errors or stopped else SEVERITY_TONES[findings[0].severity]
+    wrong = [(SEVERITY_TONES[it.severity], headline_text(it), it.group) for it in findings]
+    wrong += [(row.verdict.tone, row.verdict.sentence, row.key) for row in others]
+    if wrong:
+        tone, worst, worst_group = min(wrong, key=lambda it: it[0] is not Tone.BAD)
         return ClusterHealth(
             sentence=worst if is_current else f"{worst}, when it was last read",
-            all=_numbers(errors, len(findings) - errors, len(stopped)),
+            all=_numbers(findings, len(others)),
             group=worst_group,
             tone=tone,
         )
@@ -196,22 +185,20 @@ def _outcome(
     return ClusterHealth(sentence=_WELL, tone=Tone.OK)
 
 
-def _numbers(errors: int, warnings: int, stopped: int) -> str:
+def _numbers(findings: list[Diagnosis], others: int) -> str:
     """Return the numbers of all that is wrong; "" if the sentence above has said it all."""
-    if errors + warnings + stopped == 1:
+    if len(findings) + others == 1:
         return ""
-    found = [(errors, "error"), (warnings, "warning"), (stopped, "group that does not get on")]
-    words = [counted(number, noun) for number, noun in found if number]
-    if stopped > 1:
-        words[-1] = f"{stopped} groups that do not get on"
+    errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)
+    words = [
+        counted(number, noun)
+        for number, noun in ((errors, "error"), (len(findings) - errors, "warning"))
+        if number
+    ]
+    if others:
+        does_not = "group that does not" if others == 1 else "groups that do not"
+        words.append(f"{others} {does_not} keep up")
     return f"In all {' and '.join([', '.join(words[:-1]), words[-1]] if words[1:] else words)}."
-
-
-def _stopped(findings: list[Diagnosis], groups: list[GroupRow]) -> list[GroupRow]:
-    """Return the groups that Burrow calls an error without any diagnosis saying so."""
-    reported = {diagnosis.group for diagnosis in findings if diagnosis.severity is Severity.ERROR}
-    stopped = [row for row in groups if row.burrow_tone is Tone.BAD and row.key not in reported]
-    return sorted(stopped, key=lambda row: (-(row.lag or 0), row.key))
 
 
 def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from zkconsumer.status.doctor.diagnosis import Code
+from zkconsumer.status.burrow import BurrowStatus
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.incidents import unfolded
+from zkconsumer.status.grid import Grid
 from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.group_grid import columns_of, group_grid
@@ -11,10 +14,17 @@ from zkconsumer.web.pages.group_rows import group_row
 from zkconsumer.web.pages.group_timeline import SHOWN, bare_id, events_of, ribbon
 from zkconsumer.web.pages.plain import sorry_page
 from zkconsumer.web.pages.view import PageRequest, View, group_address
-from zkconsumer.web.pages.words import SEVERITY_TONES, counted
+from zkconsumer.web.pages.words import BURROW_WORDS, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.state import ClusterState, PastRebalance
 
 MEMBERS_SHOWN: Final = 100
+_BLAME: Final = {
+    Code.MEMBER_IDLE: "idle",
+    Code.MEMBER_STALE: "gone",
+    Code.COMMITS_PAUSED: BURROW_WORDS[BurrowStatus.STOP],
+    Code.READING_STALLED: BURROW_WORDS[BurrowStatus.STALL],
+}
+"""What a member is called that the doctor has found at fault."""
 
 
 def group_page(
@@ -38,17 +48,17 @@ def group_page(
     shown = events if page_request.query.get("timeline") == "all" else events[:SHOWN]
     verification, grid = state.judgements.verification(key), state.judgements.grid(key)
     columns = columns_of(key, grid.columns)
-    lag, outcome = state.judgements.lag(key), state.judgements.outcome(key)
+    outcome, row = state.judgements.outcome(key), group_row(state, key)
     return View(
         template="group.html",
         title=key.group_id,
         group=key,
         context={
             "group": group,
-            "row": group_row(state, key),
-            "worst_time": lag.worst_time,
+            "row": row,
+            "tone": row.verdict.tone,
+            "worst_time": state.judgements.lag(key).worst_time,
             "lag_at_ms": _lag_at_ms(group),
-            "verdict": outcome,
             "watched": _watched(
                 outcome.complete, [partition.complete for partition in outcome.partitions]
             ),
@@ -59,12 +69,7 @@ def group_page(
             "sharing": _sharing(key, verification),
             "grid": group_grid(state, page_request, key),
             "members": columns[:MEMBERS_SHOWN],
-            "gone": {
-                member
-                for diagnosis in state.judgements.findings(key)
-                if diagnosis.code is Code.MEMBER_STALE
-                for member in diagnosis.culprits
-            },
+            "blamed": _blamed(state.judgements.findings(key), grid),
             "more_members": max(0, len(columns) - MEMBERS_SHOWN),
             "details": group.members_by_id,
             "bare_id": lambda member_id: bare_id(key, member_id),
@@ -76,6 +81,23 @@ def group_page(
             "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,
         },
     )
+
+
+def _blamed(findings: Sequence[Diagnosis], grid: Grid) -> dict[str, tuple[Tone, str, str]]:
+    """Return tone, word and meaning of what the doctor has found of each member, if anything."""
+    members = {
+        row.owner: grid.columns[row.column].owner_id
+        for row in grid.rows
+        if row.owner is not None and row.column is not None
+    }
+    found: dict[str, tuple[Tone, str, str]] = {}
+    for finding in unfolded(list(findings)):
+        if finding.severity > Severity.NOTE:
+            word = _BLAME.get(finding.code, "in trouble")
+            for culprit in finding.culprits:
+                about = (SEVERITY_TONES[finding.severity], word, finding.what)
+                found.setdefault(members.get(culprit, culprit), about)
+    return found
 
 
 def absent_text(state: ClusterState, key: GroupKey) -> str:

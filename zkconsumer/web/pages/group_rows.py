@@ -1,11 +1,12 @@
 """The row of a group in lists of groups. Pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Final
 
-from zkconsumer.status.burrow import BurrowStatus
+from zkconsumer.status.burrow import BurrowPartitionStatus, BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
+from zkconsumer.status.doctor.headline import headline_of, headline_text
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupKey, GroupState
 from zkconsumer.status.rates import GroupRates
@@ -13,6 +14,7 @@ from zkconsumer.web.pages.words import (
     BURROW_TONES,
     BURROW_WORDS,
     NOT_KNOWN,
+    SEVERITY_TONES,
     STATE_MEANINGS,
     STATE_TONES,
     Tone,
@@ -31,6 +33,34 @@ _PACE_S: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How a group is: by the doctor's worst finding, or by Burrow's rules where these say worse.
+
+    Attributes:
+        tone: how bad it is.
+        word: ``stuck``, ``keeps up``.
+        sentence: with the group, the cause and the member.
+        about: what the word means.
+        cause: the doctor's; "" if the word is not.
+        more: the number of further findings.
+        diagnosis: what it is by; None: it is by Burrow's rules.
+    """
+
+    tone: Tone
+    word: str
+    sentence: str
+    about: str
+    cause: str = ""
+    more: int = 0
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it wants attention."""
+        return self.tone in {Tone.WARN, Tone.BAD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
     """A group's summary.
 
@@ -43,11 +73,12 @@ class GroupRow:
         unknown: the number of partitions without a known lag.
         time: the largest lag in time of a partition.
         burrow: Burrow's status.
-        trouble: the number of partitions that Burrow calls neither OK nor WARN.
+        late: the partitions that Burrow calls worse than OK, the worst first.
         rates: how fast it reads, and its topics are written.
         last_commit_ms: when it last committed, as far as known.
         seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
+        findings: the doctor's above a note, the worst first; None: it was not examined.
     """
 
     key: GroupKey
@@ -58,11 +89,12 @@ class GroupRow:
     unknown: int
     time: TimeLag | None
     burrow: BurrowStatus
-    trouble: int
+    late: tuple[BurrowPartitionStatus, ...]
     rates: GroupRates
     last_commit_ms: int | None
     seen_ms: int
     problems: tuple[str, ...]
+    findings: tuple[Diagnosis, ...] | None = None
 
     @property
     def state_tone(self) -> Tone:
@@ -76,8 +108,8 @@ class GroupRow:
 
     @property
     def is_deserted(self) -> bool:
-        """Whether it has offsets but no members."""
-        return self.state in {GroupState.EMPTY, GroupState.ABANDONED}
+        """Whether nobody is in it."""
+        return self.state in {GroupState.EMPTY, GroupState.DEAD, GroupState.ABANDONED}
 
     @property
     def suspicion(self) -> tuple[int, int, int]:
@@ -90,37 +122,84 @@ class GroupRow:
         return self.burrow is BurrowStatus.OK and bool(self.lag) and not self.rates.read
 
     @property
-    def burrow_tone(self) -> Tone:
-        """The tone of Burrow's status, which needs some minutes: silence is not well before."""
-        tone = BURROW_TONES[self.burrow]
-        if self.is_silent:
-            return Tone.WARN if self.state is GroupState.EMPTY else Tone.CALM
-        # A group without members does not fail: it is not being read, which is worth a warning.
-        return Tone.WARN if tone is Tone.BAD and self.state is GroupState.EMPTY else tone
+    def verdict(self) -> Verdict:
+        """How it is; the one judgement that pages and notifications have of a group."""
+        tone, word, meaning = self._progress
+        worst = self.findings[0] if self.findings else None
+        if worst is None or (tone is Tone.BAD and worst.severity < Severity.ERROR):
+            return Verdict(
+                tone=tone,
+                word=word,
+                sentence=f"{self.key.group_id}: {meaning}",
+                about=f"{meaning} (Burrow: {self.burrow.name})",
+            )
+        short, more = headline_of(worst), len(self.findings or ()) - 1
+        state = short.state.removeprefix("is ")
+        if not state and worst.severity is Severity.WARNING and tone is not Tone.WARN:
+            word = "warning"
+        elif not state and worst.severity is Severity.ERROR:
+            word = "in trouble"
+        return Verdict(
+            tone=SEVERITY_TONES[worst.severity],
+            word=state or word,
+            sentence=headline_text(worst),
+            about=worst.what,
+            cause=short.cause,
+            more=more,
+            diagnosis=worst,
+        )
 
     @property
-    def word(self) -> str:
-        """Burrow's status in plain words."""
-        if self.is_deserted and (self.is_silent or self.burrow > BurrowStatus.OK):
-            return "nobody reads"
-        if self.is_silent:
-            return "no commits yet" if self.last_commit_ms is None else "not known yet"
-        return BURROW_WORDS[self.burrow]
+    def rank(self) -> int:
+        """The rank by the need for attention, ascending."""
+        if self.verdict.tone is Tone.BAD:
+            return 2
+        return int(Tone.WARN in {self.verdict.tone, self.state_tone})
 
     @property
-    def meaning(self) -> str:
-        """What the word means."""
-        if self.is_silent and self.is_deserted:
-            return "it has no members, though there is something to read"
-        if self.is_silent and self.last_commit_ms is None:
-            return "no commit was seen yet, though there is something to read"
-        if self.is_silent:
-            return "its next commit tells, or minutes without one"
-        return self.burrow.meaning
+    def _progress(self) -> tuple[Tone, str, str]:
+        """How it gets on by Burrow's rules, in plain words, and what these mean.
+
+        They need some minutes: silence is not well before. Of a group without members there is
+        nothing to tell; whether that is worth a warning, the doctor says.
+        """
+        if self.is_deserted:
+            if self.burrow is BurrowStatus.NOTFOUND:
+                return Tone.CALM, BURROW_WORDS[self.burrow], self.burrow.meaning
+            waits = "though there is something to read" if self.lag else "and nothing waits for it"
+            return Tone.CALM, "nobody reads", f"it has no members, {waits}"
+        if not self.is_silent:
+            meaning = self.burrow.meaning
+            if self.late:
+                meaning = f"{self.late[0].status.meaning} ({self._latest})"
+            return BURROW_TONES[self.burrow], BURROW_WORDS[self.burrow], meaning
+        if self.last_commit_ms is None:
+            meaning = "no commit was seen yet, though there is something to read"
+            return Tone.CALM, "no commits yet", meaning
+        return Tone.CALM, "not known yet", "its next commit tells, or minutes without one"
+
+    @property
+    def hindrance(self) -> str:
+        """Why it is never caught up: its latest partitions; "" where it may be."""
+        if not any(it.status is not BurrowStatus.REWIND for it in self.late):
+            return ""
+        return f"{BURROW_WORDS[self.late[0].status]}: {self._latest}"
+
+    @property
+    def _latest(self) -> str:
+        """The partitions of the worst status, of many the first."""
+        first, *others = [it for it in self.late if it.status is self.late[0].status]
+        tp = first.topic_partition
+        return f"{tp.topic}-{tp.partition}{f' and {len(others)} more' if others else ''}"
 
     @property
     def caught_up_ms(self) -> int | None:
-        """In how long it has read everything at its rate; None if never, or unknown."""
+        """In how long it has read everything at its rate; None if never, or unknown.
+
+        A sum that comes down says nothing of a partition that falls behind.
+        """
+        if self.lag and (self.is_deserted or self.hindrance):
+            return None
         return self.rates.caught_up_ms(self.lag)
 
     @property
@@ -129,30 +208,38 @@ class GroupRow:
         lag, rates = self.lag, self.rates
         if lag is None or (lag and (rates.read is None or rates.written is None)):
             return NOT_KNOWN
-        keeps_up = self.burrow is BurrowStatus.OK
+        keeps_up = self.burrow is BurrowStatus.OK and not self.is_deserted
         if not lag or (keeps_up and rates.read and lag <= _PACE_S * rates.read):
             return NOW
         in_ms = self.caught_up_ms
         return NEVER if in_ms is None else duration(max(1_000, in_ms))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiagnosisCount:
-    """The diagnoses of a group: how many, and the worst one above a note."""
-
-    errors: int
-    warnings: int
-    worst: Diagnosis | None
-
-
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
-    """Return the summary of a group, from values that are computed before a state is published."""
-    group, lag, outcome = (
-        state.snapshot.groups[key],
-        state.judgements.lag(key),
-        state.judgements.outcome(key),
-    )
-    worst = lag.worst_time
+    """Return the summary of a group, with what the doctor finds."""
+    return _examined(state, _unexamined(state, key))
+
+
+def group_rows(state: ClusterState, keys: Collection[GroupKey]) -> list[GroupRow]:
+    """Return the summaries of groups, examined as far as that makes nobody wait.
+
+    Groups that would exceed the limit of partitions are not; those in trouble come first.
+    """
+    left, rows = LOOKED_AT, {}
+    for row in sorted((_unexamined(state, key) for key in keys), key=lambda row: row.suspicion):
+        is_small = row.partitions <= left
+        rows[row.key] = _examined(state, row) if is_small else row
+        left -= row.partitions if is_small else 0
+    return [rows[key] for key in keys]
+
+
+def _unexamined(state: ClusterState, key: GroupKey) -> GroupRow:
+    """Return what is computed before a state is published."""
+    group, lag = state.snapshot.groups[key], state.judgements.lag(key)
+    worst, outcome = lag.worst_time, state.judgements.outcome(key)
+    late: list[BurrowPartitionStatus] = []
+    if outcome.status > BurrowStatus.OK:
+        late = [partition for partition in outcome.partitions if partition.status > BurrowStatus.OK]
     return GroupRow(
         key=key,
         state=group.state,
@@ -162,7 +249,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
         unknown=lag.unknown,
         time=None if worst is None else worst.time,
         burrow=outcome.status,
-        trouble=sum(partition.status > BurrowStatus.WARN for partition in outcome.partitions),
+        late=tuple(sorted(late, key=lambda partition: -partition.status)),
         rates=state.judgements.rates(key),
         last_commit_ms=state.last_commit_ms(key),
         seen_ms=group.seen_ms,
@@ -170,29 +257,6 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
     )
 
 
-def trouble_rank(row: GroupRow, found: DiagnosisCount | None) -> int:
-    """Return a group's rank by the need for attention."""
-    tones = {row.state_tone, row.burrow_tone}
-    if Tone.BAD in tones or (found is not None and found.errors):
-        return 2
-    return int(Tone.WARN in tones or (found is not None and found.warnings > 0))
-
-
-def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, DiagnosisCount]:
-    """Return the doctor's findings in these groups, as far as examined without a wait.
-
-    Groups that would exceed the limit of partitions are omitted.
-    """
-    left, found = LOOKED_AT, {}
-    for row in sorted(rows, key=lambda row: row.suspicion):
-        if row.partitions > left:
-            continue
-        left -= row.partitions
-        findings = state.judgements.findings(row.key)
-        severities = [diagnosis.severity for diagnosis in findings]
-        found[row.key] = DiagnosisCount(
-            errors=severities.count(Severity.ERROR),
-            warnings=severities.count(Severity.WARNING),
-            worst=next((finding for finding in findings if finding.severity > Severity.NOTE), None),
-        )
-    return found
+def _examined(state: ClusterState, row: GroupRow) -> GroupRow:
+    found = state.judgements.findings(row.key)
+    return replace(row, findings=tuple(it for it in found if it.severity > Severity.NOTE))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.status.model import GroupKey, GroupKind, GroupState
-from zkconsumer.web.pages.group_rows import GroupRow, found_in, group_row, trouble_rank
+from zkconsumer.web.pages.group_rows import GroupRow, group_rows
 from zkconsumer.web.pages.table import SortableColumn, matching, table_of
 from zkconsumer.web.pages.trend import trend_of
 from zkconsumer.web.pages.view import PageRequest, View
@@ -13,9 +13,9 @@ from zkconsumer.web.state import ClusterState
 _COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
     SortableColumn("name", "Group", lambda row: row.key.group_id),
     SortableColumn(
-        "burrow",
+        "verdict",
         "Verdict",
-        lambda row: int(row.burrow),
+        lambda row: row.rank,
         worst_last=True,
         about="Whether it keeps up, by the rules of Burrow, and what the doctor has found",
     ),
@@ -82,14 +82,12 @@ def groups_page(
 
     Groups in trouble lead, those with the largest lag first, unless another order is requested.
     """
-    every = [group_row(state, key) for key in state.snapshot.groups]
-    findings = found_in(state, every)
     rows = sorted(
-        every,
+        group_rows(state, state.snapshot.groups),
         key=lambda row: (
             row.state is GroupState.ABANDONED,
-            -trouble_rank(row, findings.get(row.key)),
-            -(row.lag or 0) if trouble_rank(row, findings.get(row.key)) else 0,
+            -row.rank,
+            -(row.lag or 0) if row.rank else 0,
             row.key.group_id.lower(),
             row.key,
         ),
@@ -111,7 +109,6 @@ def groups_page(
         context={
             "table": table,
             "trends": {key: trend_of(lags) for key, lags in past.items()},
-            "findings": findings,
             "kinds": [
                 kind.value
                 for kind in GroupKind

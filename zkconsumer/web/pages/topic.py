@@ -3,7 +3,7 @@
 from typing import Final
 
 from zkconsumer.status.model import PartitionStatus
-from zkconsumer.web.pages.group_rows import group_row
+from zkconsumer.web.pages.group_rows import group_rows
 from zkconsumer.web.pages.plain import sorry_page
 from zkconsumer.web.pages.table import SortableColumn, table_of
 from zkconsumer.web.pages.topics import held_by, topic_row
@@ -50,6 +50,6 @@ def topic_page(
                 partitions, _COLUMNS, page_request, total=len(topic.partitions), page_rows=100
             ),
             "held_by": held_by,
-            "readers": [group_row(state, key) for key in state.readers_of(name)],
+            "readers": group_rows(state, state.readers_of(name)),
         },
     )

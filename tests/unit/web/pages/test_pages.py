@@ -1,6 +1,8 @@
 """What each page shows of a cluster, and how little of a large one."""
 
+import re
 from dataclasses import replace
+from html import escape as html_escape
 from typing import Any
 
 import pytest
@@ -83,10 +85,67 @@ def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
         "fraud-scoring is stuck: fraud-scoring_risk1 and fraud-scoring_risk2 are no longer "
         "committing"
     )
-    assert (outcome.group, outcome.all) == (FRAUD, "In all 3 errors and 1 warning.")
+    assert (outcome.group, outcome.all) == (
+        FRAUD,
+        "In all 3 errors, 1 warning and 1 group that does not keep up.",
+    )
     page = html(view, state, page_request())
     assert "icon-bad.svg" in page
     assert page.index("fraud-scoring") < page.index("mailer") < page.index("2 partitions lack")
+
+
+def badges(page: str, key: GroupKey) -> set[str]:
+    """What a page says of a group beside its name."""
+    name = re.escape(html_escape(key.group_id))
+    return set(
+        re.findall(rf'>{name}</(?:a|h1)>.*?<span class="(badge [a-z]+"[^<]*)', page, re.DOTALL)
+    )
+
+
+def test_each_page_says_the_same_of_a_group(state: ClusterState) -> None:
+    """As the doctor and the banner do: what is stuck there is green nowhere."""
+    everything = {
+        "cluster": html(cluster_page(state, page_request()), state, page_request()),
+        "groups": html(groups_page(state, page_request()), state, page_request()),
+    }
+    topics = {topic.name for topic in state.snapshot.topics}
+    everything |= {
+        topic: html(topic_page(state, page_request(), topic), state, page_request())
+        for topic in topics
+    }
+    for key, group in state.snapshot.groups.items():
+        own = html(group_page(state, page_request(), key), state, page_request())
+        listed = everything["cluster"].partition("Groups that are behind")[2]
+        readers = {
+            topic: everything[topic].partition("Groups that read it")[2]
+            for topic in topics & group.topics_read
+        }
+        pages = [own, listed, everything["groups"], *readers.values()]
+        said = [found for page in pages if (found := badges(page, key))]
+        assert len(said) >= 2, key
+        assert all(found == said[0] and len(found) == 1 for found in said), (key, said)
+    for key, word in ((FRAUD, "stuck"), (SETTLEMENT, "stuck"), (MAILER, "can&#39;t rebalance")):
+        page = html(group_page(state, page_request(), key), state, page_request())
+        [badge] = badges(page, key)
+        assert badge.startswith('badge bad"')
+        assert f"</svg>{word}</span>" in page
+
+
+def test_a_group_page_begins_with_what_the_banner_says(state: ClusterState) -> None:
+    """The cause and the member; the rebalance that does not end has that cause, too."""
+    for key, said in (
+        (SETTLEMENT, "settlement is stuck: settlement_host7 is registered but gone"),
+        (MAILER, "mailer can&#39;t rebalance: mail-legacy is another kind of client"),
+        (BILLING, "billing: gets on, but falls further behind (orders-5)"),
+    ):
+        page = html(group_page(state, page_request(), key), state, page_request())
+        assert said in page.partition('<dl class="tiles">')[0]
+        assert "no cause was seen" not in page
+    page = html(group_page(state, page_request(), SETTLEMENT), state, page_request())
+    assert "<strong>settlement_host7 is registered but gone</strong>" in page
+    assert "1 member of the group is registered but not there" in page
+    calm = html(group_page(state, page_request(), CHECKOUT), state, page_request())
+    assert 'class="verdict ' not in calm
 
 
 def test_each_finding_has_its_command_and_its_page(state: ClusterState) -> None:
@@ -101,12 +160,15 @@ def test_each_finding_has_its_command_and_its_page(state: ClusterState) -> None:
     assert "<summary>partitions have no owner</summary>" in page
     group = html(group_page(state, page_request(), SETTLEMENT), state, page_request())
     assert '<use href="#i-bad"/></svg>gone</span>' in group
+    fraud = html(group_page(state, page_request(), FRAUD), state, page_request())
+    assert fraud.count('<use href="#i-bad"/></svg>no commits</span>') == 2  # both members
+    assert '<use href="#i-ok"/></svg>reads</span>' not in fraud
 
 
 def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
     """And when a group is caught up, or that it never is."""
     page = html(cluster_page(state, page_request()), state, page_request())
-    assert "<dt>Written/s</dt><dd>5.0k</dd>" in page
+    assert "<dt>Written/s</dt><dd>4.9k</dd>" in page
     assert "records to read; 3 groups do not catch up" in page
     assert '<td class="n" data-label="Caught up in">3 min 45 s</td>' in page
     assert '<td class="n" data-label="Caught up in">not at this rate</td>' in page
@@ -116,26 +178,51 @@ def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
     assert "not at this rate" in billing
     group = html(group_page(state, page_request(), LONG), state, page_request())
     assert "caught up in 3 min 45 s" in group
-    assert '435<span class="of">, </span>915' in group
+    assert "<dt>Written/s</dt><dd>435</dd>" in group
+    assert "<dt>Read/s</dt><dd>915</dd>" in group
 
 
 def test_silence_is_not_called_well_before_it_is_called_a_stop(state: ClusterState) -> None:
     """Burrow's rules take minutes: until then a group that commits nothing is not green."""
-    row = replace(group_row(state, FRAUD), last_commit_ms=None)
+    row = replace(group_row(state, FRAUD), last_commit_ms=None, late=(), findings=())
     seen = replace(row, burrow=BurrowStatus.OK, rates=GroupRates())
     silent = replace(seen, rates=GroupRates(written=29, read=0))
     for row, word, tone in (
         (seen, "no commits yet", Tone.CALM),
         (silent, "no commits yet", Tone.CALM),
         (replace(silent, last_commit_ms=NOW_MS), "not known yet", Tone.CALM),
-        (replace(silent, state=GroupState.EMPTY), "nobody reads", Tone.WARN),
+        (replace(silent, state=GroupState.EMPTY), "nobody reads", Tone.CALM),
         (replace(silent, rates=GroupRates(written=29, read=28)), "keeps up", Tone.OK),
         (replace(silent, lag=0), "keeps up", Tone.OK),
         (replace(silent, burrow=BurrowStatus.STOP), "no commits", Tone.BAD),
     ):
-        assert (row.word, row.burrow_tone) == (word, tone)
-    assert silent.meaning.startswith("no commit was seen yet")
-    assert "no commit was" not in replace(silent, last_commit_ms=NOW_MS).meaning
+        assert (row.verdict.word, row.verdict.tone) == (word, tone)
+    assert silent.verdict.about.startswith("no commit was seen yet")
+    assert "no commit was" not in replace(silent, last_commit_ms=NOW_MS).verdict.about
+
+
+def test_a_group_that_nobody_is_in_does_not_keep_up(state: ClusterState) -> None:
+    """Whether it has read all there was, was read from lately, or is abandoned."""
+    row = group_row(state, GroupKey(GroupKind.ZOOKEEPER, "nightly-export"))
+    assert (row.members, row.lag, row.rates.read, row.state) == (0, 0, 0, GroupState.EMPTY)
+    assert (row.verdict.word, row.verdict.tone) == ("nobody reads", Tone.CALM)
+    assert row.verdict.sentence == "nightly-export: it has no members, and nothing waits for it"
+    late = replace(row, lag=20, rates=GroupRates(written=9, read=9))
+    assert (late.verdict.word, late.caught_up) == ("nobody reads", "not at this rate")
+    gone = replace(late, state=GroupState.ABANDONED, burrow=BurrowStatus.NOTFOUND)
+    assert (gone.verdict.word, gone.verdict.tone) == ("not in use", Tone.CALM)
+    stopped = replace(late, findings=group_row(state, SETTLEMENT).findings)
+    assert (stopped.verdict.word, stopped.verdict.tone) == ("stuck", Tone.BAD)
+
+
+def test_who_falls_behind_in_one_partition_is_not_caught_up(state: ClusterState) -> None:
+    """Though the lag of all comes down; that partition is named."""
+    row = group_row(state, BILLING)
+    assert row.rates.falls is not None
+    assert (row.hindrance, row.caught_up) == ("falls behind: orders-5", "not at this rate")
+    page = html(group_page(state, page_request(), BILLING), state, page_request())
+    assert "records to read; falls behind: orders-5" in page
+    assert replace(row, late=()).caught_up == "2 min 34 s"
 
 
 def test_where_no_lag_is_known_no_rate_is_too_low(state: ClusterState) -> None:
@@ -143,8 +230,9 @@ def test_where_no_lag_is_known_no_rate_is_too_low(state: ClusterState) -> None:
     view = group_page(state, page_request(), LONG)
     row = replace(group_row(state, LONG), lag=None, rates=GroupRates(written=0, read=0))
     page = html(replace(view, context={**view.context, "row": row}), state, page_request())
-    assert "no lag is known" in page
-    assert "it never catches up" not in page
+    tile = page.partition("<dt>Lag</dt>")[2].partition("</div>")[0]
+    assert "records to read" in tile
+    assert "falling" not in tile
 
 
 def test_who_keeps_up_does_not_hide_when_others_are_caught_up(state: ClusterState) -> None:
@@ -201,8 +289,11 @@ def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
     alone = replace(snapshot, groups={FRAUD: snapshot.groups[FRAUD]})
     judged = Judgements(alone, None, state.judgements._memory)
     outcome, page = at_its_time(replace(state, snapshot=alone, judgements=judged))
-    assert outcome == "fraud-scoring: a partition does not get on"
-    assert "In all 1 warning and 1 group that does not get on." in page
+    assert outcome == (
+        "fraud-scoring: no longer commits, though there is something to read "
+        "(payments-0 and 3 more)"
+    )
+    assert "In all 1 warning and 1 group that does not keep up." in page
     assert "icon-bad.svg" in page
 
 
