@@ -7,6 +7,7 @@ from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey, GroupKind
 
 SETTLEMENT = GroupKey(GroupKind.ZOOKEEPER, "settlement")
+COMMAND = "zkconsumer doctor --fix --group settlement --zookeeper zk1:2181/kafka"
 WALL_MS = 1_795_167_660_000  # 2026-11-20 09:41 UTC
 
 
@@ -15,9 +16,11 @@ def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> 
     return GroupTrouble(
         severity=severity,
         code="member-stale",
+        headline="settlement is stuck: settlement_host7 is registered but gone",
         what=what,
         evidence=("settlement_host7 is registered but gone",),
         repair="Delete it.",
+        command=COMMAND,
         lag=42,
     )
 

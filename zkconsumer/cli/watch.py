@@ -159,7 +159,8 @@ def _tested(route: Route, origin: NotificationOrigin) -> bool:
         trouble=GroupTrouble(
             severity=Severity.WARNING,
             code="test",
-            what="This is a test: nothing is wrong. It is over at once.",
+            headline="zkconsumer-test: this is a test, nothing is wrong",
+            what="It is over at once.",
         ),
         began_ms=now_ms,
     )

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from zkconsumer.notify.outbox import Notification, Status
+from zkconsumer.notify.troubles import GroupTrouble
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Severity, ago, counted
 
@@ -66,6 +67,7 @@ def facts(message: Notification, origin: NotificationOrigin) -> dict[str, object
         "what": _line(trouble.what, _SUMMARY_CHARS),
         "evidence": [_line(line) for line in trouble.evidence[:_EVIDENCE]],
         "repair": _line(trouble.repair, _SUMMARY_CHARS),
+        "command": _command(trouble),
         "further_findings": trouble.further,
         "lag": trouble.lag,
         "began_at": instant(alert.began_ms),
@@ -85,20 +87,16 @@ def alert_id(message: Notification, origin: NotificationOrigin) -> str:
 
 
 def headline(message: Notification) -> str:
-    """Return the message in one line."""
+    """Return the message in one line: what the page says, and whether that began or is over."""
     alert = message.alert
-    whose = "the cluster" if alert.subject is None else str(alert.subject)
-    lasted = ago(message.at_ms - alert.began_ms)
-    text = f"{whose}: {alert.trouble.code}"
-    match message.status:
-        case Status.RESOLVED:
-            return _line(f"RESOLVED {text}, after {lasted}", _SUBJECT_CHARS)
-        case Status.REMINDER:
-            return _line(f"{alert.severity.name} {text}, for {lasted} now", _SUBJECT_CHARS)
-        case Status.WORSE:
-            return _line(f"{alert.severity.name} {text}, worse than before", _SUBJECT_CHARS)
-        case Status.FIRING:
-            return _line(f"{alert.severity.name} {text}", _SUBJECT_CHARS)
+    name, lasted = alert.severity.name, ago(message.at_ms - alert.began_ms)
+    begin = {
+        Status.FIRING: name,
+        Status.WORSE: f"{name}, worse than before:",
+        Status.REMINDER: f"{name} for {lasted} now:",
+        Status.RESOLVED: f"RESOLVED after {lasted}:",
+    }[message.status]
+    return _line(f"{begin} {alert.trouble.headline}")
 
 
 def link(message: Notification, origin: NotificationOrigin) -> str | None:
@@ -113,7 +111,11 @@ def link(message: Notification, origin: NotificationOrigin) -> str | None:
 
 def plain_text(message: Notification, origin: NotificationOrigin) -> str:
     """Return the message in some lines, for people."""
-    trouble, address = message.alert.trouble, link(message, origin)
+    return "\n".join(_lines(message, origin, _command(message.alert.trouble)))
+
+
+def _lines(message: Notification, origin: NotificationOrigin, command: str) -> list[str]:
+    alert, trouble, address = message.alert, message.alert.trouble, link(message, origin)
     lines = [headline(message)]
     if message.status is not Status.RESOLVED:
         lines.append(_line(trouble.what, _SUMMARY_CHARS))
@@ -122,10 +124,18 @@ def plain_text(message: Notification, origin: NotificationOrigin) -> str:
             lines.append(f"{counted(trouble.lag, 'record')} behind")
         if trouble.repair:
             lines.append(_line(f"What helps: {trouble.repair}", _SUMMARY_CHARS))
+        if command:
+            lines.append(command)
         if trouble.further:
             lines.append(f"{counted(trouble.further, 'further finding')}")
-    lines.append(f"since {instant(message.alert.began_ms)}")
-    return "\n".join([*lines, *([address] if address else [])])
+    whose = "the cluster" if alert.subject is None else str(alert.subject)
+    lines.append(f"{_line(whose)}, since {instant(alert.began_ms)}")
+    return [*lines, *([address] if address else [])]
+
+
+def _command(trouble: GroupTrouble) -> str:
+    """Return the command if a line shows it as it is: nobody is to paste another one."""
+    return trouble.command if _line(trouble.command, _SUMMARY_CHARS) == trouble.command else ""
 
 
 def as_json(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
@@ -144,7 +154,13 @@ def as_slack(messages: Sequence[Notification], origin: NotificationOrigin) -> by
 
 
 def _slack_text(message: Notification, origin: NotificationOrigin) -> str:
-    first, *rest = _escaped(plain_text(message, origin)).split("\n")
+    command = _command(message.alert.trouble)
+    if {"`", "@"} & set(command):
+        command = ""  # it would have to be changed
+    first, *rest = (
+        f"`{_without_tags(line)}`" if line == command else _escaped(line)
+        for line in _lines(message, origin, command)
+    )
     sign = {Severity.ERROR: ":red_circle:", Severity.WARNING: ":large_yellow_circle:"}
     is_over = message.status is Status.RESOLVED
     shown = ":large_green_circle:" if is_over else sign[message.alert.severity]
@@ -153,10 +169,12 @@ def _slack_text(message: Notification, origin: NotificationOrigin) -> str:
 
 def _escaped(text: str) -> str:
     """Escape what Slack takes for mark-up: links, mentions, code."""
-    for mark, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("`", "'")):
-        text = text.replace(mark, instead)
     # Those who copied Slack's webhooks take a plain @all for a mention.
-    return text.replace("@", "@\N{ZERO WIDTH SPACE}")
+    return _without_tags(text).replace("`", "'").replace("@", "@\N{ZERO WIDTH SPACE}")
+
+
+def _without_tags(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def pagerduty(routing_key: str) -> Template:
@@ -181,9 +199,8 @@ def pagerduty(routing_key: str) -> Template:
 
 def _pagerduty_payload(message: Notification, origin: NotificationOrigin) -> dict[str, object]:
     alert = message.alert
-    summary = f"{headline(message)}: {alert.trouble.what}"
     return {
-        "summary": _line(summary, _SUMMARY_CHARS),
+        "summary": headline(message),
         "source": _line(origin.cluster, _SUBJECT_CHARS),
         "severity": "error" if alert.severity is Severity.ERROR else "warning",
         "timestamp": instant(alert.began_ms),
@@ -217,6 +234,7 @@ def _alertmanager_alert(message: Notification, origin: NotificationOrigin) -> di
             "code": alert.trouble.code,
             "description": _line(alert.trouble.what, _SUMMARY_CHARS),
             "repair": _line(alert.trouble.repair, _SUMMARY_CHARS),
+            "command": _command(alert.trouble),
         },
         "startsAt": instant(alert.began_ms),
         "endsAt": instant(ends_ms),

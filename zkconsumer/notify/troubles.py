@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from zkconsumer.status.burrow import BurrowStatus
-from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
-from zkconsumer.status.model import GroupKey
+from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
+from zkconsumer.status.doctor.headline import doctor_command, group_command, headline_text
+from zkconsumer.status.model import ClusterSnapshot, GroupKey
+from zkconsumer.web.pages.group_rows import group_row
+from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.state import ClusterState
 
 Subject: TypeAlias = GroupKey | None
@@ -27,18 +29,22 @@ class GroupTrouble:
     Attributes:
         severity: never a note.
         code: the doctor's code, or one of this module.
+        headline: the sentence of the page: the group, the cause, the member.
         what: one or two sentences.
         evidence: observations, one per line.
         repair: what helps.
+        command: the doctor's command to copy; "" if there is none.
         further: the number of further findings of the subject, notes left out.
         lag: of the group in records, if known.
     """
 
     severity: Severity
     code: str
+    headline: str
     what: str
     evidence: tuple[str, ...] = ()
     repair: str = ""
+    command: str = ""
     further: int = 0
     lag: int | None = None
 
@@ -82,8 +88,10 @@ def observe(state: ClusterState) -> GroupObservation:
         trouble = GroupTrouble(
             severity=Severity.ERROR,
             code=UNREADABLE,
+            headline="The cluster can't be read now",
             what=f"The cluster can't be read: {state.problem}",
             repair="Look at its ZooKeeper or brokers, and whether they are reached from here.",
+            command=group_command(None, state.snapshot),
         )
         began = state.number > 0
         found = (Condition(subject=None, trouble=trouble),) if began else ()
@@ -98,9 +106,7 @@ def observe(state: ClusterState) -> GroupObservation:
 
 def _conditions(state: ClusterState, blind: frozenset[str]) -> Iterator[Condition]:
     if state.covered is None:
-        yield Condition(
-            subject=None, trouble=_worst(state.judgements.findings(None), None), blind=blind
-        )
+        yield Condition(subject=None, trouble=_cluster_trouble(state), blind=blind)
     for key, group in state.snapshot.groups.items():
         if state.covered is not None and key not in state.covered:
             continue
@@ -117,51 +123,52 @@ def _blind(state: ClusterState, key: GroupKey | None) -> frozenset[str]:
     )
 
 
+def _cluster_trouble(state: ClusterState) -> GroupTrouble | None:
+    found = [it for it in state.judgements.findings(None) if it.severity > Severity.NOTE]
+    return _trouble(found[0], state.snapshot, further=len(found) - 1) if found else None
+
+
 def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
-    lag = state.judgements.lag(key).total
-    found = _worst(state.judgements.findings(key), lag)
-    if found is not None and found.severity is Severity.ERROR:
-        return found
-    outcome = state.judgements.outcome(key)
-    if outcome.status is BurrowStatus.ERR:
-        bad = [
-            partition for partition in outcome.partitions if partition.status > BurrowStatus.WARN
-        ]
-        return GroupTrouble(
-            severity=Severity.ERROR,
-            code=NOT_MOVING,
-            what=f"{len(bad)} of {len(outcome.partitions)} partitions do not get on.",
-            evidence=tuple(
-                f"{partition.topic_partition}: {partition.status.meaning}; "
-                f"{partition.current_lag} records behind"
-                for partition in bad[:5]
-            ),
-            repair=(found.repair if found else "") or "zkconsumer doctor looks closer.",
-            further=0 if found is None else found.further + 1,
-            lag=lag,
-        )
-    if found is None and outcome.status is BurrowStatus.WARN:
-        return GroupTrouble(
-            severity=Severity.WARNING,
-            code=BEHIND,
-            what="The group gets on, but falls further behind.",
-            repair="More members or streams, as far as there are partitions: zkconsumer assign.",
-            lag=lag,
-        )
-    return found
-
-
-def _worst(findings: tuple[Diagnosis, ...], lag: int | None) -> GroupTrouble | None:
-    bad = [finding for finding in findings if finding.severity > Severity.NOTE]
-    if not bad:
+    """Return what the page's verdict on a group says, if that is bad."""
+    row = group_row(state, key)
+    verdict, findings = row.verdict, row.findings or ()
+    if not verdict.is_bad:
         return None
-    worst = max(bad, key=lambda finding: finding.severity)
+    if verdict.diagnosis is not None:
+        return _trouble(verdict.diagnosis, state.snapshot, further=verdict.more, lag=row.lag)
+    is_error = verdict.tone is Tone.BAD
+    does_not = "does not" if len(row.late) == 1 else "do not"
+    repair = "More members or streams, as far as there are partitions: zkconsumer assign."
+    if is_error:
+        repair = findings[0].repair if findings else "zkconsumer doctor looks closer."
     return GroupTrouble(
-        severity=worst.severity,
-        code=worst.code.value,
-        what=worst.what,
-        evidence=tuple(worst.evidence),
-        repair=worst.repair,
-        further=len(bad) - 1,
+        severity=Severity.ERROR if is_error else Severity.WARNING,
+        code=NOT_MOVING if is_error else BEHIND,
+        headline=verdict.sentence,
+        what=f"Of {counted(row.partitions, 'partition')} {len(row.late)} {does_not} keep up.",
+        evidence=tuple(
+            f"{partition.topic_partition}: {partition.status.meaning}; "
+            f"{partition.current_lag} records behind"
+            for partition in row.late[:5]
+        ),
+        repair=repair,
+        command=group_command(key, state.snapshot),
+        further=len(findings),
+        lag=row.lag,
+    )
+
+
+def _trouble(
+    diagnosis: Diagnosis, snapshot: ClusterSnapshot, *, further: int, lag: int | None = None
+) -> GroupTrouble:
+    return GroupTrouble(
+        severity=diagnosis.severity,
+        code=diagnosis.code.value,
+        headline=headline_text(diagnosis),
+        what=diagnosis.what,
+        evidence=tuple(diagnosis.evidence),
+        repair=diagnosis.repair,
+        command=doctor_command(diagnosis, snapshot),
+        further=further,
         lag=lag,
     )

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from email import message_from_bytes
+from email.policy import SMTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,17 +21,28 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
-from tests.support.alerting import message
+from tests.support.alerting import COMMAND, message
 from tests.support.certificates import Certificates, certificates
-from tests.support.page_world import state_at
+from tests.support.manual_clock import ManualClock
+from tests.support.page_world import SETTLEMENT, snapshot_at, state_at
 from tests.support.waiting import wait_until
 from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Notifier, Route
 from zkconsumer.notify.outbox import Notification, Policy, Status
 from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, NotSent, NotTaken
-from zkconsumer.notify.templates import NotificationOrigin, as_json, as_slack
+from zkconsumer.notify.templates import (
+    NotificationOrigin,
+    Template,
+    as_alertmanager,
+    as_json,
+    as_slack,
+    pagerduty,
+)
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.doctor.diagnosis import Severity
+from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.state import ClusterState
 
 __all__ = ["certificates"]
 
@@ -93,7 +106,7 @@ def test_http_posts_and_reads_the_answer(receiver: Receiver) -> None:
     assert path == "/services/hidden?key=hidden"
     assert headers["Authorization"] == "Bearer hidden"
     assert headers["Content-Type"] == "application/json"
-    assert "member-stale" in body["text"]
+    assert "settlement is stuck: settlement_host7 is registered but gone" in body["text"]
     for status, error in ((400, NotTaken), (404, NotSent), (429, NotSent), (503, NotSent)):
         receiver.statuses = [status]
         with pytest.raises(error, match=f"answers {status}: said") as refused:
@@ -230,11 +243,14 @@ def test_mail_is_sent_over_starttls_by_who_logs_in(certificates: Certificates) -
     with mail_server(certificates) as (box, port):
         mail_to(port, certificates).send([message(), message(Status.RESOLVED)], ORIGIN)
         (envelope,) = box.got
-        text = envelope.content.decode()
         assert envelope.rcpt_tos == ["ops@e.org"]
-        assert "Subject: [plant] ERROR zookeeper group settlement: member-stale" in text
-        assert "settlement_host7 is registered but gone" in text
-        assert "RESOLVED zookeeper group settlement" in text
+        mail = message_from_bytes(envelope.content, policy=SMTP)
+        assert mail["Subject"].startswith(
+            "[plant] ERROR settlement is stuck: settlement_host7 is registered but gone"
+        )
+        text = mail.get_content()
+        assert COMMAND in text.splitlines()
+        assert "RESOLVED after 5 min: settlement is stuck" in text
         with pytest.raises(NotSent, match="535") as refused:
             mail_to(port, certificates, password="wr0ng").send([message()], ORIGIN)
         assert "wr0ng" not in str(refused.value)
@@ -305,6 +321,7 @@ def test_a_command_gets_facts_by_environment_and_standard_input(
     target.send([message()], ORIGIN)
     environment, facts = json.loads(file.read_text())
     assert environment["ZKCONSUMER_GROUP"] == facts["group"] == "settlement"
+    assert environment["ZKCONSUMER_COMMAND"] == facts["command"] == COMMAND
     assert environment["ZKCONSUMER_STATUS"] == facts["status"] == "firing"
     assert facts["evidence"] == ["settlement_host7 is registered but gone"]
     assert "ZKCONSUMER_TOKEN" not in environment
@@ -452,3 +469,84 @@ def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
     assert len(receiver.got) == 2
     assert "trying again" in caplog.text
     assert "hidden" not in caplog.text
+
+
+class JudgesClock(ManualClock):
+    """A clock that counts how often a state was judged by it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judged = 0
+
+    def wall_ms(self) -> int:
+        """See ``Clock``."""
+        now_ms = super().wall_ms()
+        self.judged += threading.current_thread().name == "notify/judge"
+        return now_ms
+
+
+def test_a_group_that_flaps_ten_times_is_two_messages_that_arrive(receiver: Receiver) -> None:
+    """That it is stuck, in the words of the banner, and that it is over; at each kind of target."""
+    shop, clock = state_at(), JudgesClock()
+    groups = shop.snapshot.groups
+    calm = groups[GroupKey(GroupKind.ZOOKEEPER, "archiver")]
+    stuck, well = (
+        replace(shop, snapshot=shown, judgements=Judgements(shown, snapshot_at(36), Memory()))
+        for shown in (
+            replace(shop.snapshot, groups={SETTLEMENT: group})
+            for group in (groups[SETTLEMENT], replace(calm, group_id="settlement"))
+        )
+    )
+    templates: dict[str, Template] = {
+        "slack": as_slack,
+        "pagerduty": pagerduty("key"),
+        "alertmanager": as_alertmanager,
+    }
+    routes = tuple(
+        Route(
+            name=name,
+            target=HttpTarget(
+                url=urlsplit(f"http://127.0.0.1:{receiver.port}/{name}"), template=template
+            ),
+            policy=Policy(severity=Severity.ERROR),
+        )
+        for name, template in templates.items()
+    )
+    notifier = Notifier(routes, ORIGIN, clock=clock)
+    notifier.start()
+
+    def half_a_minute(state: ClusterState) -> None:
+        judged = clock.judged
+        notifier.take(state)
+        wait_until(lambda: clock.judged > judged, what="the judge")
+        clock.advance(30_000)
+
+    for _ in range(10):
+        for state in (stuck, stuck, stuck, stuck, well, well):
+            half_a_minute(state)
+    wait_until(lambda: len(receiver.got) == 3, what="that it is stuck")
+    for _ in range(30):
+        half_a_minute(well)
+    wait_until(lambda: len(receiver.got) == 6, what="that it is over")
+    assert notifier.close() == []
+    got = {
+        name: [body for path, _, body in receiver.got if path == f"/{name}"] for name in templates
+    }
+    assert {name: len(bodies) for name, bodies in got.items()} == dict.fromkeys(templates, 2)
+    said = "settlement is stuck: settlement_host7 is registered but gone"
+    command = (
+        "zkconsumer doctor --fix --group settlement --zookeeper zk1:2181,zk2:2181,zk3:2181/shop"
+    )
+    begin, end = got["slack"]
+    assert f"*ERROR {said}*" in begin["text"]
+    assert f"\n`{command}`\n" in begin["text"]
+    assert re.search(rf"\*RESOLVED after \d+ min: {said}\*", end["text"])
+    begin, end = got["pagerduty"]
+    assert begin["payload"]["summary"] == f"ERROR {said}"
+    assert begin["payload"]["custom_details"]["command"] == command
+    assert (begin["event_action"], end["event_action"]) == ("trigger", "resolve")
+    assert begin["dedup_key"] == end["dedup_key"]
+    [[begin], [end]] = got["alertmanager"]
+    assert begin["annotations"]["summary"] == f"ERROR {said}"
+    assert begin["annotations"]["command"] == command
+    assert end["labels"] == begin["labels"]

@@ -1,13 +1,14 @@
 """The messages as targets want them."""
 
 import json
+from dataclasses import replace
 from email import message_from_bytes
 from email.policy import SMTP
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.alerting import SETTLEMENT, alert, message
+from tests.support.alerting import COMMAND, SETTLEMENT, alert, message
 from zkconsumer.notify import templates
 from zkconsumer.notify.outbox import Status
 from zkconsumer.notify.templates import NotificationOrigin
@@ -24,16 +25,18 @@ def test_slack_gets_what_is_wrong_the_evidence_and_what_helps() -> None:
     assert text.split("\n") == [
         "*plant*",
         "",
-        ":red_circle: *ERROR zookeeper group settlement: member-stale*",
+        ":red_circle: *ERROR settlement is stuck: settlement_host7 is registered but gone*",
         "It is stuck.",
         "  - settlement_host7 is registered but gone",
         "42 records behind",
         "What helps: Delete it.",
-        "since 2026-11-20T09:36:00Z",
+        f"`{COMMAND}`",
+        "zookeeper group settlement, since 2026-11-20T09:36:00Z",
         "https://kafka.example/page/groups/zookeeper/settlement",
         "",
-        ":large_green_circle: *RESOLVED zookeeper group settlement: member-stale, after 5 min*",
-        "since 2026-11-20T09:36:00Z",
+        ":large_green_circle: *RESOLVED after 5 min: settlement is stuck: settlement_host7 is "
+        "registered but gone*",
+        "zookeeper group settlement, since 2026-11-20T09:36:00Z",
         "https://kafka.example/page/groups/zookeeper/settlement",
     ]
 
@@ -47,7 +50,10 @@ def test_pagerduty_gets_one_incident_per_group() -> None:
     assert begin["event_action"] == "trigger"
     assert begin["routing_key"] == "key"
     assert begin["payload"]["severity"] == "error"
-    assert begin["payload"]["summary"].startswith("ERROR zookeeper group settlement: member-stale")
+    assert begin["payload"]["summary"] == (
+        "ERROR settlement is stuck: settlement_host7 is registered but gone"
+    )
+    assert begin["payload"]["custom_details"]["command"] == COMMAND
     assert begin["payload"]["source"] == "plant"
     assert end == {
         "routing_key": "key",
@@ -84,6 +90,42 @@ def test_a_command_gets_facts_as_variables() -> None:
     assert found["ZKCONSUMER_URL"] == ""
 
 
+def test_every_target_gets_what_the_banner_says_and_the_command() -> None:
+    """The group, the cause, the member, and what to paste."""
+    said, told = "settlement is stuck: settlement_host7 is registered but gone", [message()]
+    mail = templates.mail(told, ORIGIN, sender="a@b.c", receivers=["d@e.f"])
+    assert mail["Subject"] == f"[plant] ERROR {said}"
+    [alertmanager] = json.loads(templates.as_alertmanager(told, ORIGIN))
+    assert alertmanager["annotations"]["summary"] == f"ERROR {said}"
+    [sent] = json.loads(templates.as_json(told, ORIGIN))["messages"]
+    variables = templates.variables(told[0], ORIGIN)
+    assert variables["ZKCONSUMER_HEADLINE"] == sent["headline"] == f"ERROR {said}"
+    assert variables["ZKCONSUMER_COMMAND"] == sent["command"] == COMMAND
+    assert alertmanager["annotations"]["command"] == COMMAND
+    for text in (mail.get_content(), templates.plain_text(told[0], ORIGIN)):
+        assert COMMAND in text.split("\n")
+    for status, begin in (
+        (Status.WORSE, "ERROR, worse than before: "),
+        (Status.REMINDER, "ERROR for 5 min now: "),
+    ):
+        assert templates.headline(message(status)) == begin + said
+
+
+def test_a_command_that_would_be_changed_on_its_way_is_left_out() -> None:
+    """Half of a command, or another group's name in it, is pasted all the same."""
+    for command, shown in (
+        ("zkconsumer doctor --group 'a&b <c>'", "`zkconsumer doctor --group 'a&amp;b &lt;c&gt;'`"),
+        ("zkconsumer doctor --group 'a`b'", None),
+        ("zkconsumer doctor --group @all", None),
+        (f"zkconsumer doctor --group {'x' * 2_000}", None),
+        ("zkconsumer doctor --group 'a\u200b'", None),
+    ):
+        told = alert()
+        told = replace(told, trouble=replace(told.trouble, command=command))
+        lines = json.loads(templates.as_slack([message(told=told)], ORIGIN))["text"].split("\n")
+        assert [line for line in lines if "zkconsumer doctor" in line] == ([shown] if shown else [])
+
+
 def test_long_ids_stay_apart() -> None:
     """Where they are cut they end in a digest."""
     keys = [GroupKey(GroupKind.ZOOKEEPER, "g" * 400 + end) for end in "ab"]
@@ -101,9 +143,10 @@ def test_names_of_others_are_text_and_nothing_else(group_id: str, what: str) -> 
     assert read.keys() == mail.keys()
     assert all("\0" not in value for value in templates.variables(told, origin).values())
     text = json.loads(templates.as_slack([told], origin))["text"]
-    assert not {"<", ">", "`"} & set(text)
+    assert not {"<", ">"} & set(text)
+    assert text.count("`") == 2
     assert text.count("@") == text.count("@\N{ZERO WIDTH SPACE}")
-    assert text.count("\n") <= 8
+    assert text.count("\n") <= 9
     for body in (templates.as_json, templates.as_alertmanager, templates.pagerduty("k")):
         assert json.loads(body([told], origin))
 

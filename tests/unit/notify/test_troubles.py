@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
-from tests.support.page_world import BILLING, CHECKOUT, FRAUD, state_at
+from tests.support.page_world import BILLING, CHECKOUT, FRAUD, SETTLEMENT, state_at
 from zkconsumer.notify.troubles import Condition, GroupObservation, observe
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey
+from zkconsumer.web.pages.group_rows import group_row
+from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.state import ClusterState
 
 
@@ -40,6 +42,44 @@ def test_the_worst_finding_of_each_group_is_its_trouble() -> None:
     assert found[CHECKOUT].trouble is None
 
 
+def test_a_trouble_is_told_as_the_banner_tells_it() -> None:
+    """With the command that the page shows; of Burrow's verdict, too, and of the cluster."""
+    found = conditions(observe(state()))
+    connect = "--zookeeper zk1:2181,zk2:2181,zk3:2181/shop"
+    for key, severity, said, command in (
+        (
+            SETTLEMENT,
+            Severity.ERROR,
+            "settlement is stuck: settlement_host7 is registered but gone",
+            f"zkconsumer doctor --fix --group settlement {connect}",
+        ),
+        (
+            BILLING,
+            Severity.WARNING,
+            "billing: gets on, but falls further behind (orders-5)",
+            f"zkconsumer doctor --group billing {connect}",
+        ),
+        (None, Severity.WARNING, "2 partitions lack replicas", f"zkconsumer doctor {connect}"),
+    ):
+        told = found[key].trouble
+        assert told is not None
+        assert (told.severity, told.headline, told.command) == (severity, said, command)
+
+
+def test_what_is_green_on_the_page_is_no_trouble() -> None:
+    """And what is not is one, as bad as there: a group is judged once."""
+    shown = state()
+    tones = {Severity.WARNING: Tone.WARN, Severity.ERROR: Tone.BAD}
+    for key, condition in conditions(observe(shown)).items():
+        if key is not None:
+            told = condition.trouble
+            verdict = group_row(shown, key).verdict
+            assert verdict.is_bad == (told is not None)
+            if told is not None:
+                assert tones[told.severity] is verdict.tone
+                assert told.headline == verdict.sentence
+
+
 def test_a_cluster_that_cant_be_read_says_so_and_nothing_of_its_groups() -> None:
     """It is the cluster's trouble."""
     found = observe(replace(state(), problem="no server answers"))
@@ -47,7 +87,9 @@ def test_a_cluster_that_cant_be_read_says_so_and_nothing_of_its_groups() -> None
     (only,) = found.conditions
     assert only.subject is None
     assert only.trouble is not None
+    assert only.trouble.headline == "The cluster can't be read now"
     assert only.trouble.what == "The cluster can't be read: no server answers"
+    assert only.trouble.command.startswith("zkconsumer doctor --zookeeper zk1:2181,")
 
 
 def test_before_the_first_read_nothing_is_wrong() -> None:
