@@ -3,7 +3,7 @@
 import argparse
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -20,9 +20,10 @@ from zkconsumer.nearest import did_you_mean
 from zkconsumer.properties_file import load_properties
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.status.doctor.diagnosis import Severity
-from zkconsumer.status.doctor.readiness import NEXT, examine_readiness, steps
+from zkconsumer.status.doctor.readiness import examine_readiness, ways
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import RequestLog, read_request_log
+from zkconsumer.status.doctor.ways import NEXT, Route, Way
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
 from zkconsumer.status.reading.request_metrics import (
@@ -175,14 +176,25 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     findings = examine_readiness(snapshot, facts, args.ready_for)
     report = DoctorReport(snapshot=snapshot, apart_ms=None, unsure=(), findings=findings)
     is_ready = not any(finding.severity > Severity.NOTE for finding in findings)
-    todo = steps(snapshot, facts, args.ready_for)
+    found = ways(snapshot, facts, args.ready_for)
     if args.format == "json":
-        ready = {"release": args.ready_for, "ready": is_ready, "steps": list(todo)}
+        shown = [{"way": route.way, "steps": list(route.steps)} for route in found]
+        ready = {"release": args.ready_for, "ready": is_ready, "ways": shown}
         show(json_text({**json.loads(as_json(report)), "ready_for": ready}))
     else:
         text = as_text(report, coloured=shows_colour())
-        show("\n".join([text, f"The way to {args.ready_for}:", *numbered_lines(todo), ""]))
+        show("\n".join([text, *_way_lines(found, args.ready_for)]))
     return 0 if is_ready else NOT_WELL
+
+
+def _way_lines(found: Sequence[Route], wanted: str) -> Iterator[str]:
+    if not found:
+        yield f"The brokers are of {wanted} or later.\n"
+    for number, route in enumerate(found):
+        how = "by a mirror" if route.way is Way.MIRROR else "in place"
+        yield f"Or {how}:" if number else f"The way to {wanted}, {how}:"
+        yield from numbered_lines(route.steps)
+        yield ""
 
 
 def _metrics(

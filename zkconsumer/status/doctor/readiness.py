@@ -1,4 +1,4 @@
-"""What stands in the way of another release of Kafka, and the order of the steps there. Pure.
+"""What stands in the way of another release of Kafka, and the ways there. Pure.
 
 The one rule: what was not seen is said, and is never taken for well.
 
@@ -13,13 +13,10 @@ from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counte
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import RequestLog
+from zkconsumer.status.doctor.ways import NEXT, Route, follows_directly, routes
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
 from zkconsumer.wire.releases import Release
 
-NEXT: Final[Mapping[str, Release]] = {"3.9": (3, 9), "4.0": (4, 0)}
-"""The releases that can be asked about."""
-_BRIDGE: Final[Release] = (3, 3)
-"""The first that 4.0 can follow in place, without a ZooKeeper."""
 _BATCHES: Final = 2
 """The magic of record batches."""
 _TOPIC_SETTINGS: Final = {
@@ -87,7 +84,7 @@ def examine_readiness(
     target = NEXT[wanted]
     found = [
         *_groups(snapshot, target),
-        *_brokers(snapshot, facts, target),
+        *_brokers(snapshot, facts, wanted),
         *_formats(facts, target),
         *_topic_settings(snapshot, target),
         *_broker_settings(facts, target),
@@ -97,40 +94,33 @@ def examine_readiness(
     return tuple(sorted(found, key=lambda finding: -finding.severity))
 
 
-def steps(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[str, ...]:
-    """Return what to do, in order."""
-    if not _can_upgrade_directly(snapshot, facts, NEXT[wanted]):
-        return (
-            f"Set up the new cluster ({wanted} or later, KRaft) beside this one. Make its topics, "
-            "or let the mirror make them (--create-topics).",
-            "Mirror: zkconsumer mirror --offsets-file FILE, from the oldest messages on, and leave "
-            "it running until the end. Producers and consumers go on here.",
-            "Bring every client to a release that the new cluster takes: Java 2.1 or later.",
-            "Migrate groups, one after the other: stop its members, let the mirror pass what they "
-            "have committed, set the group in the new cluster to the same messages "
-            "(FILE tells which offsets they have there), start the new members there.",
-            "Verify: zkconsumer mirror verify --offsets-file FILE counts every message.",
-            "Switch the producers, wait until the mirror has copied the rest, verify again, and "
-            "turn this cluster off.",
-        )
-    return (
-        "Bring every client to a release that the new brokers take: Java 2.1 or later.",
-        "Migrate ZooKeeper groups to coordinators: zkconsumer offsets migrate --from zookeeper "
-        "--to kafka, group by group, with their members stopped.",
-        "Verify: zkconsumer doctor, and zkconsumer lag for each group.",
-        f"Upgrade broker by broker to {wanted}, then switch the version that they speak "
-        "(inter.broker.protocol.version, or kafka-features).",
+def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[Route, ...]:
+    """Return the ways to the release, the one to prefer first; none if the cluster is there."""
+    known = _releases(snapshot, facts)
+    unknown = [f"broker {at}" for at, release in known.items() if release is None]
+    return routes(
+        _oldest(known),
+        names(unknown) or "the brokers, of which none is known",
+        wanted,
+        has_zookeeper=_has_zookeeper(snapshot),
     )
 
 
-def _can_upgrade_directly(
-    snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
-) -> bool:
-    if target < (4, 0):
-        return all(release >= (0, 8, 2) for release in facts.releases.values())
-    return snapshot.zookeeper == "none" and all(
-        facts.releases.get(broker.broker.id, ()) >= _BRIDGE for broker in snapshot.brokers
-    )
+def _releases(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> dict[int, Release | None]:
+    """Return the release of each broker; None where it was not told."""
+    ids = {broker.broker.id for broker in snapshot.brokers} | facts.releases.keys()
+    return {at: facts.releases.get(at) for at in sorted(ids)}
+
+
+def _oldest(known: Mapping[int, Release | None]) -> Release | None:
+    """Return the oldest release; None if one is not known, or no broker is."""
+    releases = [release for release in known.values() if release is not None]
+    return min(releases) if releases and len(releases) == len(known) else None
+
+
+def _has_zookeeper(snapshot: ClusterSnapshot) -> bool:
+    """Whether there is one, or may be."""
+    return snapshot.zookeeper != "none"
 
 
 def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
@@ -171,25 +161,35 @@ def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
         )
 
 
-def _brokers(
-    snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
-) -> Iterator[Diagnosis]:
-    old = {at: release for at, release in sorted(facts.releases.items()) if release < target}
+def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> Iterator[Diagnosis]:
+    known = _releases(snapshot, facts)
+    old = {at: release for at, release in known.items() if release and release < NEXT[wanted]}
+    if not old:
+        return
     lines = [f"broker {at}: {release_text(release)}" for at, release in old.items()]
-    if old and not _can_upgrade_directly(snapshot, facts, target):
-        too_old = min(old.values()) < _BRIDGE
+    unknown = [f"broker {at}" for at, release in known.items() if release is None]
+    has_zookeeper = _has_zookeeper(snapshot)
+    if not follows_directly(min(old.values()), wanted, has_zookeeper=has_zookeeper):
+        why = "the cluster has a ZooKeeper, or may have one" if has_zookeeper else "it is too old"
         yield Diagnosis(
             code=Code.READY_BROKERS,
             severity=Severity.ERROR,
+            what=f"{wanted} can't follow {counted(len(old), 'broker')} in place: {why}.",
+            evidence=lines,
+            repair="Mirror to a new cluster; or go to 3.9 first: see the ways below.",
+        )
+    elif unknown:
+        yield Diagnosis(
+            code=Code.READY_BROKERS,
+            severity=Severity.WARNING,
             what=(
-                f"{counted(len(old), 'broker')} can't be upgraded to {release_text(target)} in "
-                "place: "
-                + ("the release is too old." if too_old else "the cluster has a ZooKeeper.")
+                f"{counted(len(old), 'broker')} could be upgraded to {wanted} one after the other, "
+                f"but the release of {names(unknown)} is not known."
             ),
             evidence=lines,
-            repair=("Mirror to a new cluster; or upgrade to 3.9 first, and migrate that to KRaft."),
+            repair="Find it out, and run this again.",
         )
-    elif old:
+    else:
         yield Diagnosis(
             code=Code.READY_BROKERS,
             severity=Severity.NOTE,
@@ -267,18 +267,17 @@ def _settings_gone(lines: list[str], where: str, target: Release) -> Diagnosis:
 def _clients(
     snapshot: ClusterSnapshot, facts: ReadinessFacts, target: Release
 ) -> Iterator[Diagnosis]:
-    known = facts.releases.values()
-    if target >= (4, 0) and not (known and min(known) >= target):
+    oldest = _oldest(_releases(snapshot, facts))
+    if target >= (4, 0) and (oldest is None or oldest < target):
         yield from examine_clients(snapshot, facts.metrics, facts.logs)
 
 
 def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagnosis]:
     lines = [f"{failure.part}: {failure.reason}" for failure in snapshot.failures]
-    lines += [
-        f"broker {broker.broker.id}: its release"
-        for broker in snapshot.brokers
-        if broker.broker.id not in facts.releases
-    ]
+    known = _releases(snapshot, facts)
+    lines += [f"broker {at}: its release" for at, release in known.items() if release is None]
+    if not known:
+        lines.append("brokers: none is known")
     if snapshot.zookeeper == "unknown":
         lines.append("groups and settings of topics in ZooKeeper: give --zookeeper")
     severity = Severity.WARNING if lines else Severity.NOTE

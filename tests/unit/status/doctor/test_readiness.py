@@ -2,17 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sick_world import healthy
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
-from zkconsumer.status.doctor.readiness import (
-    NEXT,
-    ReadinessFacts,
-    examine_readiness,
-    steps,
-)
+from zkconsumer.status.doctor.readiness import ReadinessFacts, examine_readiness, ways
+from zkconsumer.status.doctor.ways import NEXT, Way
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupState
 from zkconsumer.status.reading.readiness import magic_of
 from zkconsumer.wire.releases import Release
@@ -52,8 +49,9 @@ def test_an_old_cluster_has_to_be_mirrored() -> None:
     assert reported[Code.READY_ZOOKEEPER_GROUPS].severity is Severity.ERROR
     assert reported[Code.READY_MESSAGE_FORMATS].evidence == ("t: format 0",)
     assert reported[Code.READY_CLIENTS].severity is Severity.WARNING
-    words = [step.split(":")[0].split()[0] for step in steps(snapshot, told, "4.0")]
-    assert words == ["Set", "Mirror", "Bring", "Migrate", "Verify", "Switch"]
+    by_mirror, _ = ways(snapshot, told, "4.0")
+    words = [step.split(":")[0].split()[0] for step in by_mirror.steps]
+    assert words == ["Set", "Mirror", "Migrate", "Verify", "Switch"]
 
 
 def test_3_9_is_reached_in_place() -> None:
@@ -63,7 +61,38 @@ def test_3_9_is_reached_in_place() -> None:
     assert reported[Code.READY_BROKERS].severity is Severity.NOTE
     assert reported[Code.READY_ZOOKEEPER_GROUPS].severity is Severity.WARNING
     assert Code.READY_CLIENTS not in reported
-    assert "Upgrade broker by broker to 3.9" in steps(snapshot, facts((0, 8, 2)), "3.9")[-1]
+    in_place, _ = ways(snapshot, facts((0, 8, 2)), "3.9")
+    assert in_place.way is Way.IN_PLACE
+    assert "Upgrade broker by broker to 3.9" in in_place.steps[0]
+
+
+@pytest.mark.parametrize("wanted", NEXT)
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_broker_of_unknown_release_is_never_fine(wanted: str, known: int) -> None:
+    """None told, or not all: nothing is said to go in place, or to be there."""
+    snapshot = healthy().snapshot()
+    late = {broker.broker.id: (4, 1) for broker in snapshot.brokers[:known]}
+    told = replace(facts((4, 1)), releases=late)
+    reported = found(snapshot, told, wanted)
+    assert reported[Code.READY_NOT_SEEN].severity is Severity.WARNING
+    assert Code.READY_BROKERS not in reported
+    assert (Code.READY_CLIENTS in reported) is (wanted == "4.0")
+    (route,) = ways(snapshot, told, wanted)
+    assert route.way is Way.MIRROR
+    old = replace(told, releases=dict.fromkeys(late, (2, 8)))
+    if known:
+        assert found(snapshot, old, wanted)[Code.READY_BROKERS].severity > Severity.NOTE
+    (route,) = ways(snapshot, old, wanted)
+    assert "Find out the release of broker" in route.steps[0]
+
+
+def test_a_cluster_of_which_no_broker_is_known_is_not_fine() -> None:
+    """That nothing is wrong with none of them says nothing."""
+    snapshot = replace(new_cluster(), brokers=(), topics=())
+    told = ReadinessFacts(settings={})
+    for wanted in NEXT:
+        assert found(snapshot, told, wanted)[Code.READY_NOT_SEEN].severity is Severity.WARNING
+        assert "none is known" in ways(snapshot, told, wanted)[0].steps[0]
 
 
 def test_a_zookeeper_is_in_the_way_of_4_even_for_late_brokers() -> None:
@@ -78,6 +107,7 @@ def test_a_zookeeper_is_in_the_way_of_4_even_for_late_brokers() -> None:
 def test_a_cluster_that_is_there_is_ready() -> None:
     """Nothing is found of it."""
     assert found(new_cluster(), facts((4, 1))) == {}
+    assert ways(new_cluster(), facts((4, 1)), "4.0") == ()
 
 
 def test_settings_that_are_gone_are_named_with_what_replaces_them() -> None:

@@ -1,0 +1,106 @@
+"""The ways to another release: each step is possible when its turn comes."""
+
+from itertools import product
+
+import pytest
+
+from zkconsumer.status.doctor.ways import NEXT, STEPS, Origin, Step, Way, routes, steps_of
+from zkconsumer.wire.releases import Release
+
+RELEASES: tuple[Release, ...] = (
+    *((0, 8, 0), (0, 8, 2), (0, 9), (0, 10, 0), (0, 10, 1), (0, 10, 2), (1, 1), (2, 0), (2, 1)),
+    *((2, 8), (3, 2), (3, 3), (3, 8)),
+)
+CASES = [*product(Way, RELEASES, NEXT, (True, False))]
+EARLY_CLIENTS = {Step.CLIENTS, Step.CLIENTS_TO_3}
+LATE_CLIENTS = {Step.GROUPS_AND_CLIENTS, Step.SWITCH_AND_CLIENTS}
+
+
+def test_each_origin_has_a_row_for_each_way() -> None:
+    """Five origins, two releases, two ways."""
+    assert set(STEPS) == set(product(Way, NEXT))
+    assert all(set(rows) == set(Origin) for rows in STEPS.values())
+
+
+@pytest.mark.parametrize(("way", "oldest", "wanted", "has_zookeeper"), CASES)
+def test_each_step_is_possible_when_its_turn_comes(
+    way: Way, oldest: Release, wanted: str, has_zookeeper: bool
+) -> None:
+    """By what brokers and clients of each release can do."""
+    brokers, zookeeper, clients_are_new = oldest, has_zookeeper, oldest >= (4, 0)
+    done: list[Step] = []
+    for step in steps_of(way, oldest, wanted, has_zookeeper=has_zookeeper):
+        assert step not in done
+        if step in EARLY_CLIENTS:
+            assert brokers >= (0, 10, 0), "clients of 2.1 speak to no older broker"
+            assert step is Step.CLIENTS_TO_3 or brokers >= (2, 1), (
+                "nor those of 4 to one before 2.1"
+            )
+            clients_are_new = True
+        if step is Step.GROUPS_HERE:
+            assert zookeeper
+            assert brokers >= (0, 9), "no coordinator before"
+        if step in {Step.TO_3_9, Step.TO_3_9_KRAFT}:
+            assert (step is Step.TO_3_9) is zookeeper
+            brokers = (3, 9)
+        if step is Step.TO_KRAFT:
+            assert brokers == (3, 9)
+            assert Step.GROUPS_HERE in done, "groups in ZooKeeper go with it"
+            zookeeper = False
+        if step is Step.TO_4:
+            assert brokers >= (3, 3)
+            assert not zookeeper
+            assert clients_are_new
+            brokers = (4, 0)
+        if step in {Step.GROUPS, Step.GROUPS_AND_CLIENTS, Step.SWITCH, Step.SWITCH_AND_CLIENTS}:
+            assert Step.MIRROR in done
+            assert clients_are_new or step in LATE_CLIENTS or NEXT[wanted] < (4, 0)
+        if step in LATE_CLIENTS:
+            assert brokers < (0, 10, 0), "clients can be brought there before"
+        done.append(step)
+    assert (brokers >= NEXT[wanted]) is (way is Way.IN_PLACE)
+    assert (Step.SWITCH in done or Step.SWITCH_AND_CLIENTS in done) is (way is Way.MIRROR)
+    if NEXT[wanted] < (4, 0):
+        assert not {*EARLY_CLIENTS, *LATE_CLIENTS} & {*done}, "3.9 refuses no client"
+
+
+@pytest.mark.parametrize(
+    ("oldest", "wanted", "has_zookeeper", "first"),
+    [
+        ((0, 8, 2), "3.9", True, Way.IN_PLACE),
+        ((0, 8, 2), "4.0", True, Way.MIRROR),
+        ((3, 8), "4.0", True, Way.MIRROR),
+        ((3, 2), "4.0", False, Way.MIRROR),
+        ((3, 3), "4.0", False, Way.IN_PLACE),
+    ],
+)
+def test_the_way_with_fewest_releases_comes_first(
+    oldest: Release, wanted: str, has_zookeeper: bool, first: Way
+) -> None:
+    """The other one is named, too."""
+    found = routes(oldest, "", wanted, has_zookeeper=has_zookeeper)
+    assert [route.way for route in found] == sorted(Way, key=lambda way: way is not first)
+    assert not any("{" in step for route in found for step in route.steps)
+
+
+@pytest.mark.parametrize("wanted", NEXT)
+@pytest.mark.parametrize("has_zookeeper", [True, False])
+def test_of_an_unknown_release_nothing_is_said_to_go_in_place(
+    wanted: str, has_zookeeper: bool
+) -> None:
+    """First it is to be found out; the steps below are those that hold for every release."""
+    (route,) = routes(None, "broker 3", wanted, has_zookeeper=has_zookeeper)
+    assert route.way is Way.MIRROR
+    assert "the release of broker 3" in route.steps[0]
+    oldest, *_ = (
+        found
+        for found in routes((0, 8), "", wanted, has_zookeeper=has_zookeeper)
+        if found.way is Way.MIRROR
+    )
+    assert route.steps[1:] == oldest.steps
+
+
+def test_who_is_there_has_no_way_to_go() -> None:
+    """Of that release, or a later one."""
+    assert routes((4, 1), "", "4.0", has_zookeeper=False) == ()
+    assert routes((3, 9), "", "3.9", has_zookeeper=True) == ()

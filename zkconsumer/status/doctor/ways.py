@@ -1,0 +1,199 @@
+"""The ways to another release of Kafka: each step is possible when its turn comes. Pure.
+
+What the order follows from:
+
+- 3.9 follows any release from 0.8 on in place, keeps the ZooKeeper, and refuses no client.
+- 4.0 follows 3.3 to 3.9 in place, without a ZooKeeper; 3.9 is the last that leaves one.
+- 4.0 takes Java clients from 2.1 on. Those speak to brokers from 0.10.0 on, and those of 4 to
+  brokers from 2.1 on: no Java client speaks both to brokers of 0.8 or 0.9 and to Kafka 4.
+- Brokers coordinate groups from 0.9 on; those of 0.8.2 keep offsets, and no groups.
+
+Source: Kafka's upgrade notes for 3.9 and 4.0; KIP-35, KIP-97, KIP-866, KIP-896.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Final
+
+from zkconsumer.wire.releases import Release
+
+NEXT: Final[Mapping[str, Release]] = {"3.9": (3, 9), "4.0": (4, 0)}
+"""The releases that can be asked about."""
+BRIDGE: Final[Release] = (3, 3)
+"""The first that 4.0 can follow in place, without a ZooKeeper."""
+
+
+class Origin(Enum):
+    """Where a cluster comes from, by the oldest of its brokers; the value: its first release."""
+
+    V0_8 = (0, 8)
+    V0_9 = (0, 9)
+    V0_10_0 = (0, 10, 0)
+    V0_10_2 = (0, 10, 2)
+    V2_1 = (2, 1)
+
+
+class Way(StrEnum):
+    """How the cluster is left."""
+
+    MIRROR = "mirror"
+    IN_PLACE = "in-place"
+
+
+class Step(StrEnum):
+    """What is done; ``{wanted}`` is the release, ``{new}`` that of a cluster beside this one."""
+
+    NEW_CLUSTER = (
+        "Set up the new cluster ({new}, KRaft) beside this one. Make its topics, or "
+        "let the mirror make them (--create-topics)."
+    )
+    MIRROR = (
+        "Mirror: zkconsumer mirror --offsets-file FILE, from the oldest messages on, and leave it "
+        "running until the end. Producers and consumers go on here."
+    )
+    CLIENTS_TO_3 = (
+        "Bring every client that does not meet in ZooKeeper to Java 2.1 to 3.9: Kafka 4 takes "
+        "these, and so do the brokers of now; those of 4 speak to no broker before 2.1."
+    )
+    CLIENTS = "Bring every client that does not meet in ZooKeeper to Java 2.1 or later."
+    GROUPS = (
+        "Migrate groups, one after the other: stop its members, let the mirror pass what they have "
+        "committed, set the group in the new cluster to the same messages (FILE tells which "
+        "offsets they have there), start the new members there."
+    )
+    GROUPS_AND_CLIENTS = (
+        f"{GROUPS} These are of Java 2.1 or later: such clients can't speak to the brokers of now, "
+        "so each program changes its client when it moves, not before."
+    )
+    VERIFY = "Verify: zkconsumer mirror verify --offsets-file FILE counts every message."
+    SWITCH = (
+        "Switch the producers: stop them, wait until the mirror has copied the rest, start them on "
+        "the new cluster. Verify again, and turn this cluster off."
+    )
+    SWITCH_AND_CLIENTS = (
+        "Switch the producers: stop them, wait until the mirror has copied the rest, start them on "
+        "the new cluster with a client of Java 2.1 or later, which the brokers of now would "
+        "refuse. Verify again, and turn this cluster off."
+    )
+    TO_3_9 = (
+        "Upgrade broker by broker to 3.9, the ZooKeeper first where it is older than 3.5. Set "
+        "inter.broker.protocol.version to the release of now before the first one, raise it after "
+        "the last one. Clients stay as they are: 3.9 refuses none."
+    )
+    TO_3_9_KRAFT = (
+        "Upgrade broker by broker to 3.9, then raise metadata.version by kafka-features. Clients "
+        "stay as they are: 3.9 refuses none."
+    )
+    GROUPS_HERE = (
+        "Migrate ZooKeeper groups to coordinators: zkconsumer offsets migrate --from zookeeper "
+        "--to kafka, group by group, with their members stopped; start the rewritten ones."
+    )
+    CHECK = "Verify: zkconsumer doctor, and zkconsumer lag for each group."
+    TO_KRAFT = (
+        "Migrate the cluster from ZooKeeper to KRaft: controllers of 3.9 beside it, then broker by "
+        "broker."
+    )
+    CHECK_CLIENTS = (
+        "Verify with zkconsumer doctor --ready-for {wanted}, after what runs seldom has run, that "
+        "no client asks in versions that Kafka 4 refuses."
+    )
+    TO_4 = "Upgrade broker by broker to {wanted}, then raise metadata.version by kafka-features."
+
+
+_OF_ZOOKEEPER: Final = frozenset({Step.GROUPS_HERE, Step.TO_KRAFT})
+_COPY: Final = (Step.NEW_CLUSTER, Step.MIRROR)
+_LEAVE: Final = (Step.GROUPS, Step.VERIFY, Step.SWITCH)
+_LEAVE_WITH_CLIENTS: Final = (Step.GROUPS_AND_CLIENTS, Step.VERIFY, Step.SWITCH_AND_CLIENTS)
+_UPGRADE: Final = (Step.TO_3_9, Step.GROUPS_HERE)
+_FURTHER: Final = (Step.CLIENTS, Step.TO_KRAFT, Step.CHECK_CLIENTS, Step.TO_4)
+
+STEPS: Final[Mapping[tuple[Way, str], Mapping[Origin, tuple[Step, ...]]]] = {
+    (Way.IN_PLACE, "3.9"): dict.fromkeys(Origin, (*_UPGRADE, Step.CHECK)),
+    (Way.IN_PLACE, "4.0"): dict.fromkeys(Origin, (*_UPGRADE, *_FURTHER)),
+    (Way.MIRROR, "3.9"): dict.fromkeys(Origin, (*_COPY, *_LEAVE)),
+    (Way.MIRROR, "4.0"): {
+        Origin.V0_8: (*_COPY, *_LEAVE_WITH_CLIENTS),
+        Origin.V0_9: (*_COPY, *_LEAVE_WITH_CLIENTS),
+        Origin.V0_10_0: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
+        Origin.V0_10_2: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
+        Origin.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
+    },
+}
+"""What is done in which order, on a cluster with a ZooKeeper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way with its steps, in words."""
+
+    way: Way
+    steps: tuple[str, ...]
+
+
+def origin_of(oldest: Release) -> Origin:
+    """Return where brokers of a release come from."""
+    return max(
+        (origin for origin in Origin if origin.value <= oldest),
+        key=lambda origin: origin.value,
+        default=Origin.V0_8,
+    )
+
+
+def follows_directly(oldest: Release, wanted: str, *, has_zookeeper: bool) -> bool:
+    """Tell whether a release can follow in place, without another one in between."""
+    return NEXT[wanted] < (4, 0) or (oldest >= BRIDGE and not has_zookeeper)
+
+
+def routes(
+    oldest: Release | None, unknown: str, wanted: str, *, has_zookeeper: bool
+) -> tuple[Route, ...]:
+    """Return the ways to a release, the one to prefer first; none if the cluster is there.
+
+    Args:
+        oldest: the release of the oldest broker; None: there is one whose release is not known.
+        unknown: which brokers these are.
+        wanted: one of ``NEXT``.
+        has_zookeeper: whether the cluster has a ZooKeeper, or may have one.
+    """
+    if oldest is None:
+        find_out = (
+            f"Find out the release of {unknown}, and run this again: the steps below are those "
+            "from 0.8, which hold for all, and whether it can be done in place is not known."
+        )
+        (mirror,) = _routes([Way.MIRROR], (0, 8), wanted, has_zookeeper=has_zookeeper)
+        return (Route(mirror.way, (find_out, *mirror.steps)),)
+    if oldest >= NEXT[wanted]:
+        return ()
+    is_direct = follows_directly(oldest, wanted, has_zookeeper=has_zookeeper)
+    ways = [Way.IN_PLACE, Way.MIRROR] if is_direct else [Way.MIRROR, Way.IN_PLACE]
+    return _routes(ways, oldest, wanted, has_zookeeper=has_zookeeper)
+
+
+def _routes(
+    ways: list[Way], oldest: Release, wanted: str, *, has_zookeeper: bool
+) -> tuple[Route, ...]:
+    new = wanted if NEXT[wanted] < (4, 0) else f"{wanted} or later"
+    return tuple(
+        Route(
+            way,
+            tuple(
+                step.format(wanted=wanted, new=new)
+                for step in steps_of(way, oldest, wanted, has_zookeeper=has_zookeeper)
+            ),
+        )
+        for way in ways
+    )
+
+
+def steps_of(way: Way, oldest: Release, wanted: str, *, has_zookeeper: bool) -> tuple[Step, ...]:
+    """Return the steps of a way: those of the table, without what needs a ZooKeeper if none is."""
+    steps = STEPS[way, wanted][origin_of(oldest)]
+    if has_zookeeper:
+        return steps
+    is_bridged = way is Way.IN_PLACE and wanted == "4.0" and oldest >= BRIDGE
+    return tuple(
+        Step.TO_3_9_KRAFT if step is Step.TO_3_9 else step
+        for step in steps
+        if step not in _OF_ZOOKEEPER and not (is_bridged and step is Step.TO_3_9)
+    )
