@@ -28,6 +28,7 @@ from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
 from zkconsumer.status.reading.request_metrics import (
     JMX_ADDRESS,
+    Jmx,
     read_request_metrics,
     registered_jmx,
 )
@@ -201,11 +202,11 @@ def _metrics(
     args: argparse.Namespace, snapshot: ClusterSnapshot, clock: Clock
 ) -> tuple[RequestMetrics, ...]:
     given = {address: f"JMX at {address}" for address in args.jmx}
+    places = given if given or args.metrics_url else registered_jmx(snapshot.brokers)
     return read_request_metrics(
-        given if given or args.metrics_url else registered_jmx(snapshot.brokers),
+        Jmx(places, _java(), args.jmx_config),
         list(dict.fromkeys(args.metrics_url)),
-        java=_java(),
-        jmx_config=args.jmx_config,
+        brokers=snapshot.brokers,
         timeout_ms=args.timeout_ms,
         clock=clock,
     )

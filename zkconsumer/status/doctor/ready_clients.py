@@ -3,7 +3,6 @@
 The one rule: clients are well only where every broker was read, and tells versions (0086).
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from zkconsumer.status.doctor.diagnosis import (
@@ -31,6 +30,7 @@ def examine_clients(
     refused = [f"{log.source}: {count}" for log in logs for count in log.refused]
     refused += [f"{read.source}: {count}" for read in metrics for count in read.refused()]
     unknown = [f"{read.source}: {why}" for read in metrics if (why := _why_unknown(read))]
+    brokers = {status.broker.id for status in snapshot.brokers}
     if refused:
         yield Diagnosis(
             code=Code.READY_CLIENTS,
@@ -49,12 +49,12 @@ def examine_clients(
                 "(kafka.request.logger at DEBUG): give --request-log FILE."
             ),
         )
-    elif not unknown and _brokers_among(metrics) >= max(1, len(snapshot.brokers)):
+    elif not unknown and brokers and brokers <= _read_well(metrics):
         yield Diagnosis(
             code=Code.READY_CLIENTS,
             severity=Severity.NOTE,
             what=(
-                f"No client of {counted(_brokers_among(metrics), 'broker')} has asked in a version "
+                f"No client of {counted(len(brokers), 'broker')} has asked in a version "
                 "that Kafka 4 refuses since the brokers started."
             ),
             evidence=[read.source for read in metrics],
@@ -64,11 +64,11 @@ def examine_clients(
         yield _unseen(snapshot, metrics, unknown, logs)
 
 
-def _brokers_among(metrics: Sequence[RequestMetrics]) -> int:
-    """Return of how many brokers these surely are: JMX and HTTP of a host may be one's."""
-    ways = Counter((read.host, read.is_jmx) for read in metrics)
-    hosts = {read.host for read in metrics}
-    return sum(max(ways[host, True], ways[host, False]) for host in hosts)
+def _read_well(metrics: Sequence[RequestMetrics]) -> set[int]:
+    """Return the brokers that tell versions: who read two endpoints of one has read one."""
+    return {
+        read.broker for read in metrics if read.broker is not None and _why_unknown(read) is None
+    }
 
 
 def _why_unknown(read: RequestMetrics) -> str | None:
@@ -95,10 +95,19 @@ def _unseen(
             for member in group.members
         }
     )
-    known = _brokers_among([read for read in metrics if _why_unknown(read) is None])
-    unknown = [*map(_of_log, logs), *unknown]
-    brokers = counted(len(snapshot.brokers), "broker")
-    extent = f" at {len(snapshot.brokers) - known} of {brokers}" if known else ""
+    brokers = {status.broker.id for status in snapshot.brokers}
+    left = sorted(brokers - _read_well(metrics))
+    strangers = [
+        f"{read.source}: which broker's it is is not known: none is registered at that host, or "
+        "several are"
+        for read in metrics
+        if read.broker not in brokers and _why_unknown(read) is None
+    ]
+    unread = [f"broker {at}: its counts" for at in left] if len(left) < len(brokers) else []
+    unknown = [*map(_of_log, logs), *unknown, *strangers, *unread]
+    extent = (
+        f" at {len(left)} of {counted(len(brokers), 'broker')}" if len(left) < len(brokers) else ""
+    )
     return Diagnosis(
         code=Code.READY_CLIENTS,
         severity=Severity.WARNING,

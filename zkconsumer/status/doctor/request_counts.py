@@ -84,21 +84,19 @@ class RequestCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestMetrics:
-    """The requests that one broker has counted.
+    """The requests that one endpoint has counted.
 
     Attributes:
         source: the broker or endpoint, for messages.
         counts: what was read.
         problem: why nothing was; None: it was read.
-        host: of the endpoint; "": not known.
-        is_jmx: whether it was read by JMX, not by HTTP.
+        broker: the id of the broker that it surely is; None: not known.
     """
 
     source: str
     counts: tuple[RequestCount, ...] = ()
     problem: str | None = None
-    host: str = ""
-    is_jmx: bool = False
+    broker: int | None = None
 
     @property
     def tells_versions(self) -> bool:

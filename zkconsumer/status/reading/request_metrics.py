@@ -15,7 +15,7 @@ from functools import partial
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult
 
 from zkconsumer.clock import Clock
@@ -30,6 +30,7 @@ from zkconsumer.status.doctor.request_counts import (
 )
 from zkconsumer.status.model import BrokerStatus
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.endpoint_brokers import Endpoint, brokers_of
 
 JMX_ADDRESS: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):[0-9]{1,5}")
 """HOST:PORT."""
@@ -63,22 +64,34 @@ def registered_jmx(brokers: Sequence[BrokerStatus]) -> dict[str, str]:
     return addresses
 
 
+class Jmx(NamedTuple):
+    """How JMX is read.
+
+    Attributes:
+        places: ``HOST:PORT`` of brokers, and their names.
+        java: the program; or why there is none.
+        config: a file of properties for JMX with a password or TLS; None: it is open.
+    """
+
+    places: Mapping[str, str]
+    java: Path | str
+    config: str | None = None
+
+
 def read_request_metrics(
-    jmx: Mapping[str, str],
+    jmx: Jmx,
     urls: Sequence[SplitResult],
     *,
-    java: Path | str,
-    jmx_config: str | None = None,
+    brokers: Sequence[BrokerStatus],
     timeout_ms: int,
     clock: Clock,
 ) -> tuple[RequestMetrics, ...]:
     """Read all at once.
 
     Args:
-        jmx: ``HOST:PORT`` of brokers, and their names.
+        jmx: of brokers.
         urls: of Prometheus exporters, or of Jolokia.
-        java: the program; or why there is none.
-        jmx_config: a file of properties for JMX with a password or TLS; None: it is open.
+        brokers: of the cluster, one of which each address may be.
         timeout_ms: time limit of each address; a JVM has some more to start.
         clock: for that.
 
@@ -88,14 +101,26 @@ def read_request_metrics(
     calls: list[Callable[[], Iterable[RequestMetrics]]] = [
         partial(_by_http, url, timeout_ms, clock) for url in urls
     ]
-    if jmx:
-        calls.insert(0, lambda: tuple(_by_jmx(jmx, java, jmx_config, timeout_ms, clock)))
-    return tuple(chain.from_iterable(side_by_side("metrics", calls, threads=_AT_ONCE)))
+    places = [Endpoint(url.hostname or "") for url in urls]
+    if jmx.places:
+        calls.insert(0, lambda: tuple(_by_jmx(jmx, timeout_ms, clock)))
+        places = [*map(_jmx_endpoint, jmx.places), *places]
+    read = tuple(chain.from_iterable(side_by_side("metrics", calls, threads=_AT_ONCE)))
+    owners = brokers_of(places, brokers, timeout_ms=timeout_ms, clock=clock)
+    return tuple(
+        replace(metrics, broker=owners.get(place))
+        for metrics, place in zip(read, places, strict=True)
+    )
+
+
+def _jmx_endpoint(address: str) -> Endpoint:
+    host, _, port = address.rpartition(":")
+    return Endpoint(host.strip("[]"), int(port))
 
 
 def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> tuple[RequestMetrics]:
     source = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
-    metrics = RequestMetrics(source=source, host=url.hostname or "")
+    metrics = RequestMetrics(source=source)
     path = url.path.rstrip("/")
     is_jolokia = path.endswith("/jolokia")
     try:
@@ -126,24 +151,20 @@ def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
             raise ValueError("it answers as Jolokia does not")
 
 
-def _by_jmx(
-    jmx: Mapping[str, str], java: Path | str, config: str | None, timeout_ms: int, clock: Clock
-) -> Iterator[RequestMetrics]:
+def _by_jmx(jmx: Jmx, timeout_ms: int, clock: Clock) -> Iterator[RequestMetrics]:
     printed: list[str] = []
-    lines: dict[str, list[list[str]]] = {address: [] for address in jmx}
-    if isinstance(java, str):
-        printed.append(java)
+    lines: dict[str, list[list[str]]] = {address: [] for address in jmx.places}
+    if isinstance(jmx.java, str):
+        printed.append(jmx.java)
     else:
-        for line in _run(java, list(jmx), config, timeout_ms, clock).splitlines():
+        for line in _run(jmx.java, list(jmx.places), jmx.config, timeout_ms, clock).splitlines():
             address, *fields = line.split("\t")
             if address in lines and fields:
                 lines[address].append(fields)
             elif line.strip():
                 printed.append(line)
-    for address, name in jmx.items():
-        host = address.rpartition(":")[0].strip("[]").lower()
-        metrics = RequestMetrics(source=name, host=host, is_jmx=True)
-        yield _of_lines(metrics, lines[address], printed, timeout_ms)
+    for address, name in jmx.places.items():
+        yield _of_lines(RequestMetrics(source=name), lines[address], printed, timeout_ms)
 
 
 def _of_lines(

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -15,7 +15,7 @@ from zkconsumer.model import Broker
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.model import BrokerStatus
-from zkconsumer.status.reading.request_metrics import read_request_metrics, registered_jmx
+from zkconsumer.status.reading.request_metrics import Jmx, read_request_metrics, registered_jmx
 
 BEAN = "kafka.network:name=RequestsPerSec,request=Produce,type=RequestMetrics,version=2"
 
@@ -47,14 +47,18 @@ def serving(body: bytes, status: int = 200) -> Iterator[tuple[str, list[str]]]:
 
 
 def read(
-    *urls: str, jmx: tuple[str, ...] = (), java: Path | str = "no Java", timeout_ms: int = 5_000
+    *urls: str,
+    jmx: tuple[str, ...] = (),
+    java: Path | str = "no Java",
+    brokers: Sequence[BrokerStatus] = (),
+    timeout_ms: int = 5_000,
 ) -> list[RequestMetrics]:
     """What these places tell."""
     return list(
         read_request_metrics(
-            {place: f"JMX at {place}" for place in jmx},
+            Jmx({place: f"JMX at {place}" for place in jmx}, java),
             [urlsplit(url) for url in urls],
-            java=java,
+            brokers=brokers,
             timeout_ms=timeout_ms,
             clock=SystemClock(),
         )
@@ -94,6 +98,19 @@ def test_strange_answers_are_a_problem(body: bytes, status: int, problem: str) -
     assert found.problem.startswith(problem)
     assert found.problem.isprintable()
     assert len(found.problem) < 1_000
+
+
+def test_two_addresses_of_a_broker_are_its() -> None:
+    """An exporter and Jolokia of one host; a name and an address of it."""
+    body = json.dumps({"value": {BEAN: {"Count": 3}}}).encode()
+    with serving(body) as (url, _), serving(b"") as (other, _):
+        by_name = url.replace("127.0.0.1", "localhost")
+        brokers = [
+            BrokerStatus(broker=Broker(number, host, 9092), seen_ms=0)
+            for number, host in enumerate(["127.0.0.2", "localhost"])
+        ]
+        found = read(url + "/jolokia", by_name + "/jolokia", other + "/metrics", brokers=brokers)
+    assert [metrics.broker for metrics in found] == [1, 1, 1]
 
 
 def test_nobody_there_is_a_problem_without_its_password() -> None:

@@ -23,7 +23,7 @@ def found(*metrics: RequestMetrics) -> Diagnosis:
 
 def broker(number: int, *counts: RequestCount, problem: str | None = None) -> RequestMetrics:
     """What one of them told."""
-    return RequestMetrics(source=f"broker {number}", counts=counts, problem=problem)
+    return RequestMetrics(source=f"broker {number}", counts=counts, problem=problem, broker=number)
 
 
 def test_what_is_refused_is_an_error_that_names_it() -> None:
@@ -69,12 +69,25 @@ def test_what_was_not_read_is_never_well() -> None:
 
 
 def test_a_broker_that_is_read_in_two_ways_is_one() -> None:
-    """JMX and HTTP of one host make no second broker well; two of a kind are two."""
-    size = len(healthy().snapshot().brokers)
-    by_jmx = [replace(broker(number, NEW), host="b", is_jmx=True) for number in range(size - 1)]
-    assert found(*by_jmx, replace(broker(9, NEW), host="b")).severity is Severity.WARNING
-    assert found(*by_jmx, replace(broker(9, NEW), host="c")).severity is Severity.NOTE
-    assert found(*by_jmx, replace(by_jmx[0], source="9")).severity is Severity.NOTE
+    """Whatever two endpoints of it are: the other one was never read, which is said."""
+    twice = [replace(broker(0, NEW), source=source) for source in ("a:7071", "a:8778", "10.0.0.1")]
+    diagnosis = found(*twice)
+    assert diagnosis.severity is Severity.WARNING
+    assert "was not seen at 1 of 2 brokers" in diagnosis.what
+    assert "broker 1: its counts" in diagnosis.evidence
+    assert found(*twice, broker(1, NEW)).severity is Severity.NOTE
+
+
+def test_what_belongs_to_no_known_broker_makes_nobody_well() -> None:
+    """An endpoint of another cluster, through a tunnel, or of a host with several brokers."""
+    for owner in (None, 7):
+        stranger = replace(broker(9, NEW), broker=owner)
+        diagnosis = found(broker(0, NEW), stranger, stranger)
+        assert diagnosis.severity is Severity.WARNING
+        assert any(line.startswith("broker 9: which broker's") for line in diagnosis.evidence)
+        assert found(broker(0, NEW), broker(1, NEW), stranger).severity is Severity.NOTE
+    refused = found(replace(broker(9, OLD), broker=None))
+    assert refused.severity is Severity.ERROR, "it is bad news all the same"
 
 
 def test_request_logs_name_who_is_refused_and_make_nobody_well() -> None:

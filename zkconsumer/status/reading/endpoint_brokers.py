@@ -1,0 +1,67 @@
+"""Finds out whose metrics an endpoint tells: the broker at its address, if that is surely one."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from zkconsumer.clock import Clock
+from zkconsumer.net.resolving import addresses_of
+from zkconsumer.scope import Mailbox, side_by_side
+from zkconsumer.status.model import BrokerStatus
+from zkconsumer.status.reading.deadline import Deadline
+
+_AT_ONCE: Final = 8
+
+
+class Endpoint(NamedTuple):
+    """Where metrics are read."""
+
+    host: str
+    jmx_port: int | None = None
+
+
+def brokers_of(
+    endpoints: Iterable[Endpoint],
+    brokers: Sequence[BrokerStatus],
+    *,
+    timeout_ms: int,
+    clock: Clock,
+) -> dict[Endpoint, int]:
+    """Return the ids of the brokers that these surely belong to; the others are left out.
+
+    A broker is at an endpoint's host if both are the same name, or have an address in common. Of
+    several at one host it is the one that has registered the endpoint's JMX port.
+
+    Args:
+        endpoints: hosts, and the port if it is one of JMX.
+        brokers: of the cluster.
+        timeout_ms: time limit of all lookups.
+        clock: for that.
+    """
+    places = set(endpoints)
+    deadline = Deadline(clock, timeout_ms)
+    hosts = sorted({place.host for place in places} | {status.broker.host for status in brokers})
+    lookups = [partial(_names_of, host, deadline) for host in hosts]
+    names = dict(zip(hosts, side_by_side("names", lookups, threads=_AT_ONCE), strict=True))
+    found: dict[Endpoint, int] = {}
+    for place in places:
+        there = [status for status in brokers if names[status.broker.host] & names[place.host]]
+        exact = [status for status in there if place.jmx_port in {status.jmx_port} - {None}]
+        match exact or there:
+            case [one]:
+                found[place] = one.broker.id
+            case _:
+                pass
+    return found
+
+
+def _names_of(host: str, deadline: Deadline) -> set[str]:
+    """Return what identifies a host: its name and its addresses, as far as they are known."""
+    names = {host.lower().rstrip(".")} - {""}
+    if names and not deadline.is_over:
+        try:
+            found = addresses_of(host, 0, max(1, deadline.left_ms), Mailbox())
+        except OSError:
+            found = []
+        names |= {str(address[0]) for _, address in found}
+    return names
