@@ -12,6 +12,7 @@ from tests.golden import (
     capture_negotiated,
     capture_partitions,
     capture_records,
+    capture_request_logs,
 )
 
 
@@ -24,6 +25,7 @@ def main() -> None:
     capture_partitions.main()
     capture_layouts.main()
     capture_negotiated.capture()
+    capture_request_logs.capture()
 
 
 if __name__ == "__main__":

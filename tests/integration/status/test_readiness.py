@@ -11,6 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.request_logging import RequestLogging
+from tests.support.waiting import wait_until
 from zkconsumer.cli.main import main
 from zkconsumer.model import Broker
 from zkconsumer.net.client_settings import ClientSettings
@@ -96,10 +98,37 @@ def test_an_old_client_is_found_by_jmx(opened: Opened, capsys: pytest.CaptureFix
     assert "JMX at 127.0.0.1:1: ConnectException: Connection refused" in clients["evidence"]
 
 
+def test_an_old_client_is_found_in_a_request_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a broker that counts by no version; whoever asks in new ones is not named."""
+    logging = RequestLogging.into(tmp_path)
+    with Sandbox(kafka="1.1.1", broker_jvm_flags=logging.flags) as cluster:
+        cluster.create_topic("old", partitions=1)
+        for version in (2, 2, 4):
+            fetch_as_version(cluster.brokers[0], "old", version, client_id=f"v{version}")
+        wait_until(
+            lambda: logging.file.read_text().count("apiKey=FETCH") >= 3, what="lines of requests"
+        )
+        place = ("--zookeeper", cluster.zookeeper_connect, "--request-log", str(logging.file))
+        assert main(["doctor", *place, "--ready-for", "4.0", "--json"]) == 3
+        assert main(["doctor", *place, "--ready-for", "4.0"]) == 3
+    found, _, text = capsys.readouterr().out.partition("\n}\n")
+    findings = json.loads(found + "}")["findings"]
+    (clients,) = [finding for finding in findings if finding["code"] == "ready-clients"]
+    assert clients["severity"] == "error"
+    (told,) = [line for line in clients["evidence"] if "'v2'" in line]
+    assert told == (
+        f"{logging.file}: FetchConsumer version 2, 2 times, by client 'v2' at 127.0.0.1"
+    )
+    assert not any("'v4'" in line for line in clients["evidence"])
+    assert "FetchConsumer version 2, 2 times, by client 'v2'" in " ".join(text.split())
+
+
 @contextmanager
-def connected(broker: Broker) -> Iterator[NegotiatedConnection]:
+def connected(broker: Broker, client_id: str) -> Iterator[NegotiatedConnection]:
     """A connection of a client."""
-    dialer = dialer_of(ClientSettings(client_id="old", timeout_ms=TIMEOUT_MS))
+    dialer = dialer_of(ClientSettings(client_id=client_id, timeout_ms=TIMEOUT_MS))
     connection = dialer.dial(broker)
     try:
         yield connection
@@ -108,11 +137,11 @@ def connected(broker: Broker) -> Iterator[NegotiatedConnection]:
         dialer.stop()
 
 
-def fetch_as_version(broker: Broker, topic: str, version: int) -> None:
+def fetch_as_version(broker: Broker, topic: str, version: int, *, client_id: str = "old") -> None:
     """Ask as an old client does."""
     wanted = FetchPartition(partition=0, fetch_offset=0, max_bytes=100)
     request = FetchRequest(
         max_wait_ms=0, min_bytes=0, topics=(FetchTopic(topic=topic, partitions=(wanted,)),)
     )
-    with connected(broker) as connection:
+    with connected(broker, client_id) as connection:
         connection.call(request, timeout_ms=TIMEOUT_MS, at_most=version)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 from urllib.parse import SplitResult, urlsplit
 
 from zkconsumer.cli.cluster_access import CommandCluster, required
@@ -22,7 +22,7 @@ from zkconsumer.sandbox.java import find_java
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.doctor.readiness import examine_readiness, ways
 from zkconsumer.status.doctor.request_counts import RequestMetrics
-from zkconsumer.status.doctor.request_logs import RequestLog, read_request_log
+from zkconsumer.status.doctor.request_logs import TAIL_CHARS, RequestLog, read_request_log
 from zkconsumer.status.doctor.ways import NEXT, Route, Way
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
@@ -42,7 +42,7 @@ _JMX_SETTINGS: Final = (
     *(f"javax.net.ssl.keyStore{rest}" for rest in ("", "Password", "Type")),
 )
 _LINE_CHARS: Final = 1 << 16
-"""Of longer lines the rest counts as lines of its own, which is passed over."""
+"""Of longer lines what is between this beginning and their end is passed over."""
 
 
 def add_readiness_options(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +95,7 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_readiness_options(args: argparse.Namespace) -> None:
-    """Refuse options that the requested release would ignore.
+    """Refuse options that the requested release would ignore, and files that are not there.
 
     Raises:
         ConfigError: that is so.
@@ -110,6 +110,9 @@ def check_readiness_options(args: argparse.Namespace) -> None:
             f"--jmx, --metrics-url and --request-log tell of requests that Kafka 4 refuses: "
             f"{args.ready_for} refuses none of them, so give --ready-for 4.0 or leave them out"
         )
+    for file in args.request_log:
+        if not os.access(file, os.R_OK) or Path(file).is_dir():
+            raise ConfigError(f"--request-log {file} is no file that can be read")
     if args.jmx_config is not None:
         if not args.jmx:  # what brokers registered in ZooKeeper gets no password
             raise ConfigError("--jmx-config goes with --jmx, which says who may see the password")
@@ -173,7 +176,9 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     )
     if NEXT[args.ready_for] >= _REFUSING:
         metrics = _metrics(args, snapshot, access.clock)
-        facts = replace(facts, metrics=metrics, logs=tuple(map(_request_log, args.request_log)))
+        facts = replace(
+            facts, metrics=metrics, logs=tuple(map(request_log, dict.fromkeys(args.request_log)))
+        )
     findings = examine_readiness(snapshot, facts, args.ready_for)
     report = DoctorReport(snapshot=snapshot, apart_ms=None, unsure=(), findings=findings)
     is_ready = not any(finding.severity > Severity.NOTE for finding in findings)
@@ -212,9 +217,24 @@ def _metrics(
     )
 
 
-def _request_log(file: str) -> RequestLog:
-    with open(file, encoding="utf-8", errors="replace") as opened:
-        return read_request_log(file, iter(lambda: opened.readline(_LINE_CHARS), ""))
+def request_log(file: str) -> RequestLog:
+    """Read one file, line by line in bounded memory.
+
+    Raises:
+        OSError: it can not be read.
+    """
+    # Clients choose their ids: only the log's own ends of lines are some.
+    with open(file, encoding="utf-8", errors="replace", newline="\n") as opened:
+        return read_request_log(file, _lines(opened))
+
+
+def _lines(opened: TextIO) -> Iterator[str]:
+    """Yield the lines in bounded memory: of a long one its beginning and its end."""
+    while line := opened.readline(_LINE_CHARS):
+        end = ""
+        while not (end or line).endswith("\n") and (piece := opened.readline(_LINE_CHARS)):
+            end = (end + piece)[-TAIL_CHARS:]
+        yield line + end
 
 
 def _java() -> Path | str:

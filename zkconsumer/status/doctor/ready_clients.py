@@ -128,7 +128,10 @@ def _unseen(
 
 def _of_log(log: RequestLog) -> str:
     if not log.total:
-        return f"{log.source}: no completed requests: is kafka.request.logger at DEBUG?"
+        return (
+            f"{log.source}: no completed requests: is kafka.request.logger at DEBUG (of 0.10: "
+            "TRACE)?"
+        )
     return (
         f"{log.source}: none of {counted(log.total, 'request')} is refused; of other times and "
         "brokers it tells nothing"

@@ -17,7 +17,8 @@ from zkconsumer.status.doctor.request_counts import RequestCount
 
 _MARK: Final = "Completed request:"
 _HEAD_CHARS: Final = 4_096
-_TAIL_CHARS: Final = 4_096
+TAIL_CHARS: Final = 4_096
+"""Where the client's address and library stand, at the end of a line."""
 _SHOWN_CHARS: Final = 100
 _MOST_KINDS: Final = 10_000
 _NUMBERED: Final = {
@@ -50,13 +51,23 @@ _NAMED: Final = {
 }
 """By the names of 0.8 and of later brokers, in capitals and without underscores."""
 # Clients choose their ids, and so what stands in a line: none may cost more than its length.
+# Nor may one that is too long to be read to its end hide the request.
 _HEADERS: Final = (
     re.compile(
-        r'"requestApiKey":(\d+),"requestApiVersion":(\d+),.{0,40}?"clientId":(?:null|"([^"]*)")'
+        r'"requestApiKey":(\d+),"requestApiVersion":(\d+),.{0,40}?'
+        r'"clientId":(?:null|"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z))',
+        re.DOTALL,
     ),
-    re.compile(r"RequestHeader\(apiKey=(\w+), apiVersion=(\d+), clientId=(.*?), correlationId="),
-    re.compile(r"\{api_key=(\d+),api_version=(\d+),correlation_id=-?\d+,client_id=([^}]*)\}"),
-    re.compile(r"Name: ?(\w+); ?Version: ?(\d+);[^:;]*:[^:;]*; ?ClientId: ?(.*?)(?:;| from |\Z)"),
+    re.compile(
+        r"RequestHeader\(apiKey=(\w+), apiVersion=(\d+), clientId=(.*?)(?:, correlationId=|\Z)",
+        re.DOTALL,
+    ),
+    re.compile(
+        r"\{api_key=(\d+),api_version=(\d+),correlation_id=-?\d+,client_id=([^}]*)(?:\}|\Z)"
+    ),
+    re.compile(
+        r"Name: ?(\w+); ?Version: ?(\d+);[^:;]*:[^:;]*; ?ClientId: ?(.*?)(?:;| from |\Z)", re.DOTALL
+    ),
 )
 _FOLLOWER: Final = re.compile(r'replica_?id"?[:=] ?\d', re.IGNORECASE)
 _ADDRESS: Final = re.compile(
@@ -117,7 +128,7 @@ def _request(text: str) -> RequestCount | None:
         return None
     api, version, client = match.groups()
     request = _name(api)
-    if request == "FetchConsumer" and _FOLLOWER.search(head):
+    if request == "FetchConsumer" and _FOLLOWER.search(head, match.end()):
         request = "FetchFollower"
     return RequestCount(
         request=request, version=int(version[:6]), count=1, library=_client(text, client or "")
@@ -132,7 +143,7 @@ def _name(api: str) -> str:
 
 def _client(text: str, client_id: str) -> str:
     """Return who asked, as far as it is told."""
-    tail = text[-_TAIL_CHARS:]
+    tail = text[-TAIL_CHARS:]
     address = _ADDRESS.search(tail) or _OLD_ADDRESS.search(tail)
     library = _LIBRARY.search(tail)
     parts = [f"client {client_id!r}" if client_id not in {"", "null"} else "a client without an id"]

@@ -99,7 +99,7 @@ def test_request_logs_name_who_is_refused_and_make_nobody_well() -> None:
     assert refused.evidence == (
         "requests.log: Produce version 0, 7 times, by client 'old' at 10.0.0.7",
     )
-    for quiet, said in ((replace(log, refused=()), "none of 10 requests"), (EMPTY, "at DEBUG?")):
+    for quiet, said in ((replace(log, refused=()), "none of 10 requests"), (EMPTY, "at DEBUG (")):
         (unseen,) = examine_clients(healthy().snapshot(), [], [quiet])
         assert unseen.severity is Severity.WARNING
         assert said in unseen.evidence[0]

@@ -64,6 +64,31 @@ def test_who_asks_in_old_versions_is_named(release: str) -> None:
     assert log.total == len(OTHERS) - 1 + 2
 
 
+@pytest.mark.parametrize("client_id", ["replicaId=1", "a, replica_id=1", 'x\\"replicaId":1,'])
+@pytest.mark.parametrize("release", LINES)
+def test_a_client_that_is_called_like_a_follower_counts(release: str, client_id: str) -> None:
+    """Only what stands behind the header tells a follower."""
+    line = {
+        "0.8": LINES["0.8"][0].replace("billing", client_id),
+        "0.10": "Completed request:{api_key=1,api_version=1,correlation_id=2,client_id="
+        + client_id
+        + "} -- {replica_id=-1,max_wait_time=1}",
+        "1.1": "Completed request:RequestHeader(apiKey=FETCH, apiVersion=2, clientId="
+        + client_id
+        + ", correlationId=6) -- {replica_id=-1,max_wait_time=1}",
+        "2.8": 'Completed request:{"requestHeader":{"requestApiKey":1,"requestApiVersion":0,'
+        '"correlationId":3,"clientId":"' + client_id + '"},"request":{"replicaId":-1}}',
+        "3.9": LINES["3.9"][0].replace("null", f'"{client_id}"'),
+    }[release]
+    (refused,) = read_request_log("log", [line]).refused
+    assert refused.request == "FetchConsumer"
+    follower = line.replace('"replicaId":-1', '"replicaId":2').replace(
+        "replica_id=-1", "replica_id=2"
+    )
+    if follower != line:
+        assert read_request_log("log", [follower]).refused == ()
+
+
 @given(st.lists(st.text(max_size=200) | st.sampled_from([*OTHERS, *map(str, LINES.values())])))
 def test_whatever_stands_in_a_log_harms_nobody(lines: list[str]) -> None:
     """What it tells is a short, printable line for each kind of request."""
@@ -90,12 +115,20 @@ def test_a_client_cannot_make_a_line_dear(line: str) -> None:
     assert time.process_time() - begin < 5
 
 
-def test_a_request_whose_client_id_is_too_long_to_be_read_to_its_end_counts() -> None:
+@pytest.mark.parametrize(
+    ("head", "rest"),
+    [
+        ("Name: FetchRequest; Version: 0; CorrelationId: 1; ClientId: ", "; "),
+        ("{api_key=1,api_version=0,correlation_id=2,client_id=", "} -- "),
+        ("RequestHeader(apiKey=FETCH, apiVersion=0, clientId=", ", correlationId=6) -- "),
+        ('{"requestApiKey":1,"requestApiVersion":0,"correlationId":3,"clientId":"', '"}'),
+    ],
+)
+def test_a_request_whose_client_id_is_too_long_to_be_read_to_its_end_counts(
+    head: str, rest: str
+) -> None:
     """Only the beginning of a line is looked at."""
-    line = (
-        "Completed request:Name: FetchRequest; Version: 0; CorrelationId: 1; ClientId: "
-        + "x" * 9_000
-        + "; "
-    )
-    (refused,) = read_request_log("log", [line]).refused
-    assert (refused.request, refused.version) == ("FetchConsumer", 0)
+    for filling in ("x", "\\"):
+        line = f"Completed request:{head}{filling * 9_000}{rest}"
+        (refused,) = read_request_log("log", [line]).refused
+        assert (refused.request, refused.version) == ("FetchConsumer", 0)

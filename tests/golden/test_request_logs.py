@@ -1,0 +1,26 @@
+"""Request logs of real brokers: who is told to ask in versions that Kafka 4 refuses.
+
+``python -m tests.golden.capture_request_logs`` captures them anew.
+"""
+
+import pytest
+
+from tests.golden.capture_request_logs import ASKED, LIBRARY, RELEASES, path_of
+from zkconsumer.status.doctor.request_logs import read_request_log
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_who_asked_is_told(release: str) -> None:
+    """Each client that was refused by Kafka 4, with its address, and nobody else; no broker."""
+    lines = path_of(release).read_text("utf-8").splitlines()
+    read = read_request_log("log", lines)
+    expected = []
+    for asked in ASKED:
+        if asked.told and asked.is_of(release):
+            named = f"client {asked.client_id!r}" if asked.client_id else "a client without an id"
+            library = f" ({LIBRARY} 1.0)" if asked.says_library else ""
+            who = f"{named} at 127.0.0.1{library}"
+            expected.append(f"{asked.told} version {asked.version}, 1 time, by {who}")
+    assert sorted(map(str, read.refused)) == sorted(expected)
+    assert sum(asked.is_of(release) for asked in ASKED) < read.total <= len(lines)
+    assert any("etcher" in line for line in lines), "a follower is among them"
