@@ -153,12 +153,23 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     """Parse; end the process on an unknown argument, suggesting similar ones."""
     leaf = innermost(parser, arguments)
     # First, as argparse would say of a misspelt flag only that the right one is required.
-    known = {*options_of(parser), *options_of(leaf)}
+    of_all, of_leaf = options_of(parser), options_of(leaf)
+    command = called(arguments).command
+    is_behind = False
     for word in arguments:
         if word == "--":
             break
-        if word.startswith("--") and word.partition("=")[0] not in known:
+        is_behind = is_behind or word == command
+        name = word.partition("=")[0]
+        if not name.startswith("--") or name in of_leaf:
+            continue
+        if name not in of_all:
             _refuse_unknown(leaf, word)
+        if is_behind:
+            value = f" {of_all[name].metavar}" if of_all[name].metavar else ""
+            leaf.error(
+                f"{name} stands before the command: {parser.prog} {name}{value} {command} ..."
+            )
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         _refuse_unknown(leaf, next((w for w in unknown if w.startswith("-")), unknown[0]))

@@ -115,7 +115,8 @@ def change_topic(action: str, args: argparse.Namespace) -> int:
     """
     topic = args.topic
     if not topic or not is_topic_name(topic):
-        raise ConfigError(f"{action} needs the name of one topic in --topic, not {topic!r}")
+        wrong = f", not {topic!r}" if topic else ""
+        raise ConfigError(f"{action} needs the name of one topic: give --topic NAME{wrong}")
     if args.format != "table":
         raise ConfigError(f"--format {args.format} does not go with {action}")
     with open_cluster(args) as access:

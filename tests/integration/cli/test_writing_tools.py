@@ -120,7 +120,7 @@ def test_what_is_wrong_is_one_line(broker_of: BrokerOf, capfd: Captured) -> None
         (["topics", *zookeeper, "create", "--topic", "no/name"], 2, "needs the name of one topic"),
         (["topics", *zookeeper, "alter", "--topic", "absent", "--partitions", "2"], 2,
          "there is no topic absent"),
-        (["topics", *zookeeper, "delete"], 2, "needs the name of one topic"),
+        (["topics", *zookeeper, "delete"], 2, "delete needs the name of one topic: give --topic"),
         (["topics", *zookeeper, "create", "--topic", fresh_name("t"), "--replication-factor", "3",
           "--yes"], 1, "INVALID_REPLICATION_FACTOR"),
     ]  # fmt: skip

@@ -73,6 +73,19 @@ def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> No
             "zkconsumer produce: '--topci' is not known: did you mean --topic?",
         ),
         (["lag", "--max-lags=1"], "zkconsumer lag: '--max-lags' is not known: did you mean"),
+        (
+            ["serve", "--cluster", "x"],
+            "zkconsumer serve: --cluster stands before the command: "
+            "zkconsumer --cluster NAME serve ...",
+        ),
+        (
+            ["produce", "--cluster=x"],  # which lacks a --topic
+            "zkconsumer produce: --cluster stands before the command: ",
+        ),
+        (
+            ["lag", "--debug"],
+            "zkconsumer lag: --debug stands before the command: zkconsumer --debug lag ...",
+        ),
     ],
 )
 def test_a_misspelt_flag_is_named_also_where_the_right_one_is_required(
