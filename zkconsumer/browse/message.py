@@ -3,9 +3,10 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zkconsumer.browse.decoding import DecodedBytes
+from zkconsumer.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +44,13 @@ class BrowseResult:
         messages: ascending by time, then partition and offset.
         scanned: how many messages were looked at.
         notes: what was not looked at, and why.
+        positions: where a look that follows goes on.
     """
 
     messages: Sequence[SeenMessage] = ()
     scanned: int = 0
     notes: tuple[str, ...] = ()
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 def ndjson_line(message: SeenMessage) -> bytes:

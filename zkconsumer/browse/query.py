@@ -1,7 +1,7 @@
 """The query for messages of a topic. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from zkconsumer.browse.decoding import Form
@@ -10,6 +10,8 @@ from zkconsumer.model import OffsetRange, TopicPartition
 
 SCANNED: Final = 10_000
 """How many of the last offsets of a partition are looked through, at least."""
+UNKNOWN: Final = -1
+"""The position in a partition whose log was not known: at its end, once it is."""
 _GROWTH: Final = 4
 
 
@@ -20,24 +22,28 @@ class MessageQuery:
     Attributes:
         topic: the topic.
         partition: one partition; None: all.
-        start: from the ``last`` ones, from an ``offset``, or from a ``time``.
-        at: the offset, or the time in ms since the epoch; not used for the last ones.
-        limit: the maximum number of messages.
+        start: from the ``last`` ones, from an ``offset``, from a ``time``, or from ``positions``
+            on, where a look before has ended.
+        at: the offset, or the time in ms since the epoch.
+        positions: the offset to go on at, by partition; partitions without one are new.
+        limit: the maximum number of messages; from positions on, of a partition, about.
         passes: which messages are wanted, by what their bytes seem to be; None: all.
         form: what bytes are shown as.
     """
 
     topic: str
     partition: int | None = None
-    start: Literal["last", "offset", "time"] = "last"
+    start: Literal["last", "offset", "time", "positions"] = "last"
     at: int = 0
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     limit: int = 50
     passes: MessageFilter | None = None
     form: Form = "auto"
 
     def __str__(self) -> str:
         where = "" if self.partition is None else f"-{self.partition}"
-        start = "the last" if self.start == "last" else f"from {self.start} {self.at}"
+        begins = {"last": "the last", "positions": "what came since"}
+        start = begins.get(self.start, f"from {self.start} {self.at}")
         filtered = ", filtered" if self.passes is not None else ""
         return f"{self.topic}{where}: {start}, at most {self.limit}{filtered}"
 
@@ -60,7 +66,7 @@ def ranges_of(
     logs: Mapping[TopicPartition, tuple[int, int]],
     since: Mapping[TopicPartition, int],
 ) -> Sequence[OffsetRange]:
-    """Return the offsets to scan, ascending by partition.
+    """Return the offsets to scan, ascending by partition; from positions on, in their order.
 
     Args:
         query: the request.
@@ -68,13 +74,17 @@ def ranges_of(
         since: the offsets at the requested time; -1 or missing: nothing is that young.
     """
     ranges = []
-    for tp, (first, end) in sorted(logs.items()):
+    turns = {tp: turn for turn, tp in enumerate(query.positions)}
+    for tp, (first, end) in sorted(logs.items(), key=lambda log: (turns.get(log[0], -1), log[0])):
         match query.start:
             case "offset":
                 begin = query.at
             case "time":
                 found = since.get(tp, -1)
                 begin = end if found < 0 else found
+            case "positions":
+                position = query.positions.get(tp, first)
+                begin = end if position == UNKNOWN else position
             case _:
                 begin = end - max(query.limit, SCANNED)
         if max(begin, first) < end:
@@ -82,6 +92,44 @@ def ranges_of(
                 OffsetRange(topic_partition=tp, from_offset=max(begin, first), until_offset=end)
             )
     return ranges
+
+
+def positions_after(
+    query: MessageQuery,
+    partitions: Sequence[TopicPartition],
+    logs: Mapping[TopicPartition, tuple[int, int]],
+    read: Mapping[TopicPartition, int],
+) -> Mapping[TopicPartition, int]:
+    """Return where a look that follows goes on; what was not read this time comes first.
+
+    Args:
+        query: the look.
+        partitions: that it was about.
+        logs: start and end of those that are known.
+        read: how far those were read that were.
+    """
+    if query.start != "positions":
+        return {tp: logs[tp][1] if tp in logs else UNKNOWN for tp in partitions}
+    positions = {tp: at for tp, at in query.positions.items() if tp not in read}
+    for tp, (_, end) in logs.items():
+        if positions.get(tp) == UNKNOWN:
+            positions[tp] = end
+    return {**positions, **read}
+
+
+def passed_over(
+    query: MessageQuery, logs: Mapping[TopicPartition, tuple[int, int]]
+) -> Iterator[str]:
+    """Yield why a look that follows misses messages."""
+    for tp, (first, end) in logs.items():
+        position = query.positions.get(tp, first)
+        if position > end:
+            yield (
+                f"{tp}: its log ends before offset {position}, from which it is read again: its "
+                "new leader is behind, or it was cut back or made anew"
+            )
+        elif UNKNOWN < position < first:
+            yield f"{tp}: offsets {position} to {first} were deleted before they were read"
 
 
 def backwards(range_: OffsetRange, size: int) -> Iterator[OffsetRange]:

@@ -8,7 +8,14 @@ from typing import Final
 
 from zkconsumer.browse.decoding import BytesDecoder, Form
 from zkconsumer.browse.message import BrowseResult, SeenMessage
-from zkconsumer.browse.query import BrowseLimits, MessageQuery, backwards, ranges_of
+from zkconsumer.browse.query import (
+    BrowseLimits,
+    MessageQuery,
+    backwards,
+    passed_over,
+    positions_after,
+    ranges_of,
+)
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.cluster.time_lookup import TimeLookup
@@ -68,7 +75,8 @@ class MessageBrowser:
         """
         end_ms = self._clock.now_ms() + self._limits.max_ms
         view = self._client.view([query.topic], timeout_ms=self._left_ms(end_ms))
-        logs, notes = self._logs(view, _partitions_of(query, view), end_ms)
+        partitions = _partitions_of(query, view)
+        logs, notes = self._logs(view, partitions, end_ms)
         since = {}
         if query.start == "time" and logs:
             lookup = TimeLookup(self._client, timeout_ms=self._left_ms(end_ms))
@@ -77,11 +85,16 @@ class MessageBrowser:
         scan = _Scan(self._decoder, query, self._clock, end_ms)
         budget = max(_LEAST_BYTES, self._limits.max_bytes // max(1, len(ranges)))
         for range_ in ranges:
-            if self._clock.now_ms() >= end_ms:
+            if self._clock.now_ms() < end_ms:
+                scan.read(partial(self._reader, end_ms), range_, budget)
+            elif query.start != "positions":
                 notes.append(f"{range_.topic_partition}: not read: the time is used up")
-                continue
-            scan.read(partial(self._reader, end_ms), range_, budget)
-        return BrowseResult(messages=scan.found, scanned=scan.scanned, notes=(*notes, *scan.notes))
+        return BrowseResult(
+            messages=scan.found,
+            scanned=scan.scanned,
+            notes=(*notes, *passed_over(query, logs), *scan.notes),
+            positions=positions_after(query, partitions, logs, scan.positions),
+        )
 
     def _left_ms(self, end_ms: int) -> int:
         return max(1, end_ms - self._clock.now_ms())
@@ -164,9 +177,11 @@ class _Scan:
         self._clock = clock
         self._end_ms = end_ms
         self._is_last = query.start == "last"
+        self._follows = query.start == "positions"
         self.found: list[SeenMessage] = []
         self.scanned = 0
         self.notes: list[str] = []
+        self.positions: dict[TopicPartition, int] = {}
 
     def read(self, reader: Callable[[], RangeReader], range_: OffsetRange, budget: int) -> None:
         """Scan a range until enough is found, or a bound is met."""
@@ -178,14 +193,18 @@ class _Scan:
             piece = self._piece(reader(), range_, budget)
             found = piece.found
             self.scanned += piece.scanned
-            if piece.cut:
+            is_whole = not piece.cut and len(found) < self._query.limit
+            ended = range_.until_offset if is_whole else piece.next_offset
+            self.positions[range_.topic_partition] = ended
+            # A look that follows goes on there.
+            if piece.cut and not (self._follows and piece.cut in {_NO_BYTES, _NO_TIME}):
                 where = f"up to offset {piece.next_offset} of {range_.until_offset}"
                 self.notes.append(f"{range_.topic_partition}: read {where}: {piece.cut}")
         found = sorted(
             self.found + found,
             key=lambda message: (message.timestamp, message.partition, message.offset),
         )
-        limit = self._query.limit
+        limit = len(found) if self._follows else self._query.limit
         self.found = found[-limit:] if self._is_last else found[:limit]
 
     def _last(

@@ -1,6 +1,7 @@
 """Looks at messages for a command: each one opens the cluster for itself."""
 
 import argparse
+from collections.abc import Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,7 @@ from zkconsumer.browse.query import BrowseLimits, MessageQuery
 from zkconsumer.browse.reading import MessageBrowser
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import Container
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.properties_file import load_properties
 from zkconsumer.schemas.remembered import RememberedSchemas, SchemaMemory
 
@@ -21,6 +22,8 @@ _REGISTRY_MS: Final = 2_000
 """How long a schema is waited for: somebody waits for the look."""
 _REGISTRY_BUDGET_MS: Final = 5_000
 """How long for all schemas of a look: half of its time."""
+_FOLLOWED: Final = 1_000
+"""How many messages of a partition a look that follows holds, about."""
 
 
 def add_registry_argument(parser: Container) -> None:
@@ -80,6 +83,29 @@ class Looks:
         with open_cluster(self._args) as access:
             browser = MessageBrowser(access.client, self.decoder(), limits=self._limits)
             return browser.read(query)
+
+    def follow(self, query: MessageQuery) -> Generator[BrowseResult, None, None]:
+        """Look at messages, then at what comes, for as long as it is iterated.
+
+        What goes wrong after the first look is a note; the next one goes on where that began.
+
+        Raises:
+            ConfigError: there is no such topic or partition.
+            ZkConsumerError: no broker responds.
+        """
+        with open_cluster(self._args) as access:
+            while True:
+                browser = MessageBrowser(access.client, self.decoder(), limits=self._limits)
+                try:
+                    result = browser.read(query)
+                except ZkConsumerError as error:
+                    if query.start != "positions":
+                        raise
+                    result = BrowseResult(notes=(str(error),), positions=query.positions)
+                yield result
+                query = replace(
+                    query, start="positions", positions=result.positions, limit=_FOLLOWED
+                )
 
 
 def _registry(url: str, config: str | None) -> "SchemaSource":

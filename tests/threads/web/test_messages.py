@@ -178,8 +178,10 @@ def test_what_a_download_lacks_is_said() -> None:
 
 def test_the_page_leads_to_the_download_however_its_address_is_written() -> None:
     """Browsers and people encode more than they must."""
-    page = Served().get("/topics/%6frders/messages?n=20")
-    assert f'href="{PATH}.ndjson?n=20"' in page.text
+    page = Served().get("/topics/%6frders/messages?n=20&filter=x&follow=1")
+    assert f'href="{PATH}.ndjson?filter=x&amp;n=5000">Download up to 5,000 as' in page.text
+    alone = Served().get(f"{PATH}?partition=1&start=offset&at=7&n=1")
+    assert '.ndjson?partition=1&amp;start=offset&amp;at=7&amp;n=1">Download it' in alone.text
 
 
 def test_many_headers_with_long_names_are_cut() -> None:
@@ -198,6 +200,11 @@ def test_a_live_page_follows_the_last_ones() -> None:
     served = Served()
     assert "data-events" in served.get(f"{PATH}?follow=1").text
     assert "data-events" not in served.get(PATH).text
+    for start in ("offset&at=5", "time&at=2026-11-20"):
+        still = served.get(f"{PATH}?start={start}&follow=1").text
+        assert "data-events" not in still
+        assert "this page stands still" in still
+    assert "this page stands still" not in served.get(f"{PATH}?start=offset&at=5").text
     assert "data-events" not in served.get(f"{PATH}?follow=1&start=offset&at=0").text
 
 

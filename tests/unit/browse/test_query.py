@@ -3,7 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.browse.query import SCANNED, MessageQuery, ranges_of
+from zkconsumer.browse.query import (
+    SCANNED,
+    UNKNOWN,
+    MessageQuery,
+    passed_over,
+    positions_after,
+    ranges_of,
+)
 from zkconsumer.model import TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -42,3 +49,33 @@ def test_what_is_logged_names_no_filter() -> None:
     query = MessageQuery(topic="t", partition=3, start="offset", at=7, passes=lambda _: True)
     assert str(query) == "t-3: from offset 7, at most 50, filtered"
     assert ranges_of(MessageQuery(topic="t", start="time"), {TP: (0, 5)}, {TP: -1}) == []
+
+
+OTHER = TopicPartition("t", 1)
+ADDED = TopicPartition("t", 2)
+
+
+def test_a_look_that_follows_goes_on_where_the_last_one_ended() -> None:
+    """Each offset once; what was not read last time comes first; a new partition as a whole."""
+    first = MessageQuery(topic="t")
+    positions = positions_after(first, [TP, OTHER], {TP: (0, 10)}, {})
+    assert positions == {TP: 10, OTHER: UNKNOWN}
+    query = MessageQuery(topic="t", start="positions", positions=positions)
+    logs = {TP: (0, 15), OTHER: (0, 7), ADDED: (0, 3)}
+    ranges = [(found.topic_partition, found.from_offset) for found in ranges_of(query, logs, {})]
+    assert ranges == [(ADDED, 0), (TP, 10)], "of the unknown one nothing but what comes"
+    positions = positions_after(query, [], logs, {TP: 12})
+    assert list(positions.items()) == [(OTHER, 7), (TP, 12)]
+    assert str(query) == "t: what came since, at most 50"
+
+
+def test_what_a_look_that_follows_misses_is_said() -> None:
+    """A leader that is behind gets its time; what was deleted is gone."""
+    query = MessageQuery(topic="t", start="positions", positions={TP: 5, OTHER: UNKNOWN})
+    assert list(passed_over(query, {TP: (0, 5), OTHER: (3, 4), ADDED: (8, 9)})) == []
+    (behind,) = passed_over(query, {TP: (0, 4)})
+    assert "ends before offset 5" in behind
+    assert list(ranges_of(query, {TP: (0, 4)}, {})) == []
+    assert positions_after(query, [], {TP: (0, 4)}, {})[TP] == 5
+    (deleted,) = passed_over(query, {TP: (7, 9)})
+    assert "offsets 5 to 7 were deleted" in deleted

@@ -1,9 +1,11 @@
-"""``consume --tail`` and ``--from-time``: a look at messages, without a group."""
+"""``consume --tail``, ``--follow`` and ``--from-time``: looks at messages, without a group."""
 
 import argparse
+import logging
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
@@ -15,19 +17,28 @@ from zkconsumer.cli.browsing import Looks
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
+from zkconsumer.cli.pipes import stop_ourselves, watching_reader
+from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.tables import instant, table
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
+from zkconsumer.scope import naps, wait_ms
+
+log = logging.getLogger(__name__)
 
 _LIMIT: Final = 1_000
 _LIMITS: Final = BrowseLimits(max_bytes=1 << 30, max_ms=60_000)
 _LEAST_VALUE: Final = 12
 _KEY_MOST: Final = 24
+_OFFSET_WIDTH: Final = 8
+_PAUSE_MS: Final = 500
+"""Between two looks that follow."""
 
 
 def is_look(args: argparse.Namespace) -> bool:
     """Return whether messages are only looked at."""
-    return args.tail is not None or args.from_time is not None
+    return args.tail is not None or args.from_time is not None or args.follow
 
 
 def look(args: argparse.Namespace) -> int:
@@ -38,10 +49,12 @@ def look(args: argparse.Namespace) -> int:
         ZkConsumerError: no broker responds.
     """
     query = look_query(args)
+    if args.follow:
+        return _follow(args, query)
     result = Looks(_cluster_arguments(args), limits=_LIMITS)(query)
     output = Output()
     try:
-        output.write(_printed(args, result))
+        output.write(_printed(args, result.messages))
     except OutputClosed:
         discard_standard_output()
     finally:
@@ -56,12 +69,108 @@ def look(args: argparse.Namespace) -> int:
     return 0
 
 
+def _follow(args: argparse.Namespace, query: MessageQuery) -> int:
+    """Print messages as they come, until stopped; return 0.
+
+    Raises:
+        ZkConsumerError: the first look failed.
+    """
+    arguments = _cluster_arguments(argparse.Namespace(**{**vars(args), "timeout_ms": None}))
+    looks = Looks(arguments)
+    output = Output()
+    following = Following(args, output)
+    try:
+        with (
+            stop_signals() as stop,
+            watching_reader(output.descriptor, stop_ourselves),
+            closing(looks.follow(query)) as results,
+        ):
+            stop.pending = following.pending
+            for result in results:
+                if not following.show(result):
+                    break
+                for nap_ms in naps(_PAUSE_MS):
+                    wait_ms(nap_ms)
+    except StopRequested:
+        log.debug("stopped by a signal")
+    except OutputClosed:
+        discard_standard_output()
+    finally:
+        output.close()
+    print(f"{following.count} messages of {following.scanned} that came by", file=sys.stderr)
+    return 0
+
+
+class Following:
+    """Prints look after look. Thread: one.
+
+    Args:
+        args: of the command.
+        output: where to.
+        clock: for ``--timeout-ms``.
+
+    Attributes:
+        count: how many messages were printed.
+        scanned: how many were looked at.
+    """
+
+    def __init__(
+        self, args: argparse.Namespace, output: Output, clock: Clock | None = None
+    ) -> None:
+        self._args = args
+        self._output = output
+        self._clock = clock or SystemClock()
+        self._last_ms = self._clock.now_ms()
+        self._notes: tuple[str, ...] = ()
+        self._head = b""
+        self._writing: int | None = None
+        self.count = 0
+        self.scanned = 0
+
+    def pending(self) -> object:
+        """Return what is being written; None: nothing."""
+        return self._writing
+
+    def show(self, result: BrowseResult) -> bool:
+        """Print a look; return whether another one is wanted.
+
+        Raises:
+            OutputClosed: the reader of our output has gone.
+        """
+        most = self._args.max_messages
+        left = len(result.messages) if most is None else most - self.count
+        messages = result.messages[:left]
+        if messages:
+            self._write(_printed(self._args, messages))
+            self._last_ms = self._clock.now_ms()
+        self.count += len(messages)
+        self.scanned += result.scanned
+        for text in result.notes:
+            if text not in self._notes:  # what stays wrong is said once
+                note(text)
+        self._notes = result.notes
+        idle_ms, limit_ms = self._clock.now_ms() - self._last_ms, self._args.timeout_ms
+        return (most is None or self.count < most) and (limit_ms is None or idle_ms < limit_ms)
+
+    def _write(self, data: bytes) -> None:
+        """Write, without the titles of a table if they are those of the last one."""
+        if _is_table(self._args):
+            head, end, rows = data.partition(b"\n")
+            data = rows if head == self._head else head + end + rows
+            self._head = head
+        self._writing = self.count
+        self._output.write(data)
+        self._writing = None
+
+
 def look_query(args: argparse.Namespace) -> MessageQuery:
     """Return what the options ask for.
 
     Raises:
         ConfigError: they contradict each other.
     """
+    if args.follow and args.tail is None:
+        raise ConfigError("--follow shows what comes after the last ones: it goes with --tail")
     if args.topic is None:
         raise ConfigError("--tail and --from-time look at one topic: name it with --topic")
     given = [
@@ -95,16 +204,20 @@ def _cluster_arguments(args: argparse.Namespace) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(args), **renamed})
 
 
-def _printed(args: argparse.Namespace, result: BrowseResult) -> bytes:
+def _is_table(args: argparse.Namespace) -> bool:
+    return args.output == "table" or (args.output is None and sys.stdout.isatty())
+
+
+def _printed(args: argparse.Namespace, messages: Sequence[SeenMessage]) -> bytes:
     if args.output == "json":
-        return b"".join(map(ndjson_line, result.messages))
-    if args.output == "table" or (args.output is None and sys.stdout.isatty()):
+        return b"".join(map(ndjson_line, messages))
+    if _is_table(args):
         columns = shutil.get_terminal_size().columns
-        return table_of(result.messages, columns).encode(errors="replace")
+        return table_of(messages, columns, is_steady=args.follow).encode(errors="replace")
     formatter = TextFormat.from_properties(dict(args.property))
     if args.show_as == "auto":
-        return b"".join(map(formatter, result.messages))
-    return b"".join(formatter(_as_shown(message)) for message in result.messages)
+        return b"".join(map(formatter, messages))
+    return b"".join(formatter(_as_shown(message)) for message in messages)
 
 
 def _as_shown(message: SeenMessage) -> SeenMessage:
@@ -114,14 +227,21 @@ def _as_shown(message: SeenMessage) -> SeenMessage:
     )
 
 
-def table_of(messages: Sequence[SeenMessage], width: int) -> str:
-    """Return messages as a table that fits a terminal of ``width`` columns."""
+def table_of(messages: Sequence[SeenMessage], width: int, *, is_steady: bool = False) -> str:
+    """Return messages as a table that fits a terminal of ``width`` columns.
+
+    Args:
+        messages: the rows.
+        width: of the terminal.
+        is_steady: whether the columns are those of any other messages.
+    """
+    offset_width, key_width = (_OFFSET_WIDTH, _KEY_MOST) if is_steady else (0, 0)
     fixed = [
         (
             (instant(message.timestamp) if message.timestamp >= 0 else None) or "-",
             f"{message.partition}",
-            f"{message.offset}",
-            _cut(printable(message.key.text), _KEY_MOST),
+            f"{message.offset:{offset_width}}" if is_steady else f"{message.offset}",
+            _cut(printable(message.key.text), _KEY_MOST).ljust(key_width),
         )
         for message in messages
     ]

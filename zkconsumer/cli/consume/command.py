@@ -39,6 +39,7 @@ from zkconsumer.zk.live_brokers import require_cluster
 log = logging.getLogger(__name__)
 
 _MADE_UP_GROUPS = 100_000
+_TAIL = 10
 
 DESCRIPTION = (
     "Reads topics as a member of a consumer group and prints their messages. "
@@ -91,14 +92,22 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
     starts.add_argument(
         "--tail",
         type=whole_number("is no number of messages", digits=7),
+        nargs="?",
+        const=_TAIL,
         metavar="N",
-        help="the last N messages of the topic, then end",
+        help="the last N messages of the topic (default: 10), then end",
     )
     starts.add_argument(
         "--from-time",
         metavar="TIME",
         help="messages that are not older, up to --max-messages (default: 1000): ISO 8601, UTC "
         "unless it says otherwise, or milliseconds since 1970",
+    )
+    group.add_argument(
+        "--follow",
+        action="store_true",
+        help="with --tail: go on with what comes, until Ctrl-C, or as --max-messages and "
+        "--timeout-ms say",
     )
     group.add_argument(
         "--filter",

@@ -112,7 +112,8 @@ def messages_page(
         problem: why nothing was; None if it was.
     """
     query = page_request.query
-    follows = query.get("follow") == "1" and query.get("start", "last") == "last"
+    wants_following = query.get("follow") == "1"
+    follows = wants_following and query.get("start", "last") == "last"
     alone = query.get("n") == "1"
     most = (_ALONE_CHARS, _ALONE_HEADERS) if alone else (_SHOWN_CHARS, _SHOWN_HEADERS)
     address = f"{page_request.root}{topic_address(topic.name)}/messages"
@@ -120,7 +121,7 @@ def messages_page(
     found = [_shown(message, address, form, *most) for message in result.messages]
     if query.get("start", "last") == "last":
         found.reverse()
-    at = page_request.at(follow=None)
+    at = page_request.at(follow=None, n=1 if alone else DOWNLOADED)
     return View(
         template="messages.html",
         title=f"Messages of {topic.name}",
@@ -130,6 +131,8 @@ def messages_page(
             "result": result,
             "problem": problem,
             "follows": follows,
+            "stands_still": wants_following and not follows,
+            "download_most": 1 if alone else DOWNLOADED,
             "limits": LIMITS,
             "download": f"{address}.ndjson{at.removeprefix(page_request.path)}",
             "partitions": [tp.topic_partition.partition for tp in topic.partitions],
