@@ -98,6 +98,25 @@ def table(
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
+def sentence(text: str) -> str:
+    """Return a sentence with its line end; on a terminal it goes on in further lines.
+
+    Names are never cut.
+    """
+    width = terminal_width()
+    if width is None or len(text) <= width:
+        return f"{text}\n"
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    lines = textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
 def terminal_width() -> int | None:
     """Return the width of the terminal, ``COLUMNS`` if set; None if standard output is none."""
     if sys.stdout is None or not sys.stdout.isatty():

@@ -19,6 +19,7 @@ from zkconsumer.cli.tables import (
     instant,
     json_text,
     paint,
+    sentence,
     shows_colour,
     table,
 )
@@ -183,7 +184,7 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
         f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {reported}"
         f"{counts if group.members or not found.sound else ''}"
     )
-    return text + "".join(line + "\n" for line in lines)
+    return text + "".join(map(sentence, lines))
 
 
 def _sharing(found: Verification) -> list[str]:

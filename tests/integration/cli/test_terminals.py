@@ -1,30 +1,31 @@
 """Every command of docs/tools.md in a narrow, a usual and a wide terminal, on a real cluster."""
 
-import io
 import re
-import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.docs.test_readme import ROOT
 from tests.support.clusters import fresh_name
+from tests.support.terminals import in_terminal
 from tests.support.traffic import partitions_of, write
 from tests.support.zk_tree import ZkTree, offset_path
-from zkconsumer.cli.main import main
+from zkconsumer.cli.commands import every_command
+from zkconsumer.cli.parsing import commands_of, innermost, parser_for
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
 WIDTHS = (200, 80, 60)
-SENTENCE = re.compile(r"(zookeeper )?group |range |roundrobin |as many |\d{4}-\d\d-\d\dT|WARNING ")
-"""Lines that are no table: the terminal breaks them."""
 SCREEN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 NUMBER = re.compile(r"(?<![\w.:-])\d+(?![\w.:-])")
 CALLS = {
     "lag --group GROUP --no-seconds": 0,
     "lag --group GROUP --no-seconds --max-lag 1": 3,
     "lag --group nobody": 2,
+    "lag --group GROUP --watch --count 1 --no-seconds": 0,
     "groups list": 0,
     "groups describe --group GROUP": 0,
     "groups watch --group GROUP --count 1": 0,
@@ -40,8 +41,13 @@ CALLS = {
     "topics alter --topic TOPIC --partitions 9": 2,
     "topics delete --topic TOPIC": 2,
     "produce --topic TOPIC": 0,
+    "offsets export --group GROUP --output-file saved": 0,
+    "offsets export --group GROUP --output-file -": 0,
+    "offsets import --input-file saved --dry-run": 0,
+    "offsets migrate --group GROUP --from zookeeper --to kafka --dry-run": 0,
     "offsets set --group GROUP --topic TOPIC --to-earliest --dry-run": 0,
     "consume --topic TOPIC --tail 2 --output table": 0,
+    "replay --topic TOPIC": 0,
     "perf --topic TOPIC --messages 3 --idle-ms 300": 0,
     "doctor --group GROUP --quick": 3,
     "doctor --ready-for 4.0": 3,
@@ -81,22 +87,19 @@ def called(world: World, words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("words", CALLS)
-def test_a_command_fits_its_terminal(
-    world: World, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_a_command_fits_its_terminal(world: World, tmp_path: Path, words: str) -> None:
     """No table is wider, all numbers of the wide one are there, and the status is the same."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     wide: set[str] | None = None
+    (tmp_path / "saved").write_text(f"/consumers/{world.group}/offsets/{world.topic}/0:7\n")
     for columns in WIDTHS:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"value\n")))
-        assert main(called(world, words)) == CALLS[words]
-        out, err = capfd.readouterr()
-        out = SCREEN.sub("", out)
+        status, out, err = in_terminal(
+            called(world, words), columns, folder=tmp_path, given="value\n"
+        )
+        assert status == CALLS[words], err
         assert "Traceback" not in err
-        lines = [line for line in out.splitlines() if not SENTENCE.match(line)]
-        assert [line for line in lines if len(line) > columns] == []
+        out = SCREEN.sub("", out)
+        too_long = [line for line in out.splitlines() if len(line) > columns]
+        assert [line for line in too_long if " " in line.strip()] == [], "names are never cut"
         numbers = set(NUMBER.findall(out))
         wide = numbers if wide is None else wide
         if not words.startswith(CHANGING):
@@ -104,7 +107,37 @@ def test_a_command_fits_its_terminal(
 
 
 def test_each_command_of_the_page_is_among_them() -> None:
-    """Those that a heading names, and those of its table."""
+    """With the subcommands that the page names."""
     page = (ROOT / "docs" / "tools.md").read_text("utf-8")
-    named = set(re.findall(r"`zkconsumer ([a-z-]+)`", page))
-    assert named - {words.split()[0] for words in CALLS} == set()
+    called_here = {tuple(words.split()[:2]) for words in CALLS}
+    named = set(named_commands(page))
+    assert {("groups", "watch"), ("offsets", "import"), ("lag",)} <= named
+    missing = {words for words in named if not any(words == c[: len(words)] for c in called_here)}
+    assert missing == set()
+
+
+def named_commands(page: str) -> Iterator[tuple[str, ...]]:
+    """The commands that a page names, each with its subcommand if it has some.
+
+    They stand behind the program's name, or within code behind the name of a command; a subcommand
+    alone is of the command that was named last, or of the section.
+    """
+    subcommands = {command.name: subcommands_of(command.name) for command in every_command()}
+    for section in re.split(r"^## ", page, flags=re.MULTILINE):
+        last = own = next((word for word in re.findall(r"[\w-]+", section)[1:2]), "")
+        for code in re.findall(r"`+([^`]+)`+", section):
+            words = code.split()
+            for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+                among = [one for one in (last, own) if word in subcommands.get(one, ())]
+                if among and before != "zkconsumer":
+                    yield (among[0], word)
+                elif word in subcommands:
+                    last = word
+                    yield (word, after) if after in subcommands[word] else (word,)
+
+
+def subcommands_of(command: str) -> tuple[str, ...]:
+    """The words that may follow a command."""
+    parser = innermost(parser_for([command]), [command])
+    actions = [action.choices for action in parser._actions if action.dest == "action"]
+    return (*commands_of(parser), *(word for choices in actions for word in choices or ()))

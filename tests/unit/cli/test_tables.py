@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zkconsumer.cli import tables
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
@@ -116,3 +117,20 @@ def test_a_table_fits_and_nothing_is_cut_off(rows: list[tuple[str, int, str]], l
     whole = "".join("".join(map(str, row)) for row in rows)
     assert sorted(re.sub(r"\s|NAME|NOTE|N\b", "", text)) == sorted(whole)
     assert all(len(line) <= limit for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (None, "  group a-name-that-is-long: one two\n"),
+        (33, "  group a-name-that-is-long: one\n    two\n"),
+        (12, "  group\n    a-name-that-is-long:\n    one two\n"),
+        (200, "  group a-name-that-is-long: one two\n"),
+    ],
+)
+def test_a_sentence_goes_on_between_words(
+    width: int | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal alone; names are never cut."""
+    monkeypatch.setattr(tables, "terminal_width", lambda: width)
+    assert tables.sentence("  group a-name-that-is-long: one two") == expected

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import Colour, instant, json_text, paint, terminal_width
+from zkconsumer.cli.tables import Colour, instant, json_text, paint, sentence, terminal_width
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Write
@@ -47,7 +47,7 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
     """Yield the lines of a diagnosis: the fault, the evidence, the repair."""
     whose = str(finding.group) if finding.group is not None else "the cluster"
     severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
-    yield f"{severity}  {printable(whose)}: {finding.code}"
+    yield from sentence(f"{severity}  {printable(whose)}: {finding.code}").splitlines()
     yield from _wrapped(finding.what, "  ")
     yield from _evidence(finding.evidence, "    ")
     yield from _wrapped(f"What helps: {finding.repair}", "  ")
@@ -127,6 +127,7 @@ def _summary(report: DoctorReport) -> str:
     lines = [f"{found}; looked at {groups}"]
     if report.apart_ms is not None:
         lines[0] += f", twice, {report.apart_ms / 1000:.0f} s apart"
+    lines = sentence(lines[0]).splitlines()
     if report.unsure:
         lines.append("A second look would tell more (leave --quick out):")
         lines += _evidence(report.unsure, "    ")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import table
+from zkconsumer.cli.tables import sentence, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
@@ -58,16 +58,16 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
         plan, outcome = report.plan, report.outcome
         failed = None if outcome is None else outcome.failed
         rows = [_row(move, plan, failed) for move in plan.plan.moves]
-        lines = table(_COLUMNS, rows, coloured=False).splitlines() if rows else []
-        lines += [f"note: {text}" for text in plan.notes]
+        shown = table(_COLUMNS, rows, coloured=False) if rows else ""
+        lines = [f"note: {text}" for text in plan.notes]
         lines += [f"refused: {text}" for text in plan.plan.refusals]
         if outcome is not None:
             lines += [f"doubtful: {text}" for text in outcome.doubts]
         lines.append(
             f"group {report.group_id} in {report.storage.value}: {_summary(report, overall)}"
         )
-        parts.append("\n".join(map(printable, lines)) + "\n")
-    undo = f"--roll-back {roll_back_file} undoes it\n" if roll_back_file else ""
+        parts.append(shown + "".join(sentence(printable(line)) for line in lines))
+    undo = sentence(f"--roll-back {roll_back_file} undoes it") if roll_back_file else ""
     return "\n".join(parts) + undo
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, sentence, table
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import counted
@@ -104,7 +104,7 @@ def description(group: GroupStatus, snapshot: ClusterSnapshot) -> str:
     if group.coordinator is not None:
         lines.append(f"coordinator: {group.coordinator}")
     lines += [f"problem: {printable(problem)}" for problem in group.problems]
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join(map(sentence, lines))
     if group.members:
         text += "\n" + _members_table(group)
     if group.partitions:

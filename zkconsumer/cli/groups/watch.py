@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.groups.show import lag_text, total_lag
-from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, sentence, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import counted
@@ -141,8 +141,8 @@ def group_screen(change: Change, rebalances: Sequence[Rebalance], at_ms: int) ->
     """Return a screen for one group: its partitions, changes, and last rebalances."""
     group = change.group
     if group is None:
-        return f"{instant(at_ms)} {printable(str(change.key))}: there is no such group\n"
-    text = _headline(change, at_ms) + "\n"
+        return sentence(f"{instant(at_ms)} {printable(str(change.key))}: there is no such group")
+    text = sentence(_headline(change, at_ms))
     owners = (
         {}
         if change.was is None
@@ -169,7 +169,7 @@ def group_screen(change: Change, rebalances: Sequence[Rebalance], at_ms: int) ->
             f"{instant(rebalance.began_ms)} {rebalance_text(rebalance)}" for rebalance in rebalances
         ]
         text += "\nrebalances since we look:\n" + "".join(
-            f"{printable(rebalance)}\n" for rebalance in reported
+            sentence(printable(rebalance)) for rebalance in reported
         )
     return text
 
@@ -215,7 +215,7 @@ def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> st
         if always or is_new or change.events or change.total_read:
             lines.append(_headline(change, at_ms))
         lines += [f"  {printable(events)}" for events in change.events]
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(map(sentence, lines))
 
 
 def change_json(change: Change, at_ms: int) -> dict[str, object]:

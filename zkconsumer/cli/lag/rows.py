@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, sentence, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import counted
@@ -140,7 +140,7 @@ def _totals(rows: Iterable[LagRow]) -> Iterator[str]:
             *([f"{len(of_group) - len(known)} unknown"] if 0 < len(known) < len(of_group) else []),
             *([f"nobody owns {unowned}"] if unowned and of_group[0].group.whole else []),
         ]
-        yield printable(f"{of_group[0].group.key}: {'; '.join(parts)}") + "\n"
+        yield sentence(printable(f"{of_group[0].group.key}: {'; '.join(parts)}"))
 
 
 def _by_group(rows: Iterable[LagRow]) -> dict[GroupKey, list[LagRow]]:
@@ -163,7 +163,7 @@ def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
         where = _ASTRAY.get(row.standing)
         if where is not None and row.committed is not None:
             tp, offset = row.partition.topic_partition, row.committed.offset
-            yield printable(f"{tp} of {row.group.key}: offset {offset} lies {where}") + "\n"
+            yield sentence(printable(f"{tp} of {row.group.key}: offset {offset} lies {where}"))
 
 
 def _lag_cell(row: LagRow) -> Cell:

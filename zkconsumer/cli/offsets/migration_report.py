@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkconsumer.cli.formats.offset_plan import number_of, outcomes_json
-from zkconsumer.cli.tables import table
+from zkconsumer.cli.tables import sentence, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
     Fate,
@@ -81,8 +81,8 @@ def as_text(report: MigrationReport) -> str:
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
     failed = None if outcome is None else outcome.failed
     rows = [_row(move, failed) for move in plan.moves]
-    lines = table(head, rows, coloured=False).splitlines()
-    lines += [
+    shown = table(head, rows, coloured=False)
+    lines = [
         f"{tp}: only {report.target} has an offset of it: left as it is"
         for tp in plan.only_in_target
     ]
@@ -91,7 +91,7 @@ def as_text(report: MigrationReport) -> str:
     if outcome is not None:
         lines += [f"doubtful: {doubt}" for doubt in outcome.doubts]
     lines.append(_summary(report))
-    return "\n".join(map(printable, lines)) + "\n"
+    return shown + "".join(sentence(printable(line)) for line in lines)
 
 
 def _row(

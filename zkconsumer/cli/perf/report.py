@@ -10,7 +10,7 @@ from zkconsumer.cli.perf.measure import (
     per_second,
     percentile,
 )
-from zkconsumer.cli.tables import Cell, Colour, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Painted, instant, sentence, table
 
 _COLUMNS = ("STREAM", ">SECONDS", ">MESSAGES", ">MB", ">MESSAGES/S", ">MB/S")
 _PERCENTILES = (1, 50, 99)
@@ -34,7 +34,7 @@ def as_table(found: Measurement) -> str:
         interval.append(f"{quiet} of {len(found.streams)} streams had nothing to read")
     if not read:
         interval = [f"nothing was read: {_ENDS[found.end]}"]
-    return f"{shown}{'; '.join(interval)}\n"
+    return shown + sentence("; ".join(interval))
 
 
 def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, object]:
