@@ -1,4 +1,7 @@
-"""A server that speaks S3's protocol on loopback: moto's, in a process of its own."""
+"""A server that speaks S3's protocol on loopback: moto's, in a process of its own.
+
+``python -m tests.support.s3_server PORT`` is one that ignores conditions, as some stores do.
+"""
 
 import os
 import socket
@@ -7,24 +10,36 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from pyarrow import fs
 
 from tests.support.waiting import wait_until
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
 BUCKET = "lake"
 
 
 @contextmanager
-def s3_server() -> Iterator[None]:
-    """While the context is open, this process's environment leads to a server with one bucket."""
+def s3_server(*, ignores_conditions: bool = False) -> Iterator[None]:
+    """While the context is open, this process's environment leads to a server with one bucket.
+
+    Args:
+        ignores_conditions: whether it replaces objects that are put on the condition that they
+            are not there.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     where = f"http://127.0.0.1:{port}"
+    server = ["moto.server", "-H", "127.0.0.1", "-p"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        [sys.executable, "-m", *([__name__] if ignores_conditions else server), str(port)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -61,3 +76,23 @@ def _responses(where: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _serve_without_conditions(port: int) -> None:
+    from moto.moto_server.werkzeug_app import (  # noqa: PLC0415 - of the server's process alone
+        DomainDispatcherApplication,
+        create_backend_app,
+    )
+    from werkzeug.serving import run_simple  # noqa: PLC0415
+
+    moto = DomainDispatcherApplication(create_backend_app)
+
+    def answer(environ: "WSGIEnvironment", start: "StartResponse") -> "Iterable[bytes]":
+        environ.pop("HTTP_IF_NONE_MATCH", None)
+        return moto(environ, start)
+
+    run_simple("127.0.0.1", port, answer, threaded=True)
+
+
+if __name__ == "__main__":
+    _serve_without_conditions(int(sys.argv[1]))

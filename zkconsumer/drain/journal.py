@@ -58,22 +58,49 @@ class BatchJournal:
                 "path, or a new one"
             )
 
-    def begin(self, identity: DrainIdentity) -> DrainIdentity:
+    def begin(self, identity: DrainIdentity, attempt: str) -> DrainIdentity:
         """Write the drain's identity unless there is one.
+
+        Args:
+            identity: of this run.
+            attempt: as ``probe`` takes it.
 
         Returns:
             The stored identity: an earlier run's, if there was one.
 
         Raises:
-            ConfigError: the stored identity is another drain's.
+            ConfigError: the stored identity is another drain's, or see ``probe``.
         """
-        if not self._storage.create(layout.IDENTITY, identity.to_bytes()):
+        found = self.identity()
+        if found is not None:
+            refuse_another(self.path, found, identity)
+        self.probe(attempt)
+        if found is None and not self._storage.create(layout.IDENTITY, identity.to_bytes()):
             found = self.identity()
             if found is None:
                 raise DrainError(f"{self._file(layout.IDENTITY)} came and went: try again")
             refuse_another(self.path, found, identity)
-            return found
-        return identity
+        return found or identity
+
+    def probe(self, attempt: str) -> None:
+        """Check that the store refuses to create what is there; leave nothing behind.
+
+        Args:
+            attempt: a name of letters and digits that no other run has.
+
+        Raises:
+            ConfigError: it replaces it; two drains would replace each other's batches.
+        """
+        folder = f"{layout.PROBES}/{attempt}"
+        self._storage.create(f"{folder}/probe", b"1")
+        replaced = self._storage.create(f"{folder}/probe", b"2")
+        self._storage.delete(folder)
+        if replaced:
+            raise ConfigError(
+                f"--to (or --state): {self.path}: the store replaces a file that is to be created "
+                "only where none is (in a bucket: it ignores If-None-Match), so two drains there "
+                "would replace each other's batches: drain to another store"
+            )
 
     def held(self) -> Held:
         """Read the stored state of the drain."""

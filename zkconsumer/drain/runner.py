@@ -104,7 +104,7 @@ class DrainRunner:
             self._journal.refuse_taken()
             # A path is not bound to a topic, an address or a start that was mistyped.
             self._sides.source.look(None)
-        self._journal.begin(self._sides.identity)
+        self._journal.begin(self._sides.identity, self._sides.new_attempt())
         if state.step is DrainStep.PLAN and state.plan is not None:
             # What tasks of a killed run wrote after its batch was landed by another.
             self._journal.clean(state.plan.number)

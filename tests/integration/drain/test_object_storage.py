@@ -10,6 +10,7 @@ from obstore.exceptions import GenericError
 from tests.support.clusters import fresh_name
 from tests.support.s3_server import BUCKET, file_system, s3_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import StreamedFiles
@@ -17,7 +18,7 @@ from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.object_storage import ObjectStorage
 from zkconsumer.drain.storage import Storage, StoredFile
-from zkconsumer.errors import DrainError
+from zkconsumer.errors import ConfigError, DrainError
 
 pytestmark = pytest.mark.sandbox
 
@@ -42,6 +43,25 @@ def test_who_creates_what_another_did_meanwhile_is_told(storage: Storage) -> Non
     assert not other.create("plans/1.json", b"{2}")
     assert other.create("plans/1.json", b"{1}")
     assert storage.read("plans/1.json") == b"{1}"
+
+
+def test_a_store_that_ignores_conditions_is_refused() -> None:
+    """Two drains there would replace each other's batches; the probe tells, and is taken away."""
+    with s3_server(ignores_conditions=True):
+        storage = ObjectStorage(f"s3://{BUCKET}/{fresh_name('drain')}")
+        assert storage.create("plans/1.json", b"{1}")
+        assert storage.create("plans/1.json", b"{2}")
+        with pytest.raises(
+            ConfigError, match=r"^--to \(or --state\): s3://lake/\S+: the store rep"
+        ):
+            BatchJournal(storage).probe("a")
+        assert storage.files("") == [StoredFile("plans/1.json", 3)]
+
+
+def test_a_store_that_keeps_conditions_is_taken(storage: ObjectStorage) -> None:
+    """And is as it was."""
+    BatchJournal(storage).probe("a")
+    assert storage.files("") == []
 
 
 def test_a_marker_of_a_folder_is_no_file(storage: ObjectStorage) -> None:

@@ -92,7 +92,7 @@ def test_a_delta_table_gains_the_columns_of_later_schemas(tmp_path: Path, by_oth
     """Nested ones too; after a batch of nothing but dead letters; and where another has landed."""
     storage = LocalStorage(str(tmp_path))
     identity = dict.fromkeys(("id", "cluster", "subscription", "starting", "format"), "x")
-    BatchJournal(storage).begin(DrainIdentity(**identity, created_ms=0, group=None))
+    BatchJournal(storage).begin(DrainIdentity(**identity, created_ms=0, group=None), "a")
     at = {"x": 7, "y": "z"}
     user = {"id": 1, "name": "a"}
     newest = {**user, "all": [at], "by": {"k": at}, "one": at}

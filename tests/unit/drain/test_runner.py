@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.memory_storage import MemoryStorage
 from tests.support.drain_world import IDENTITY, Killed, World
 from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
@@ -273,6 +274,38 @@ def test_a_path_with_files_of_others_is_refused() -> None:
     assert world.storage.content == before
     del world.storage.content["part-00000.parquet"]
     assert world.run().rows == 3
+
+
+class ReplacingStorage(MemoryStorage):
+    """A store that does not know the condition of a put."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        """See ``Storage``: always, whatever was there."""
+        self.content.pop(path, None)
+        return super().create(path, data)
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_a_store_that_replaces_is_refused_before_anything_is_written(*, is_begun: bool) -> None:
+    """Also where the drain began elsewhere: a bucket may have moved."""
+    world = drained() if is_begun else World()
+    world.grow(T, 3)
+    before = dict(world.storage.content)
+    world.storage = ReplacingStorage()
+    world.storage.content |= before
+    with pytest.raises(ConfigError, match=r"the store replaces .*If-None-Match"):
+        world.run()
+    assert world.storage.content == before
+
+
+def test_an_identity_that_is_there_is_read_before_one_is_written() -> None:
+    """What is there decides, whatever a store makes of a second one."""
+    world = drained()
+    points: list[str] = []
+    world.at = points.append
+    world.run()
+    assert f"read {layout.IDENTITY}" in points
+    assert f"before create {layout.IDENTITY}" not in points
 
 
 def test_what_can_not_be_drained_does_not_claim_the_path() -> None:

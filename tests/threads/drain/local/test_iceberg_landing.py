@@ -71,7 +71,8 @@ def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> Non
             starting="earliest",
             group=None,
             format="iceberg",
-        )
+        ),
+        "a",
     )
     table = IcebergTable(TableName(), storage, {})
     asked: list[str] = []
