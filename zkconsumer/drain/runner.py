@@ -75,7 +75,7 @@ class DrainRunner:
         self._settings = settings
         self._sides = sides
         self._journal = sides.journal
-        self._until: Positions | None = None
+        self._until: dict[TopicPartition, int] = {}
         self._log_ends: Positions = {}
         self._report = DrainReport()
 
@@ -161,8 +161,9 @@ class DrainRunner:
 
     def _situation(self, positions: Positions, look: ClusterLogs, created: Creations) -> Situation:
         self._log_ends = {tp: ends.latest for tp, ends in look.ends.items()}
-        if self._until is None:
-            self._until = self._log_ends if self._settings.once else {}
+        if self._settings.once:
+            # A partition that comes later, or is led again, ends where it was first seen to.
+            self._until = {**self._log_ends, **self._until}
         return Situation(
             positions=positions,
             ends=look.ends,

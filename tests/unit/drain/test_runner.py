@@ -70,6 +70,33 @@ def test_what_comes_after_the_first_look_is_landed_from_its_beginning() -> None:
     assert world.run().rows == 4
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_partition_that_is_seen_later_does_not_keep_a_run_from_its_end(*, is_known: bool) -> None:
+    """It is landed up to where it ended when it was first seen, though it is written to for ever."""
+    later, looks = TopicPartition("u", 0), 0
+    world = World()
+    world.grow(T, 1)
+    if is_known:
+        world.grow(later, 4)
+    world.run()
+    there = world.latest.pop(later, 0)  # nobody leads it
+
+    def write(point: str) -> None:
+        nonlocal looks
+        if point == "look":
+            looks += 1
+            assert looks < 20, "it does not end"
+            world.grow(T, 3)
+            if looks > 1:
+                world.latest[later] = there
+                world.grow(later, 3 * (looks - 1))
+
+    world.at = write
+    report = world.run(max_offsets=2)
+    assert report.finished
+    assert report.positions == {T: 4, later: there + 3}
+
+
 def test_data_loss_stops_it_before_anything_is_written() -> None:
     """And goes on, with the loss on record, if that is wanted."""
     world = drained()
