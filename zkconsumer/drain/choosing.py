@@ -118,8 +118,6 @@ def beyond_local(path: str, file_format: str | None) -> str | None:
     scheme = scheme_of(path)
     if scheme not in _SCHEMES:
         return f"the local engine can't write to {scheme}:// ({path}): use --engine spark"
-    if scheme == "hdfs" and file_format == "iceberg":
-        return f"--format iceberg can't be kept in hdfs:// ({path}): give a folder or s3://"
     return None
 
 

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.identity import DrainIdentity
-from zkconsumer.drain.table_name import DEFAULT_CATALOG, DEFAULT_TABLE, TableName
+from zkconsumer.drain.table_name import DEFAULT_CATALOG, DEFAULT_TABLE, TableName, refuse_hdfs
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.options import CommitTarget, SourceOptions, source_options
 
@@ -157,6 +157,8 @@ class DrainSettings:
         }
 
     def _check_table(self) -> None:
+        if self.format == "iceberg":
+            refuse_hdfs(self.path)
         for flag, value in (("--catalog", self.catalog), ("--table", self.table)):
             if value is not None and self.format != "iceberg":
                 raise ConfigError(f"{flag} is for --format iceberg, and --format is {self.format}")

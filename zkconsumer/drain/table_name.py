@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from typing import Self
 
+from zkconsumer.drain.choosing import scheme_of
+from zkconsumer.errors import ConfigError
+
 DEFAULT_TABLE = "kafka.messages"
 DEFAULT_CATALOG = "default"
 """As pyiceberg calls the one that is asked for by no name."""
+_SCHEMES_WITH_JAVA = frozenset({"hdfs", "viewfs"})
+"""What pyiceberg reaches by Hadoop's C library alone, a JVM in the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +40,17 @@ class TableName:
             return cls()
         catalog, _, table = target.partition(":")
         return cls(catalog or None, table)
+
+
+def refuse_hdfs(uri: str) -> None:
+    """Refuse to keep an Iceberg table where pyiceberg, which writes it on each engine, can't.
+
+    Raises:
+        ConfigError: the path or URI is of HDFS.
+    """
+    scheme = scheme_of(uri)
+    if scheme in _SCHEMES_WITH_JAVA:
+        raise ConfigError(
+            f"--format iceberg can't be kept in {scheme}:// ({uri}), on no engine: give a folder "
+            "or a bucket, or another format"
+        )

@@ -91,10 +91,6 @@ def test_local_unless_spark_is_configured_or_needed(
             EngineRequest(engine="auto", path="/lake", memory_mb=512, spark=SPARK),
             r"--memory is for --engine local, and --master for --engine spark",
         ),
-        (
-            EngineRequest(engine="local", path="hdfs://nn/lake", format="iceberg"),
-            r"iceberg can't be kept in hdfs://",
-        ),
         (EngineRequest(engine="auto", path="abfs://c/lake", memory_mb=512), r"use --engine spark"),
     ],
 )

@@ -72,7 +72,7 @@ def test_what_comes_after_the_first_look_is_landed_from_its_beginning() -> None:
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_partition_that_is_seen_later_does_not_keep_a_run_from_its_end(*, is_known: bool) -> None:
-    """It is landed up to where it ended when it was first seen, though it is written to for ever."""
+    """It is landed up to where it ended when it was first seen, though it grows for ever."""
     later, looks = TopicPartition("u", 0), 0
     world = World()
     world.grow(T, 1)

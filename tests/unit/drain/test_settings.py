@@ -51,6 +51,11 @@ def test_the_order_of_topics_is_no_other_drain() -> None:
         ({"catalog": "lakehouse"}, "--catalog is for --format iceberg, and --format is parquet"),
         ({"format": "iceberg", "catalog": "a:b"}, "--catalog is 'a:b'"),
         ({"format": "iceberg", "table": "events"}, "--table is 'events': give it as NAMESPACE"),
+        ({"format": "iceberg", "path": "hdfs://nn/l"}, "--format iceberg can't be kept in hdfs://"),
+        (
+            {"format": "iceberg", "path": "viewfs://c/l"},
+            "can't be kept in viewfs:// .* on no engine",
+        ),
         ({"max_offsets_per_batch": 0}, "--max-offsets-per-batch is 0"),
         ({"interval_ms": -1}, "--interval-ms is -1"),
         ({"group": None, "starting": "group"}, "needs --group"),

@@ -21,7 +21,7 @@ from zkconsumer.drain.local.footers import FileFooter
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import TableCommit
 from zkconsumer.drain.storage import Storage
-from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName
+from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName, refuse_hdfs
 from zkconsumer.errors import ConfigError, DrainError, ZkConsumerError
 from zkconsumer.scope import wait_ms
 
@@ -119,8 +119,8 @@ class IcebergTable:
         pause: waits for this many milliseconds before a commit is retried.
 
     Raises:
-        ConfigError: the drain's own catalog can't be where the storage is, or its library is not
-            installed.
+        ConfigError: the table, or the drain's own catalog, can't be where the storage is, or its
+            library is not installed.
     """
 
     def __init__(
@@ -135,6 +135,7 @@ class IcebergTable:
         self._pause = pause
         self._storage = storage
         self._location = location_of(storage.uri(""))
+        refuse_hdfs(self._location)
         self._properties = dict(properties)
         if name.catalog is None and find_spec("sqlalchemy") is None:
             raise ConfigError(

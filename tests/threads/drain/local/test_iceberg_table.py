@@ -393,6 +393,17 @@ def test_a_bucket_can_not_hold_the_catalog(world: World) -> None:
         IcebergTable(TableName(), bucket, {})
 
 
+def test_hdfs_can_not_hold_a_table(world: World) -> None:
+    """Also where a path has no scheme, and Spark's own file system is HDFS."""
+
+    class Hadoops(LocalStorage):
+        def uri(self, path: str) -> str:
+            return f"hdfs://nn/lake/{path}"
+
+    with pytest.raises(ConfigError, match="--format iceberg can't be kept in hdfs://"):
+        IcebergTable(TableName("lakehouse"), Hadoops(str(world.path)), {})
+
+
 def test_a_catalog_that_is_not_there_is_told(world: World, tmp_path: Path) -> None:
     """In a sentence."""
     where: Mapping[str, str] = {"type": "sql", "uri": f"sqlite:////{tmp_path}/no/where.db"}
