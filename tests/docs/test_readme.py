@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from configparser import ConfigParser
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -83,6 +84,41 @@ def test_the_example_prints_the_sample_messages_and_commits() -> None:
     assert len(first.stdout.splitlines()) == 1000
     assert again.stdout == ""
     assert len(console.stdout.splitlines()) == 1000
+
+
+@pytest.mark.sandbox
+def test_the_first_drain_lands_and_proves_the_sample_messages(tmp_path: Path) -> None:
+    """As it is pasted, in the folder where one stands; no Java is to be found there."""
+    port = free_port()
+    [block] = [block for block in blocks("console") if "$ zkconsumer drain " in block]
+    drain, verify = (command(f"zkconsumer drain {word}") for word in ("--zoo", "verify"))
+    with sandbox_up(port):
+        drained, proven = (
+            subprocess.run(
+                [sys.executable, "-m", "zkconsumer", *(x.replace("2181", str(port)) for x in it)],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=tmp_path,
+                env={"PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
+            )
+            for it in (drain, verify)
+        )
+    assert (drained.returncode, proven.returncode) == (0, 0), drained.stderr + proven.stderr
+    assert "Landed 1000 messages in " in drained.stderr
+    assert "PROVEN: every offset that the log had is there exactly once" in proven.stdout
+    assert list(tmp_path.glob("lake/weblog/topic=weblog/date=*/*.parquet"))
+    assert "$ pip install '.[local]'" in block
+
+
+def test_what_is_installed_is_an_extra() -> None:
+    """Each that the README's lines ask for is one of the package's."""
+    package = ConfigParser()
+    package.read(ROOT / "setup.cfg", "utf-8")
+    asked = re.findall(r"^\$ pip install '\.\[(.*)\]'$", README, re.MULTILINE)
+    wanted = {extra for line in asked for extra in line.split(",")}
+    assert wanted == {"sandbox", "web", "local"}
+    assert wanted <= package["options.extras_require"].keys()
 
 
 def test_the_example_is_well_typed(tmp_path: Path) -> None:
