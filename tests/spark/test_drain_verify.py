@@ -199,12 +199,18 @@ def test_a_file_that_spark_can_not_place_is_wrong_and_no_crash(
 def test_rows_that_others_put_into_a_delta_table_are_found(
     spark: SparkSession, cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """With offsets they are duplicates; without, they belong nowhere."""
+    """With offsets they are duplicates; without, they belong nowhere. What commits say is read."""
     import pyarrow as pa  # noqa: PLC0415
     from deltalake import DeltaTable, write_deltalake  # noqa: PLC0415
 
     path = tmp_path / "drain"
     _drain(spark, cluster, topic, path, "delta")
+    entry = path / "_delta_log" / f"{1:020d}.json"
+    kept = entry.read_text()
+    entry.write_text(kept.replace("zkconsumer.offsets", "of somebody's"))
+    told = "1 batches have other offsets in the table's commits than were landed: 1"
+    assert _verify(spark, path).problems == [told]
+    entry.write_text(kept)
     whole = DeltaTable(str(path)).to_pyarrow_table().slice(0, 1)
     lost = whole.set_column(
         whole.schema.get_field_index("offset"), "offset", pa.array([None], pa.int64())

@@ -1,13 +1,15 @@
 """Lands a Delta table: files as usual, then one entry in the table's log that adds them.
 
 Readers of the table see a batch wholly or not at all. The entry says which drain and batch it is
-(an application transaction), so a batch that is in the log is not added again.
+(an application transaction), so a batch that is in the log is not added again; and which offsets it
+has (``userMetadata``), for the proof and for people: that is all that expires with the log.
 
-Source: the Delta transaction protocol (``txn`` actions); the log is written by ``deltalake``.
+Source: the Delta transaction protocol (``txn`` and ``commitInfo`` actions); the log is written by
+``deltalake``.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +18,8 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.proving.delta_log import SUMMARY
+from zkconsumer.drain.proving.table_commits import DRAIN, summary_of
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError, DrainError
@@ -67,7 +71,7 @@ class DeltaLanding(FilesLanding):
         from deltalake.exceptions import DeltaError  # noqa: PLC0415 - optional
 
         try:
-            self._note(f"zkconsumer-drain-{drain}", manifest)
+            self._note(drain, manifest)
         except (DeltaError, OSError) as error:
             raise DrainError(
                 f"the Delta table at {self._storage.uri('')}: batch {manifest.number} could not "
@@ -75,7 +79,7 @@ class DeltaLanding(FilesLanding):
             ) from error
 
     def _note(self, drain: str, manifest: Manifest) -> None:
-        from deltalake import CommitProperties, DeltaTable, Transaction  # noqa: PLC0415 - optional
+        from deltalake import DeltaTable, Transaction  # noqa: PLC0415 - optional
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415 - optional
 
         where = delta_uri(self._storage.uri(""))
@@ -90,22 +94,32 @@ class DeltaLanding(FilesLanding):
                 partition_by=PARTITION_COLUMNS,
                 mode="ignore",
                 storage_options=options,
+                commit_properties=_saying({DRAIN: drain}),
             )
-        noted = table.transaction_version(drain)
+        application = f"zkconsumer-drain-{drain}"
+        noted = table.transaction_version(application)
         if noted is not None and noted >= manifest.number:
             return
         missing = _missing(table.schema(), schema)
         if missing:
             # Appending with a schema leaves an existing table's columns as they are.
             table.alter.add_columns(missing)
-        entry = Transaction(app_id=drain, version=manifest.number, last_updated=None)
+        entry = Transaction(app_id=application, version=manifest.number, last_updated=None)
+        ranges = (part.offsets for part in manifest.parts)
         table.create_write_transaction(
             [_added(file, self._clock.wall_ms()) for file in manifest.files],
             mode="append",
             schema=schema,
             partition_by=PARTITION_COLUMNS,
-            commit_properties=CommitProperties(app_transactions=[entry]),
+            commit_properties=_saying(summary_of(drain, manifest.number, ranges), [entry]),
         )
+
+
+def _saying(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
+    """Return the properties of a commit that says something of itself."""
+    from deltalake import CommitProperties  # noqa: PLC0415 - optional
+
+    return CommitProperties({SUMMARY: json.dumps(summary)}, app_transactions=list(entries))
 
 
 def delta_uri(uri: str) -> str:

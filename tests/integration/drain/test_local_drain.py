@@ -1,11 +1,14 @@
 """Whole drains of real clusters by the local engine, where there is no Java to be found."""
 
+import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
@@ -113,6 +116,43 @@ def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_p
     assert rival.landed
     proof = verify_locally(settings.path, cluster={"zookeeper.connect": settings.zookeeper or ""})
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
+
+
+def test_a_delta_table_says_which_offsets_its_batches_have(
+    cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """In its own log, which the proof holds against the record; a log that expired is no fault."""
+    settings = replace(settings_for(cluster, topic, tmp_path), format="delta")
+    assert drain_locally(settings).batches == 3
+    assert verify_locally(settings.path).outcome is ProofOutcome.PROVEN
+    log = sorted((tmp_path / "_delta_log").glob("*.json"))
+    said = [json.loads(delta_info(entry)["userMetadata"]) for entry in log]
+    drain = said[0]["zkconsumer.drain"]
+    assert said[0] == {"zkconsumer.drain": drain}
+    assert [it["zkconsumer.batch"] for it in said[1:]] == ["1", "2", "3"]
+    spans = [json.loads(it["zkconsumer.offsets"])[topic] for it in said[1:]]
+    for partition in ("0", "1"):
+        found = [span[partition] for span in spans]
+        assert [begin for begin, _ in found] == [0, *(end for _, end in found[:-1])]
+        assert found[-1][1] == 30
+    whole = log[2].read_text()
+    log[2].write_text(whole.replace(f"{spans[1]['0'][1]}]", "29]", 1))
+    proof = verify_locally(settings.path)
+    assert proof.outcome is ProofOutcome.NOT_PROVEN
+    assert proof.problems == [
+        "1 batches have other offsets in the table's commits than were landed: 2"
+    ]
+    log[2].write_text(whole)
+    DeltaTable(settings.path).create_checkpoint()
+    for entry in log[:2]:
+        entry.unlink()
+    assert verify_locally(settings.path).outcome is ProofOutcome.PROVEN
+
+
+def delta_info(entry: Path) -> dict[str, str]:
+    """What an entry of a Delta table's log says of itself."""
+    actions = map(json.loads, entry.read_text().splitlines())
+    return next(action["commitInfo"] for action in actions if "commitInfo" in action)
 
 
 def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:

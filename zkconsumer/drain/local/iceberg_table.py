@@ -19,7 +19,7 @@ from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.local.columns import PLACE, SCHEMA, with_partition_columns
 from zkconsumer.drain.local.footers import FileFooter
 from zkconsumer.drain.manifest import LandedFile, Manifest
-from zkconsumer.drain.proving.table_commits import TableCommit
+from zkconsumer.drain.proving.table_commits import BATCH, DRAIN, TableCommit, summary_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName, refuse_hdfs
 from zkconsumer.errors import ConfigError, DrainError, ZkConsumerError
@@ -54,13 +54,10 @@ from pyiceberg.types import (
 from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
 from zkconsumer.drain.local.iceberg_columns import leaf_numbers, missing, numbered
 from zkconsumer.drain.local.iceberg_commits import (
-    BATCH,
-    DRAIN,
     commits_of,
     is_whole,
     last_batch,
     snapshots_of,
-    summary_of,
 )
 from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of, spec_of
 from zkconsumer.drain.local.table_files import TableFiles

@@ -1,21 +1,40 @@
-"""List a Delta table's current files."""
+"""Read what the log of a Delta table says: its current files, and the commits of a drain."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from urllib.parse import unquote
 
+from zkconsumer.drain.proving.table_commits import DRAIN, TableCommit, commit_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 
+SUMMARY = "userMetadata"
+"""Delta's name, in a commit's information, for what a program says of it."""
 
-def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
-    """Return the active files of the table's log.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaLog:
+    """The log of a Delta table.
+
+    Attributes:
+        files: the active files, below the table's path.
+        commits: the drain's, in no order.
+        is_whole: whether it goes back to where the drain made the table.
+    """
+
+    files: frozenset[str] = frozenset()
+    commits: tuple[TableCommit, ...] = ()
+    is_whole: bool = False
+
+
+def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaLog:
+    """Read the table's log; empty where there is no table yet.
 
     Args:
         storage: where the drain and its table are.
         options: of the storage, as ``deltalake`` takes them.
-
-    Returns:
-        Paths below the table's own; nothing where there is no table yet.
+        drain: its id.
 
     Raises:
         DrainError: the package ``deltalake`` is not installed, the log can't be read, or it tells
@@ -34,9 +53,10 @@ def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
         table = DeltaTable(delta_uri(storage.uri("")), storage_options=dict(options))
         protocol = table.protocol()
         paths = table.get_add_actions().column("path")
-        found = {unquote(str(path)) for path in paths.to_pylist()}
+        found = frozenset(unquote(str(path)) for path in paths.to_pylist())
+        summaries = list(_summaries(table.history()))
     except TableNotFoundError:
-        return set()
+        return DeltaLog()
     except (DeltaError, OSError) as error:
         raise DrainError(f"the Delta table at {storage.uri('')} can't be read: {error}") from error
     if protocol.min_reader_version > 1:
@@ -46,4 +66,21 @@ def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
             f"({uses}) with which its files alone do not tell what readers see: drain verify "
             "can't tell whether everything is there"
         )
-    return found
+    commits = (commit_of(summary, drain) for summary in summaries)
+    return DeltaLog(
+        files=found,
+        commits=tuple(commit for commit in commits if commit is not None),
+        is_whole={DRAIN: drain} in summaries,
+    )
+
+
+def _summaries(history: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    """Yield what commits say of themselves, as far as it is an object."""
+    for commit in history:
+        said = commit.get(SUMMARY)
+        try:
+            summary = json.loads(said) if isinstance(said, str) else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(summary, dict):
+            yield summary

@@ -1,27 +1,65 @@
-"""Compare an Iceberg table's snapshots with the drain's own record. Pure."""
+"""What the commits of a drain's table say of its batches, and comparing it with its record. Pure.
 
+Each says which drain and batch it is, and which offsets it has: an Iceberg table's in the summary
+of its snapshot, a Delta table's in its log, as ``userMetadata``.
+"""
+
+import json
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zkconsumer.model import OffsetRange
 from zkconsumer.printable import listed
+
+DRAIN, BATCH, OFFSETS = "zkconsumer.drain", "zkconsumer.batch", "zkconsumer.offsets"
 
 Offsets = frozenset[tuple[str, int, int, int]]
 """Ranges: topic, partition, the first offset and the one after the last."""
 
 
 class TableCommit(NamedTuple):
-    """The batch of a snapshot, as its summary describes it."""
+    """The batch of a commit, as its summary describes it."""
 
     number: int
     offsets: Offsets
 
 
 def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
-    """Return ranges as the table's snapshots have them."""
+    """Return ranges as the table's commits have them."""
     return frozenset(
         (*part.topic_partition, part.from_offset, part.until_offset) for part in ranges
     )
+
+
+def summary_of(drain: str, number: int, ranges: Iterable[OffsetRange]) -> dict[str, str]:
+    """Return what the commit of a batch says of it.
+
+    Offsets are as in ``{"weblog": {"0": [100, 200]}}``.
+    """
+    found: dict[str, Any] = {}
+    for topic, partition, begin, end in sorted(offsets_of(ranges)):
+        found.setdefault(topic, {})[str(partition)] = [begin, end]
+    return {DRAIN: drain, BATCH: str(number), OFFSETS: json.dumps(found)}
+
+
+def commit_of(summary: Mapping[str, object], drain: str) -> TableCommit | None:
+    """Parse what a commit says; None if it is of no batch of this drain."""
+    number = summary.get(BATCH)
+    if summary.get(DRAIN) != drain or not isinstance(number, str) or not number.isdecimal():
+        return None
+    return TableCommit(int(number), _parsed(summary.get(OFFSETS)))
+
+
+def _parsed(text: object) -> Offsets:
+    """Parse the offsets of a summary; empty if it is anything else."""
+    try:
+        return frozenset(
+            (topic, int(partition), int(begin), int(end))
+            for topic, partitions in json.loads(text).items()  # type: ignore[arg-type]
+            for partition, (begin, end) in partitions.items()
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return frozenset()
 
 
 def compare_commits(
@@ -31,7 +69,7 @@ def compare_commits(
 
     Args:
         landed: the ranges of each batch that is looked at.
-        commits: those that lead to the table's current snapshot.
+        commits: those that lead to the table as it is.
         is_whole: whether none of them has expired; where some have, the table says nothing of the
             batches before those that are left.
     """
@@ -47,9 +85,9 @@ def compare_commits(
         if number in found and {*found[number]} != {offsets}
     ]
     return [
-        *_described("are in no snapshot that leads to the table's current one", missing),
-        *_described("are in more than one snapshot of the table", twice),
-        *_described("have other offsets in the table's snapshots than were landed", other),
+        *_described("are in no commit of the table as it is", missing),
+        *_described("are in more than one commit of the table", twice),
+        *_described("have other offsets in the table's commits than were landed", other),
     ]
 
 

@@ -4,7 +4,7 @@ It reads what any reader of the landing would see, and trusts the drain's own re
 only: what was to be there. Batches that are not published yet are left out, so a drain may run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from zkconsumer.drain import layout
@@ -16,7 +16,7 @@ from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.proving.against_cluster import check_cluster
 from zkconsumer.drain.proving.coverage import Coverage, cover
-from zkconsumer.drain.proving.delta_log import active_files
+from zkconsumer.drain.proving.delta_log import read_log
 from zkconsumer.drain.proving.landed_rows import (
     LandedFiles,
     compare_files,
@@ -30,7 +30,7 @@ from zkconsumer.drain.proving.landed_rows import (
 )
 from zkconsumer.drain.proving.proof import ClusterCheck, DrainProof, PartitionCoverage
 from zkconsumer.drain.proving.record import PartitionRecord, VerificationRecord, read_record
-from zkconsumer.drain.proving.table_commits import compare_commits, offsets_of
+from zkconsumer.drain.proving.table_commits import TableCommit, compare_commits, offsets_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import DrainError
@@ -184,12 +184,9 @@ def _files(seen: _Seen, record: VerificationRecord) -> LandedFiles:
     """Return the files that a reader of the landing finds, dead letters aside."""
     if seen.identity.format == "iceberg":
         return _iceberg_files(seen)
-    stored = visible_files(seen.storage)
     if seen.identity.format == "delta":
-        active = active_files(seen.storage, seen.target_options)
-        since = _landed_since(seen)
-        named = sorted(path for path in active if not is_of(path, since))
-        return table_files(named, stored, "Delta")
+        return _delta_files(seen)
+    stored = visible_files(seen.storage)
     return compare_files(record.files, stored, since=_landed_since(seen))
 
 
@@ -200,6 +197,29 @@ def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
     stored = seen.storage.files(layout.DEAD_LETTERS)
     found = compare_files(noted, stored, since=_landed_since(seen))
     return LandedFiles(tuple(below + path for path in found.readable), found.problems)
+
+
+def _delta_files(seen: _Seen) -> LandedFiles:
+    """Return the files that the table names, and what contradicts the record in its log."""
+    stored = visible_files(seen.storage)
+    log = read_log(seen.storage, seen.target_options, seen.identity.id)
+    since = _landed_since(seen)
+    named = sorted(path for path in log.files if not is_of(path, since))
+    found = table_files(named, stored, "Delta")
+    complaints = _complaints(seen, log.commits, since, is_whole=log.is_whole)
+    return LandedFiles(found.readable, (*found.problems, *complaints))
+
+
+def _complaints(
+    seen: _Seen, commits: Iterable[TableCommit], since: set[int], *, is_whole: bool
+) -> list[str]:
+    """Return what the table's commits have otherwise than the record; see ``compare_commits``."""
+    landed = {
+        plan.number: offsets_of(part.offsets for part in manifest.parts)
+        for plan, manifest in _landed(seen.journal, seen.published)
+    }
+    covered = (commit for commit in commits if commit.number not in since)
+    return compare_commits(landed, covered, is_whole=is_whole)
 
 
 def _iceberg_files(seen: _Seen) -> LandedFiles:
@@ -220,12 +240,7 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
         }
     )
     found = table_files(named, stored, "Iceberg")
-    landed = {
-        plan.number: offsets_of(part.offsets for part in manifest.parts)
-        for plan, manifest in _landed(seen.journal, seen.published)
-    }
-    commits = [commit for commit in state.commits if commit.number not in since]
-    complaints = compare_commits(landed, commits, is_whole=state.is_whole)
+    complaints = _complaints(seen, state.commits, since, is_whole=state.is_whole)
     complaints += repeated_files([paths[uri] or uri for uri in state.files])
     complaints += misplaced_files([uri for uri in state.misplaced if uri not in foreign])
     return LandedFiles(found.readable, (*found.problems, *foreign_files(foreign), *complaints))

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import CommitProperties, DeltaTable
 
 from zkconsumer.drain.landing_delta import PARTITION_COLUMNS, _added, _schema
 from zkconsumer.drain.manifest import LandedFile
-from zkconsumer.drain.proving.delta_log import active_files
+from zkconsumer.drain.proving.delta_log import DeltaLog, read_log
+from zkconsumer.drain.proving.table_commits import TableCommit, summary_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
 
+DRAIN = "0123abcd"
 PATH = "topic=clicks/date=2014-05-13/part-0000000001-0.parquet"
 
 
@@ -42,7 +45,7 @@ def storage(tmp_path: Path) -> Storage:
 
 def test_the_files_that_the_log_names_are_read(storage: Storage) -> None:
     """As a drain writes it, they are all there is to know."""
-    assert active_files(storage, {}) == {PATH}
+    assert read_log(storage, {}, DRAIN).files == {PATH}
 
 
 def test_a_table_whose_rows_may_be_deleted_beside_its_files_proves_nothing(
@@ -59,9 +62,57 @@ def test_a_table_whose_rows_may_be_deleted_beside_its_files_proves_nothing(
     entry = tmp_path / "_delta_log" / f"{2:020d}.json"
     entry.write_text(json.dumps({"protocol": protocol}))
     with pytest.raises(DrainError, match="deletionVectors"):
-        active_files(storage, {})
+        read_log(storage, {}, DRAIN)
 
 
 def test_without_a_table_there_are_no_files(tmp_path: Path) -> None:
     """Nothing was noted yet."""
-    assert active_files(cast("Storage", Folder(tmp_path)), {}) == set()
+    assert read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN) == DeltaLog()
+
+
+def commit(path: Path, said: object) -> None:
+    """An entry in the table's log that says something."""
+    table = DeltaTable(path)
+    table.create_write_transaction(
+        [],
+        mode="append",
+        schema=_schema(),
+        partition_by=PARTITION_COLUMNS,
+        commit_properties=CommitProperties(custom_metadata={"userMetadata": said}),
+    )
+
+
+def test_what_commits_say_is_read(tmp_path: Path) -> None:
+    """But for those of others, and where somebody wrote anything else."""
+    span = OffsetRange(TopicPartition("t", 0), 10, 20)
+    made = CommitProperties(
+        custom_metadata={"userMetadata": json.dumps({"zkconsumer.drain": DRAIN})}
+    )
+    DeltaTable.create(tmp_path, _schema(), partition_by=PARTITION_COLUMNS, commit_properties=made)
+    for said in (
+        json.dumps(summary_of(DRAIN, 1, [span])),
+        json.dumps(summary_of("another", 2, [span])),
+        "somebody's note",
+        "[]",
+        json.dumps(summary_of(DRAIN, 2, [])),
+    ):
+        commit(tmp_path, said)
+    log = read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN)
+    assert sorted(log.commits) == [
+        TableCommit(1, frozenset({("t", 0, 10, 20)})),
+        TableCommit(2, frozenset()),
+    ]
+    assert log.is_whole
+    assert not read_log(cast("Storage", Folder(tmp_path)), {}, "another").is_whole
+    DeltaTable(tmp_path).create_checkpoint()
+    for number in (0, 1):
+        (tmp_path / "_delta_log" / f"{number:020d}.json").unlink()
+    log = read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN)
+    assert log.commits == (TableCommit(2, frozenset()),)
+    assert not log.is_whole
+
+
+def test_a_table_of_somebody_else_is_not_the_drains_from_its_beginning(storage: Storage) -> None:
+    """Nor is one that an older zkconsumer made, which did not say what its commits had."""
+    assert read_log(storage, {}, DRAIN).commits == ()
+    assert not read_log(storage, {}, DRAIN).is_whole

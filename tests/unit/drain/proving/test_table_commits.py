@@ -1,10 +1,19 @@
-"""What a table's snapshots say, held against the record."""
+"""What a table's commits say, held against the record."""
 
 import re
 
 import pytest
 
-from zkconsumer.drain.proving.table_commits import Offsets, TableCommit, compare_commits
+from zkconsumer.drain.proving.table_commits import (
+    BATCH,
+    OFFSETS,
+    Offsets,
+    TableCommit,
+    commit_of,
+    compare_commits,
+    summary_of,
+)
+from zkconsumer.model import OffsetRange, TopicPartition
 
 
 def offsets(begin: int) -> Offsets:
@@ -22,10 +31,10 @@ ALL = [TableCommit(number, found) for number, found in LANDED.items()]
         (ALL, True, None),
         (ALL[1:], False, None),
         ([], False, None),
-        (ALL[1:], True, "1 batches are in no snapshot that leads to the table's current one: 1"),
-        ([], True, "3 batches are in no snapshot that leads to the table's current one: 1, 2, 3"),
-        ([ALL[0], ALL[2]], False, "1 batches are in no snapshot .*: 2"),
-        ([*ALL, ALL[1]], True, "1 batches are in more than one snapshot of the table: 2"),
+        (ALL[1:], True, "1 batches are in no commit of the table as it is: 1"),
+        ([], True, "3 batches are in no commit of the table as it is: 1, 2, 3"),
+        ([ALL[0], ALL[2]], False, "1 batches are in no commit .*: 2"),
+        ([*ALL, ALL[1]], True, "1 batches are in more than one commit of the table: 2"),
         ([*ALL[:2], TableCommit(3, offsets(31))], True, "1 batches have other offsets .*: 3"),
         ([*ALL[:2], TableCommit(3, frozenset())], True, "1 batches have other offsets .*: 3"),
     ],
@@ -42,3 +51,20 @@ def test_each_batch_is_in_one_snapshot_with_its_offsets(
     else:
         [text] = found
         assert re.fullmatch(complaint, text), text
+
+
+def test_a_summary_says_of_which_drain_and_batch_it_is_and_its_offsets() -> None:
+    """As people and tools read it; what others wrote in its place is of no batch."""
+    span = OffsetRange(TopicPartition("weblog", 0), 20, 30)
+    summary = summary_of("drain-1", 2, [span])
+    assert summary == {
+        "zkconsumer.drain": "drain-1",
+        "zkconsumer.batch": "2",
+        "zkconsumer.offsets": '{"weblog": {"0": [20, 30]}}',
+    }
+    assert commit_of(summary, "drain-1") == TableCommit(2, offsets(20))
+    assert commit_of(summary, "drain-2") is None
+    for odd in (None, 2, "x", "-1", ["2"]):
+        assert commit_of({**summary, BATCH: odd}, "drain-1") is None
+    for odd in (None, 2, "x", "[]", '{"weblog": {"0": 7}}', "[" * 9_999):
+        assert commit_of({**summary, OFFSETS: odd}, "drain-1") == TableCommit(2, frozenset())
