@@ -1,18 +1,25 @@
-"""A landing by Polars, and the cluster by a plain consumer: neither knows anything of drains."""
+"""A landing and its cluster by programs of others: neither knows anything of drains.
+
+Which files a table has is read here from its own metadata, JSON and Avro, not by the libraries that
+wrote it; rows are read by Polars, and the cluster by kafka-python.
+"""
 
 import base64
 import json
 import os
+import sqlite3
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
+import fastavro
 import polars as pl
-from deltalake import DeltaTable
+from fsspec.core import url_to_fs
 from pyarrow import fs
-from pyiceberg.catalog import load_catalog
 
-from tests.support.drain_kills import command
 from tests.support.s3_server import file_system
 
 Row = tuple[int, int, str]
@@ -20,6 +27,7 @@ Row = tuple[int, int, str]
 
 _PLACE = ["partition", "offset", "value"]
 _TIMEOUT_S = 300
+_DELETED = 2
 
 
 def landed_rows(path: str, file_format: str, catalog: Mapping[str, str]) -> list[Row]:
@@ -30,51 +38,119 @@ def landed_rows(path: str, file_format: str, catalog: Mapping[str, str]) -> list
         file_format: Parquet's, JSON's, Delta's or Iceberg's.
         catalog: properties of an Iceberg table's; empty for the drain's own.
     """
-    if file_format == "delta":
-        files = DeltaTable(path).file_uris()
-    elif file_format == "iceberg":
-        own = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
-        table = load_catalog("default", **(catalog or own)).load_table("kafka.messages")
-        files = [task.file.file_path for task in table.scan().plan_files()]
+    if file_format == "iceberg":
+        files = iceberg_files(pointed_to(path, catalog))
+    elif file_format == "delta":
+        files = delta_files(path)
     else:
-        files = _below(path, "topic=")
-    places = [*files, *_below(path, "_dead_letters/")]
-    return sorted(row for place in places for row in _rows_of(place.removeprefix("file://")))
+        files = files_below(path, "topic=")
+    places = [*files, *files_below(path, "_dead_letters/")]
+    return sorted(row for place in places for row in _rows_of(place))
 
 
-def consumed_rows(zookeeper: str, topic: str, count: int) -> list[Row]:
-    """The first so many messages of a topic, as ``zkconsumer consume`` prints them, sorted."""
+def delta_files(path: str) -> list[str]:
+    """The files that the log of a Delta table adds and does not remove, from its first entry on."""
+    system, below = place_of(f"{path}/_delta_log")
+    entries = sorted(
+        info.path
+        for info in system.get_file_info(fs.FileSelector(below))
+        if info.path.endswith(".json")
+    )
+    found: dict[str, None] = {}
+    for number, entry in enumerate(entries):
+        assert Path(entry).stem == f"{number:020d}", entries
+        for line in system.open_input_stream(entry).read().splitlines():
+            action = json.loads(line)
+            if "add" in action:
+                found[unquote(action["add"]["path"])] = None
+            elif "remove" in action:
+                del found[unquote(action["remove"]["path"])]
+    return [f"{path}/{file}" for file in found]
+
+
+def iceberg_files(metadata: str) -> list[str]:
+    """The data files that the current snapshot of an Iceberg table names.
+
+    Args:
+        metadata: where the table's current metadata is.
+    """
+    table = json.loads(_bytes(metadata))
+    [snapshot] = [
+        one for one in table["snapshots"] if one["snapshot-id"] == table["current-snapshot-id"]
+    ]
+    found = []
+    for manifest in _avro(snapshot["manifest-list"]):
+        assert manifest["content"] == 0, "it has deletes"
+        entries = _avro(manifest["manifest_path"])
+        found += [it["data_file"]["file_path"] for it in entries if it["status"] != _DELETED]
+    return found
+
+
+def pointed_to(path: str, catalog: Mapping[str, str], name: str = "kafka.messages") -> str:
+    """Where a catalog in SQLite says that a table's metadata is.
+
+    Args:
+        path: of the drain, whose own catalog lies there.
+        catalog: properties of another catalog; empty for the drain's own.
+        name: of the table.
+    """
+    uri = catalog.get("uri", f"sqlite:///{path}/catalog.db")
+    known = "SELECT metadata_location FROM iceberg_tables WHERE table_namespace=? AND table_name=?"
+    with sqlite3.connect(uri.removeprefix("sqlite:///")) as database:
+        [(location,)] = database.execute(known, name.rsplit(".", 1)).fetchall()
+    return str(location)
+
+
+def consumed_rows(bootstrap_servers: str, topic: str) -> list[Row]:
+    """All messages of a topic of 0.8.2, as kafka-python reads them, sorted."""
     done = subprocess.run(
-        command(
-            *("consume", "--topic", topic, "--zookeeper", zookeeper, "--from-beginning"),
-            *("--max-messages", str(count), "--output", "json"),
-        ),
+        [sys.executable, "-m", "tests.support.kafka_python_dump", bootstrap_servers, topic],
         capture_output=True,
         text=True,
         check=False,
         timeout=_TIMEOUT_S,
     )
     assert done.returncode == 0, done.stderr
-    found: Sequence[dict[str, object]] = [json.loads(line) for line in done.stdout.splitlines()]
-    return sorted((one["partition"], one["offset"], one["value"]) for one in found)  # type: ignore[misc]
+    found = map(json.loads, done.stdout.splitlines())
+    return sorted((partition, offset, value) for partition, offset, value in found)
 
 
-def _below(path: str, beginning: str) -> list[str]:
-    system, base = file_system(path)
+def files_below(path: str, beginning: str) -> list[str]:
+    """The data files below a drain's path whose own paths begin so."""
+    system, base = place_of(path)
     found = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
-    scheme = "s3://" if path.startswith("s3://") else ""
+    scheme = path.partition("://")[0] + "://" if "://" in path else ""
     wanted = str(Path(base) / beginning)
     return [
         f"{scheme}{item.path}" for item in found if item.is_file and _is_below(item.path, wanted)
     ]
 
 
+def place_of(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a path of this machine, a bucket or HDFS, and the path in it."""
+    if not path.startswith("hdfs://"):
+        return file_system(path.removeprefix("file://"))
+    found, below = url_to_fs(path)
+    return fs.PyFileSystem(fs.FSSpecHandler(found)), below
+
+
+def _bytes(path: str) -> bytes:
+    system, below = place_of(path)
+    return bytes(system.open_input_stream(below).read())
+
+
+def _avro(path: str) -> Iterator[dict[str, Any]]:
+    system, below = place_of(path)
+    with system.open_input_file(below) as file:
+        yield from fastavro.reader(file)
+
+
 def _is_below(path: str, beginning: str) -> bool:
     return path.startswith(beginning.rstrip("/")) and path.endswith((".parquet", ".json"))
 
 
-def _rows_of(file: str) -> list[Row]:
-    options = None
+def _rows_of(path: str) -> list[Row]:
+    file, options = path.removeprefix("file://"), None
     if file.startswith("s3://"):
         names = ("ENDPOINT_URL", "ALLOW_HTTP", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "REGION")
         options = {f"aws_{name.lower()}": os.environ[f"AWS_{name}"] for name in names}

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
@@ -37,6 +38,7 @@ _STEPS: Sequence[tuple[type, str]] = (
     *((HdfsStorage, name) for name in ("create", "move", "delete")),
     (StreamedFiles, "output"),
     *((LocalFiles, name) for name in ("output", "keep")),
+    (DeltaTable, "create_write_transaction"),
     *((SqlCatalog, name) for name in ("create_table", "commit_table")),
     (PyArrowFileIO, "new_output"),
     (CommittingGroup, "commit"),

@@ -108,7 +108,10 @@ def test_an_iceberg_table_is_refused(server: str, cluster: Sandbox) -> None:
     """In a line."""
     drain = ("drain", "--zookeeper", cluster.zookeeper_connect, "--topics", "t", "--format")
     done = zkconsumer(*drain, "iceberg", "--to", f"{server}/x", "--engine", "local")
-    said = f"--format iceberg can't be kept in hdfs:// ({server}/x): give a folder or s3://"
+    said = (
+        f"--format iceberg can't be kept in hdfs:// ({server}/x), on no engine: give a folder or a "
+        "bucket, or another format"
+    )
     assert (done.returncode, done.stderr) == (2, f"zkconsumer: {said}\n")
 
 
@@ -127,7 +130,7 @@ def test_spark_proves_what_was_landed_without_it(
     assert proof.returncode == 0, proof.stdout + proof.stderr
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "delta"])
+@pytest.mark.parametrize("file_format", ["parquet", "json", "delta"])
 def test_a_kill_at_any_step_leaves_hdfs_as_whole(
     cluster: Sandbox,
     topic: tuple[str, _Messages],

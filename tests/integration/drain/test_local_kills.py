@@ -9,18 +9,21 @@ import base64
 import os
 import random
 from pathlib import Path
-from typing import Any
 
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
-from fsspec.core import url_to_fs
-from pyarrow import fs
 from pyiceberg.catalog import load_catalog
 
 from tests.support.clusters import fresh_name
+from tests.support.independent_rows import (
+    delta_files,
+    files_below,
+    iceberg_files,
+    place_of,
+    pointed_to,
+)
 from tests.support.killed_drains import killed_drains
-from tests.support.s3_server import BUCKET, file_system, s3_server
+from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import write
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
@@ -56,34 +59,25 @@ def landed(
 ) -> list[tuple[int, int, bytes]]:
     """What a reader that knows nothing of drains finds there."""
     if file_format == "iceberg":
-        rows = table_rows(path, catalog, table)
+        files = iceberg_files(_metadata_of(path, catalog, table))
+    elif file_format == "delta":
+        files = delta_files(path)
     else:
-        system, below = _file_system(path)
-        kind = "json" if file_format == "json" else "parquet"
-        found_files = ds.dataset(below, format=kind, partitioning="hive", filesystem=system)
-        rows = found_files.to_table().to_pylist()
-    found = ((row["partition"], row["offset"], row["value"]) for row in rows)
-    return [(number, at, _bytes(value)) for number, at, value in found]
-
-
-def table_rows(path: str, catalog: dict[str, str], name: str) -> list[dict[str, Any]]:
-    """Those of the files that a table's current snapshot names, by a plain reader of Parquet."""
-    own = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
-    table = load_catalog("default", **(catalog or own)).load_table(name)
-    named = [task.file.file_path.removeprefix("file://") for task in table.scan().plan_files()]
-    opened = [_file_system(text) for text in named]
-    return [
+        files = files_below(path, "topic=")
+    kind = "json" if file_format == "json" else "parquet"
+    rows = [
         row
-        for system, below in opened
-        for row in pq.read_table(below, filesystem=system, partitioning=None).to_pylist()
+        for system, below in map(place_of, files)
+        for row in ds.dataset(below, format=kind, filesystem=system).to_table().to_pylist()
     ]
+    return [(row["partition"], row["offset"], _bytes(row["value"])) for row in rows]
 
 
-def _file_system(path: str) -> tuple[fs.FileSystem, str]:
-    if not path.startswith("hdfs://"):
-        return file_system(path)
-    found, below = url_to_fs(path)
-    return fs.PyFileSystem(fs.FSSpecHandler(found)), below
+def _metadata_of(path: str, catalog: dict[str, str], table: str) -> str:
+    """Where a table's metadata is; only where a server knows does its client ask."""
+    if catalog.get("type") == "hive":
+        return load_catalog("default", **catalog).load_table(table).metadata_location
+    return pointed_to(path, catalog, table)
 
 
 def _bytes(value: str | bytes) -> bytes:

@@ -80,5 +80,5 @@ def test_kills_at_random_points_lose_and_double_nothing(
     for tp, messages in acknowledged.items():
         assert landed[tp.partition]["rows"] == landed[tp.partition]["until"] > max(messages)
     found = landed_rows(path, file_format, catalog)
-    assert found == consumed_rows(cluster.zookeeper_connect, topic, len(found))
+    assert found == consumed_rows(cluster.bootstrap_servers, topic)
     assert len(found) == sum(it["rows"] for it in landed.values())
