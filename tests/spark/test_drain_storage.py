@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from tests.fakes.memory_storage import MemoryStorage
 from tests.support.storage_contract import *  # noqa: F403 - its tests
+from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
@@ -56,6 +57,20 @@ def test_a_file_that_came_meanwhile_is_kept(
     storage.create("aside", b"second")
     assert not storage._rename_into_place(here, there)
     assert storage.read("there") == b"first"
+
+
+@pytest.mark.parametrize("make", [on_disk, with_scheme])
+def test_a_file_of_this_machine_is_held_against_both_engines(
+    make: Callable[[SparkSession, Path], HadoopStorage], spark: SparkSession, tmp_path: Path
+) -> None:
+    """One drain at a time; who comes when it has ended may begin."""
+    storage = make(spark, tmp_path)
+    storage.create("there", b"{}")
+    local = LocalStorage(storage.uri(""))
+    with storage.hold("there") as is_ours, local.hold("there") as is_theirs:
+        assert (is_ours, is_theirs) == (True, False)
+    with local.hold("there") as is_theirs, storage.hold("there") as is_ours:
+        assert (is_ours, is_theirs) == (False, True)
 
 
 def test_what_the_file_system_says_is_told_with_the_path(

@@ -1,6 +1,7 @@
 """A drain's own files: identity, plans, manifests, staged files. Pure."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
@@ -81,6 +82,21 @@ class BatchJournal:
                 raise DrainError(f"{self._file(layout.IDENTITY)} came and went: try again")
             refuse_another(self.path, found, identity)
         return found or identity
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from draining here until the context ends, where that can be.
+
+        Raises:
+            DrainError: one is at it.
+        """
+        with self._storage.hold(layout.IDENTITY) as is_ours:
+            if not is_ours:
+                raise DrainError(
+                    f"another drain works on {self.path}: its process holds "
+                    f"{self._file(layout.IDENTITY)}. Nothing was done; let only one of them run"
+                )
+            yield
 
     def probe(self, attempt: str) -> None:
         """Check that the store refuses to create what is there; leave nothing behind.

@@ -90,11 +90,8 @@ class DrainRunner:
             ZkConsumerError: the cluster, the group or the storage failed.
         """
         state = self._begin()
-        while not (self._sides.stop.requested() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
-            following = self._do(state)
-            if following is None:
-                break
-            state = following
+        with self._journal.alone():
+            self._go_on(state)
         return self._report
 
     def _begin(self) -> DrainState:
@@ -105,12 +102,19 @@ class DrainRunner:
             # A path is not bound to a topic, an address or a start that was mistyped.
             self._sides.source.look(None)
         self._journal.begin(self._sides.identity, self._sides.new_attempt())
+        return DrainState(step=DrainStep.PLAN) if state.step is DrainStep.BEGIN else state
+
+    def _go_on(self, state: DrainState) -> None:
         if state.step is DrainStep.PLAN and state.plan is not None:
             # What tasks of a killed run wrote after its batch was landed by another.
             self._journal.clean(state.plan.number)
         if state.step is DrainStep.PUBLISH:
             self._sides.watch.landing(state.batch)
-        return DrainState(step=DrainStep.PLAN) if state.step is DrainStep.BEGIN else state
+        while not (self._sides.stop.requested() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
+            following = self._do(state)
+            if following is None:
+                break
+            state = following
 
     def _do(self, state: DrainState) -> DrainState | None:
         match state.step:

@@ -3,6 +3,7 @@
 Paths are texts relative to the drain's own, with ``/`` between their parts.
 """
 
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from zkconsumer.errors import DrainError
@@ -35,6 +36,13 @@ class Storage(Protocol):
         """Write a whole file if there is none; else return False and change nothing.
 
         Nobody ever sees a part of it.
+        """
+        ...
+
+    def hold(self, path: str) -> AbstractContextManager[bool]:
+        """Hold a file until the context ends; false if another process holds it.
+
+        True where the place knows of no such thing: a bucket, HDFS.
         """
         ...
 

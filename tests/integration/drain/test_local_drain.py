@@ -13,10 +13,11 @@ from deltalake import DeltaTable
 from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.drain_kills import command
+from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import partitions_of, write
 from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.local.engine import LocalEngine
 from zkconsumer.drain.proving.proof import Difference, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.errors import DrainError
@@ -89,17 +90,21 @@ def topic(cluster: Sandbox) -> str:
 
 
 class Rival:
-    """See ``Stop``: between two batches another drain lands the next one."""
+    """See ``Stop``: between two batches another drain tries to land the next one."""
 
     def __init__(self, settings: DrainSettings) -> None:
         self._settings = settings
-        self._path = settings.path
+        self._journal = BatchJournal(LocalEngine().storage(settings.path))
         self.landed = 0
+        self.refusal = ""
 
     def requested(self) -> bool:
-        """Go on, behind the other."""
-        if BatchJournal(LocalStorage(self._path)).held().staged and not self.landed:
-            self.landed = drain_locally(self._settings).rows
+        """Go on, whatever became of the other."""
+        if self._journal.held().staged and not self.landed and not self.refusal:
+            try:
+                self.landed = drain_locally(self._settings).rows
+            except DrainError as error:
+                self.refusal = str(error)
         return False
 
     def wait(self, timeout_ms: int) -> None:
@@ -108,12 +113,32 @@ class Rival:
 
 
 def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """One that comes second to a batch ends with a sentence; all is there once."""
+    """In a folder, where it begins, with a sentence; the first goes on, and so does who is next."""
     settings = settings_for(cluster, topic, tmp_path)
     rival = Rival(settings)
-    with pytest.raises(DrainError, match="another drain works on"):
-        drain_locally(settings, stop=rival)
-    assert rival.landed
+    assert drain_locally(settings, stop=rival).rows == 60
+    assert not rival.landed
+    assert rival.refusal == (
+        f"another drain works on {tmp_path}: its process holds {tmp_path}/_zkconsumer/drain.json. "
+        "Nothing was done; let only one of them run"
+    )
+    see_it_proven(settings)
+    assert drain_locally(settings).rows == 0
+
+
+def test_of_two_drains_in_a_bucket_one_ends(cluster: Sandbox, topic: str) -> None:
+    """Nobody holds anything there: the one that comes second to a batch ends; all is there once."""
+    with s3_server():
+        settings = replace(settings_for(cluster, topic, Path()), path=f"s3://{BUCKET}/drain")
+        rival = Rival(settings)
+        with pytest.raises(DrainError, match="another drain works on"):
+            drain_locally(settings, stop=rival)
+        assert rival.landed
+        see_it_proven(settings)
+
+
+def see_it_proven(settings: DrainSettings) -> None:
+    """Against the cluster, too."""
     proof = verify_locally(settings.path, cluster={"zookeeper.connect": settings.zookeeper or ""})
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
 

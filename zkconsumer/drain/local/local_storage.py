@@ -8,10 +8,11 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from zkconsumer.drain.choosing import local_path
+from zkconsumer.drain.file_lock import held_file
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import DrainError
 
@@ -59,6 +60,10 @@ class LocalStorage:
                 aside.unlink(missing_ok=True)
             sync_folder(target.parent)
         return True
+
+    def hold(self, path: str) -> AbstractContextManager[bool]:
+        """See ``Storage``."""
+        return held_file(self._base / path)
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""

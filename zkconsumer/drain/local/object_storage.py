@@ -10,7 +10,7 @@ Address and credentials come from the ``AWS_*`` environment variables, as for ot
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any
 
@@ -70,6 +70,11 @@ class ObjectStorage:
                 # It is ours if only the response to a first try got lost: no other is equal.
                 return bool(data) and self.read(path) == data
             return True
+
+    def hold(self, path: str) -> AbstractContextManager[bool]:
+        """See ``Storage``: a bucket has no locks."""
+        del path
+        return nullcontext(enter_result=True)
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""

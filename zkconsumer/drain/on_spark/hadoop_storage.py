@@ -6,12 +6,14 @@ file comes to be there whole or not at all.
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path as FilePath
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
+from zkconsumer.drain.file_lock import held_file
 from zkconsumer.drain.on_spark.errors import reason_of
 from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import DrainError
@@ -78,6 +80,13 @@ class HadoopStorage:
                 return self._rename_into_place(aside, at)
             finally:
                 self._system.delete(aside, False)  # noqa: FBT003 - Java's
+
+    def hold(self, path: str) -> AbstractContextManager[bool]:
+        """See ``Storage``: a file of the driver's machine."""
+        if self._scheme != "file":
+            return nullcontext(enter_result=True)
+        with self._door(path):
+            return held_file(FilePath(self._at(path).toUri().getPath()))
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
