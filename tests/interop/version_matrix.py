@@ -279,7 +279,8 @@ by `stream` ³ | by `stream` ³ | yes |
 is read is fixed when `read` is called.
 
 ² One line that names `zkconsumer.spark.read`, once `zkconsumer.spark` was imported; else Java's \
-`ClassNotFoundException`.
+`ClassNotFoundException`, which only a jar could change: none is asked for \
+([0067](decisions/0067-every-spark-from-3-4.md)).
 
 ³ Spark's own engine does not tell the source of its trigger there: the query ends after one batch \
 of so much, and says so in the driver's log. `stream` makes these batches itself, for which it \
@@ -287,7 +288,10 @@ needs pandas. \
 Where `spark.sql.streaming.triggerAvailableNowWrapper.enabled` makes Spark ask \
 where a batch ends before it says where the query stands, the query is refused.
 
-⁴ pandas is needed on each, by the same `mapInArrow`.
+⁴ pandas is needed on each, by the same `mapInArrow`. Iceberg tables are written by pyiceberg \
+here, too, never through Iceberg's own Spark writer, even where the session has it: that one may \
+put a batch there twice
+([0078](decisions/0078-spark-decodes-and-writes-tables.md)).
 
 A checkpoint of `stream` goes on under every one of them. No Spark up to 4.3 tells a source in \
 Python which columns a query wants: a schema with some of them spares making the others.

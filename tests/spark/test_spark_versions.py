@@ -1,18 +1,22 @@
 """One program on every Spark from 3.4 on: ``make test-spark-versions``."""
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from tests.spark.queries import Topic, rows_of
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
@@ -23,6 +27,9 @@ from zkconsumer.spark.rows import spark_schema
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 needs_sources = pytest.mark.skipif(not HAS_SOURCES, reason="this Spark knows no Python sources")
+untold = pytest.mark.skipif(
+    not HAS_SOURCES or HAS_READ_LIMITS, reason="this Spark tells a source of its trigger"
+)
 by_hand = pytest.mark.skipif(HAS_SOURCES, reason="this Spark knows Python sources")
 
 
@@ -251,6 +258,104 @@ def test_a_query_of_sparks_own_engine_keeps_its_limit(
         topic.write(7)
     assert max(landing.sizes) <= 50
     assert landing.rows(spark) == [row for row in topic.rows if row[1] < 67]
+
+
+@pytest.mark.versions
+@needs_sources
+def test_filters_cut_what_is_fetched_where_spark_hands_them_over(
+    spark: SparkSession, topic: Topic
+) -> None:
+    """With its setting on, from 4.1 on; the rows are the same on each."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    topic.write(40)
+    some = topic.read(session).filter("partition = 1 and offset >= 7")
+    assert rows_of(some) == [row for row in topic.rows if row[0] == 1 and row[1] >= 7]
+    hands_over = find_spec("pyspark.sql.worker.data_source_pushdown_filters") is not None
+    assert some.rdd.getNumPartitions() == (1 if hands_over else 2)
+
+
+@pytest.mark.versions
+@each_way
+@pytest.mark.usefixtures("way")
+def test_a_stream_waits_for_its_least_batch_and_no_longer_than_its_delay(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """The first batch is never delayed; one below the minimum comes when the delay is over."""
+    topic.write(5)
+    landing, now_ms, delay_s = Landing(tmp_path), SystemClock().now_ms, 15
+    began, came = now_ms(), list[int]()
+
+    def stopped() -> bool:
+        if not came and sum(landing.sizes) == 10:
+            came.append(now_ms())
+            topic.write(3)
+        elif len(came) == 1 and sum(landing.sizes) == 16:
+            came.append(now_ms())
+            topic.write(20)
+        return sum(landing.sizes) == 56
+
+    options = options_of(topic, {"minOffsetsPerTrigger": 20, "maxTriggerDelay": f"{delay_s}s"})
+    checkpoint = str(tmp_path / "checkpoint")
+    stream(spark, write=landing, checkpoint=checkpoint, stopped=stopped, interval_ms=100, **options)
+    assert [size for size in landing.sizes if size] == [10, 6, 40]
+    assert came[1] - began >= 1_000 * delay_s
+    assert landing.rows(spark) == topic.rows
+
+
+def read_now(rows: DataFrame, landing: Landing, checkpoint: Path) -> StreamingQuery:
+    """What Spark's own engine reads of a stream with ``availableNow``; the query has ended."""
+    writing = rows.writeStream.foreachBatch(landing).trigger(availableNow=True)
+    query = writing.option("checkpointLocation", str(checkpoint)).start()
+    assert query.awaitTermination(120)
+    return query
+
+
+@pytest.mark.versions
+@needs_sources
+def test_a_query_that_is_told_of_no_trigger_ends_after_one_batch_and_says_so(
+    spark: SparkSession, topic: Topic, tmp_path: Path, spark_log: Path
+) -> None:
+    """Before 4.2; later ones read all that is there, and tell in their progress where logs end."""
+    topic.write(60)
+    landing, before = Landing(tmp_path), spark_log.stat().st_size
+    rows = topic.stream(spark, {"maxOffsetsPerTrigger": 50})
+    query = read_now(rows, landing, tmp_path / "checkpoint")
+    sizes = [size for size in landing.sizes if size]
+    told = json.loads(query.recentProgress[0]["sources"][0]["latestOffset"] or "null")
+    ends = sum(told[topic.name].values()) if told else 0
+    said = b"a query ends after one batch of so much" in spark_log.read_bytes()[before:]
+    assert max(sizes) <= 50
+    if HAS_READ_LIMITS:
+        assert (sum(sizes), ends, said) == (120, 120, False)
+    else:
+        assert (len(sizes), ends <= 50, said) == (1, True, True)
+
+
+@pytest.mark.versions
+@untold
+def test_a_query_whose_end_is_asked_for_too_early_is_refused(
+    spark: SparkSession, topic: Topic, tmp_path: Path
+) -> None:
+    """By Spark's wrapper of availableNow; rows would be lost or come twice. ``stream`` goes on."""
+    topic.write(60)
+    landing, checkpoint = Landing(tmp_path), tmp_path / "checkpoint"
+    limit = {"maxOffsetsPerTrigger": 50}
+    read_now(topic.stream(spark, limit), landing, checkpoint)
+    before = list(landing.sizes)
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.triggerAvailableNowWrapper.enabled", "true")
+    with pytest.raises(Exception, match=r"triggerAvailableNowWrapper\.enabled"):
+        read_now(topic.stream(session, limit), landing, checkpoint)
+    assert landing.sizes == before
+    stream(
+        spark,
+        write=landing,
+        checkpoint=str(checkpoint),
+        available_now=True,
+        **options_of(topic, limit),
+    )
+    assert landing.rows(spark) == topic.rows
 
 
 @each_way_of_batches

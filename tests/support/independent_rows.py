@@ -142,7 +142,9 @@ def _bytes(path: str) -> bytes:
 def _avro(path: str) -> Iterator[dict[str, Any]]:
     system, below = place_of(path)
     with system.open_input_file(below) as file:
-        yield from fastavro.reader(file)
+        for record in fastavro.reader(file):
+            assert isinstance(record, dict), record
+            yield record
 
 
 def _is_below(path: str, beginning: str) -> bool:

@@ -89,7 +89,8 @@ def _serve_without_conditions(port: int) -> None:
 
     def answer(environ: "WSGIEnvironment", start: "StartResponse") -> "Iterable[bytes]":
         environ.pop("HTTP_IF_NONE_MATCH", None)
-        return moto(environ, start)
+        answered: Iterable[bytes] = moto(environ, start)
+        return answered
 
     run_simple("127.0.0.1", port, answer, threaded=True)
 

@@ -69,6 +69,23 @@ def test_a_batch_starts_where_the_last_one_ended(world: World) -> None:
     assert reader.latestOffset()["t"] == {"0": 11}
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_that_a_trigger_may_end_after_one_batch_is_logged(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    is_told: bool,
+) -> None:
+    """Once a query, where Spark does not tell a source of its trigger."""
+    monkeypatch.setattr(stream_reader, "HAS_READ_LIMITS", is_told)
+    reader = world.reader()
+    for _ in range(2):
+        reader.latestOffset()
+    said = [it.getMessage() for it in caplog.records if "after one batch" in it.getMessage()]
+    assert len(said) == (0 if is_told else 1)
+
+
 def test_it_goes_on_from_a_checkpoint(world: World) -> None:
     """Spark has an empty range planned there; a batch that was broken off may come first."""
     first = world.reader()
