@@ -1,6 +1,6 @@
 """One program on every Spark from 3.4 on: ``make test-spark-versions``."""
 
-import json
+import ast
 from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
@@ -322,7 +322,8 @@ def test_a_query_that_is_told_of_no_trigger_ends_after_one_batch_and_says_so(
     rows = topic.stream(spark, {"maxOffsetsPerTrigger": 50})
     query = read_now(rows, landing, tmp_path / "checkpoint")
     sizes = [size for size in landing.sizes if size]
-    told = json.loads(query.recentProgress[0]["sources"][0]["latestOffset"] or "null")
+    # JSON, or what Python prints of it.
+    told = ast.literal_eval(query.recentProgress[0]["sources"][0]["latestOffset"] or "None")
     ends = sum(told[topic.name].values()) if told else 0
     said = b"a query ends after one batch of so much" in spark_log.read_bytes()[before:]
     assert max(sizes) <= 50
