@@ -2,8 +2,16 @@
 
 import json
 import os
+import resource
 import signal
 import sys
+from pathlib import Path
+
+
+def inherited() -> list[str]:
+    """Tell what else a process has of its parent."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return [line for line in lines if line.startswith(("Umask:", "SigIgn:", "SigBlk:"))]
 
 
 def main(deed: str) -> None:
@@ -11,6 +19,10 @@ def main(deed: str) -> None:
     told = {
         "parent": os.getppid(),
         "session": os.getsid(0) == os.getpid(),
+        "group": os.getpgrp() == os.getpid(),
+        "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        "inherited": inherited(),
+        "hash": hash("word") if os.environ.get("PYTHONHASHSEED") else None,
         "arguments": sys.argv[1:],
         "folder": os.getcwd(),
         "path": sys.path[0],

@@ -65,11 +65,12 @@ class ThawedReader:
         self._output = Path(task["output"])
         self._output.touch()
         self._log = Path(f"{self._output}.log")
+        environment = {name: text for name, text in os.environ.items() if name != SWITCH}
         with self._log.open("wb") as log:
             self._process = warm.Popen(
                 [sys.executable, "-m", __name__, json.dumps(task)],
                 cwd=REPOSITORY,
-                env={**os.environ, SWITCH: "1" if pure else "0"},
+                env=environment | ({SWITCH: "1"} if pure else {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -112,7 +113,10 @@ class ThawedReader:
 
 
 def _places(lines: Iterable[str]) -> list[Place]:
-    return [(int(fields), int(other)) for fields, other in map(str.split, lines) if fields != MARK]
+    return [
+        (int(partition), int(offset))
+        for partition, offset in (line.split() for line in lines if line != MARK)
+    ]
 
 
 # --- in the process ------------------------------------------------------------------------------

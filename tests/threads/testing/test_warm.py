@@ -5,19 +5,71 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import warm
+from tests.support.process_table import is_alive
+from tests.support.resources import resource_limit
 
 REPOSITORY = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "tests.support.introduced"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there orphans are adopted")
+
+
+@contextmanager
+def ignoring(number: signal.Signals) -> Iterator[None]:
+    """Have what is started meanwhile ignore a signal."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@contextmanager
+def masking(mask: int) -> Iterator[None]:
+    """Have what is started meanwhile make its files so."""
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def seeded() -> Iterator[None]:
+    """Set a variable that is obeyed at the start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONHASHSEED", "7")
+        yield
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Note what became of each order: a process id; None: it started as ever."""
+    became: list[int | None] = []
+    fork = warm._Forker.fork
+
+    def note(*given: Any) -> int | None:
+        became.append(fork(*given))
+        return became[-1]
+
+    monkeypatch.setattr(warm._Forker, "fork", note)
+    return became
+
+
+def forker() -> int:
+    """Return the id of the process that forks."""
+    assert outcome(warm.run, "0", cwd=REPOSITORY)[0] == 0
+    assert warm._forker.process is not None
+    return warm._forker.process.pid
 
 
 def outcome(run: Run, deed: str, **more: Any) -> tuple[int, dict[str, object], str]:
@@ -67,6 +119,100 @@ def test_a_signal_ends_it_as_any_other(number: signal.Signals) -> None:
         assert process.stderr.readline() == "to no pipe's buffer\n"
         process.send_signal(number)
         assert process.wait(60) == -number
+
+
+@pytest.mark.parametrize("leads_session", [False, True])
+def test_a_signal_is_heard_as_soon_as_it_is_there(leads_session: bool) -> None:
+    """And a session has its leader: nobody has to wait for that."""
+    for _ in range(5):
+        with warm.Popen[bytes](
+            [*PROGRAM, "wait"],
+            cwd=REPOSITORY,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=leads_session,
+        ) as process:
+            (os.killpg if leads_session else os.kill)(process.pid, signal.SIGINT)
+            assert process.wait(60) == -signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        lambda: resource_limit("RLIMIT_NOFILE", 256),
+        lambda: ignoring(signal.SIGUSR2),
+        lambda: masking(0o77),
+        seeded,
+    ],
+)
+def test_what_processes_inherit_is_that_of_the_moment(
+    unusual: Callable[[], AbstractContextManager[None]], forked: list[int | None]
+) -> None:
+    """Limits, ignored signals, the mask, variables: and not one behind it starts with them."""
+    before = outcome(warm.run, "0", cwd=REPOSITORY)
+    with unusual():
+        meanwhile = outcome(warm.run, "0", cwd=REPOSITORY)
+        assert meanwhile == outcome(subprocess.run, "0", cwd=REPOSITORY)
+    assert meanwhile != before == outcome(warm.run, "0", cwd=REPOSITORY)
+    assert [pid is not None for pid in forked] == [True, True]
+
+
+@pytest.mark.parametrize("more", [{"umask": 0o77}, {"process_group": 0}])
+def test_keywords_that_a_fork_knows_nothing_of_are_obeyed(more: Mapping[str, Any]) -> None:
+    """It starts as ever."""
+    assert outcome(warm.run, "0", cwd=REPOSITORY, **more) == outcome(
+        subprocess.run, "0", cwd=REPOSITORY, **more
+    )
+
+
+def test_what_cannot_be_loaded_is_told_by_itself(forked: list[int | None]) -> None:
+    """And the next one is forked as before."""
+    before = forker()
+    done = warm.run(
+        [sys.executable, "-m", "tests.support.nowhere"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, "No module named tests.support.nowhere" in done.stderr) == (1, True)
+    with pytest.raises(FileNotFoundError, match="/nowhere"):
+        warm.run([*PROGRAM, "0"], cwd="/nowhere")
+    assert forker() == before
+    assert [pid is not None for pid in forked] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_forker_that_is_gone_is_renewed(
+    number: signal.Signals, forked: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever became of it, who asks gets a process."""
+    before = forker()
+    os.kill(before, number)
+    with monkeypatch.context() as patch:
+        patch.setattr(warm, "_PATIENCE_S", 0.5)
+        assert outcome(warm.run, "0", cwd=REPOSITORY)[0] == 0
+    assert not is_alive(before)
+    assert forker() != before
+    assert [pid is not None for pid in forked] == [True, False, True]
+
+
+def test_a_forker_ends_with_who_started_it() -> None:
+    """Nothing is left open, and no process."""
+    program = (
+        "import sys; from tests.support import warm\n"
+        "warm.run([sys.executable, '-m', 'tests.support.introduced', '0'])\n"
+        "print(warm._forker.process.pid)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", program],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    assert not is_alive(int(done.stdout.splitlines()[-1]))
 
 
 def test_what_is_obeyed_at_a_start_is_no_matter_of_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
