@@ -62,16 +62,17 @@ def run_oracle(
 
 
 def _compiled(source: Path, java: Path, class_path: Sequence[Path]) -> Path:
-    """The folder with a source file's classes; any release of Kafka will do to compile it."""
-    digest = hashlib.sha256(str(java).encode() + source.read_bytes()).hexdigest()[:16]
+    """The folder with a source file's classes; in them are constants from the class path."""
+    path = _joined(class_path)
+    digest = hashlib.sha256(f"{java}\0{path}\0".encode() + source.read_bytes()).hexdigest()[:16]
     folder = _CLASSES / digest
     if not folder.exists():
         _CLASSES.mkdir(parents=True, exist_ok=True)
-        made = tempfile.mkdtemp(dir=_CLASSES)
-        compiler = (java, *_BRIEF, "-m", "jdk.compiler/com.sun.tools.javac.Main")
-        subprocess.run([*compiler, "-cp", _joined(class_path), "-d", made, source], check=True)
-        with suppress(OSError):  # another process was quicker
-            Path(made).rename(folder)
+        with tempfile.TemporaryDirectory(dir=_CLASSES, ignore_cleanup_errors=True) as made:
+            compiler = (java, *_BRIEF, "-m", "jdk.compiler/com.sun.tools.javac.Main")
+            subprocess.run([*compiler, "-cp", path, "-d", made, source], check=True)
+            with suppress(OSError):  # another process was quicker
+                Path(made).rename(folder)
     return folder
 
 
