@@ -76,13 +76,23 @@ class Looking:
             self.consumer.resume(tp)
 
     def again_and_again(self, look: Callable[[], None]) -> None:
-        """Until it is closed."""
+        """Until it is closed; who missed that, and found what it tells then, was not wrong."""
         while True:
             try:
                 look()
-            except ConsumerClosed:
+            except (AssertionError, ConsumerClosed):
+                if not self.is_closed():
+                    raise
+            if self.is_closed():
                 return
             self.snapshots += 1
+
+    def is_closed(self) -> bool:
+        """Tell by its numbers, which are gone then."""
+        try:
+            return not self.consumer.metrics()
+        except ConsumerClosed:
+            return True
 
 
 @pytest.mark.parametrize("version", ["3.9.1"])
@@ -110,6 +120,7 @@ def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> Non
             what="records",
             timeout_s=WAIT_S,
         )
+        assert not [future for future in (polled, *snapshots) if future.done()]
         consumer.close()
         for ended in (polled, *snapshots):
             ended.result(WAIT_S)
