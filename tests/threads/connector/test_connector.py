@@ -176,8 +176,9 @@ def test_shutting_down_ends_streams_that_wait_in_other_threads(connector: Memory
     assert got == [0]
 
 
-def test_a_shutdown_while_joining_ends_the_wait(group: Group, connector: MemoryConnector) -> None:
-    """The caller of create hears that it was shut down, at once."""
+def test_a_shutdown_while_joining_ends_the_wait(group: Group) -> None:
+    """The caller of create hears that it was shut down, at once, though its turn is in an hour."""
+    connector = MemoryConnector(ControlledMember(group, "a", backoff_ms=3_600_000))
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     hold(group, 0)
     scope = ThreadScope("joiner")

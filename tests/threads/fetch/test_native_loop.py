@@ -308,6 +308,7 @@ def test_a_broker_that_hangs_is_given_up_in_time() -> None:
         settings = replace(SETTINGS, request_timeout_ms=100)
         with native_reader(broker, settings=settings) as one:
             one.add(0)
-            wait_until(lambda: one.lost, what="the partition to come back")
+            within_s = SETTINGS.request_timeout_ms / 1000 - 1
+            wait_until(lambda: one.lost, timeout_s=within_s, what="the partition to come back")
             assert "no answer in time" in one.lost[0].reason
             broker.may_answer.set()
