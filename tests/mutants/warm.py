@@ -80,11 +80,11 @@ class Reach:
     def quickest(self, names: Iterable[str], budget_s: float) -> list[str]:
         """Choose the quickest of these tests, as many as fit into the time."""
         chosen: list[str] = []
-        for text in sorted(names, key=lambda name: self.seconds[name]):
-            budget_s -= self.seconds[text]
+        for name in sorted(names, key=lambda name: self.seconds[name]):
+            budget_s -= self.seconds[name]
             if budget_s < 0 and chosen:
                 break
-            chosen.append(text)
+            chosen.append(name)
         return chosen
 
     def seconds_of(self, names: Iterable[str]) -> float:

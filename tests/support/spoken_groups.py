@@ -136,7 +136,9 @@ class SpokenGroups:
             state=group.state,
             protocol_type=group.protocol_type,
             protocol="range" if group.members else "",
-            members=tuple(_member(metadata, has, group) for metadata, has in group.members.items()),
+            members=tuple(
+                _member(member_id, has, group) for member_id, has in group.members.items()
+            ),
         )
 
     def _reconciled(self, number: int, name: str) -> ReconciledGroup:
@@ -152,7 +154,7 @@ class SpokenGroups:
             group_epoch=1,
             assignment_epoch=1,
             assignor_name="uniform",
-            members=tuple(_reconciled_member(metadata, has) for metadata, has in members.items()),
+            members=tuple(_reconciled_member(member_id, has) for member_id, has in members.items()),
         )
 
     def _find(self, name: str) -> FindCoordinatorResponse:

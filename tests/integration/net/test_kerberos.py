@@ -174,7 +174,7 @@ def test_streams_of_a_zookeeper_group(kerberos_of: KerberosOf, environ: Turn, ve
         )
         with ZookeeperConsumerConnector(config) as connector:
             stream = connector.create_message_streams({topic: 1})[topic][0]
-            assert [next(stream).value for _ in expected] == [b"%d" % etype for etype in expected]
+            assert [next(stream).value for _ in expected] == [b"%d" % number for number in expected]
             connector.commit_offsets()
 
 

@@ -264,7 +264,7 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     written = [
         partition for request in script.requested for partition in request.topics[0].partitions
     ]
-    assert [offset.offset for offset in written] == list(range(10_000))
+    assert [partition.offset for partition in written] == list(range(10_000))
     assert max(len(request.topics[0].partitions) for request in script.requested) * 300 < 500_000
 
 

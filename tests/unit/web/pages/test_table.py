@@ -77,5 +77,5 @@ def test_numbers_of_addresses() -> None:
 
 def test_all_words_must_be_there() -> None:
     """In any order and case."""
-    found = matching(["Orders-in", "orders", "in"], lambda partition: partition, " IN ord ")
+    found = matching(["Orders-in", "orders", "in"], lambda topic: topic, " IN ord ")
     assert found == ["Orders-in"]
