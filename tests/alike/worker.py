@@ -33,11 +33,11 @@ def notify(name: str, outcome: Outcome, took_s: float) -> None:
         sys.stdout.flush()
 
 
-def run(one: Case, scene: Scene) -> None:
+def run(case: Case, scene: Scene) -> None:
     """Run a case and tell what it came to."""
     start = time.perf_counter()
-    outcome = scene.attempt(lambda: one.body(scene)).outcome
-    notify(one.name, outcome, time.perf_counter() - start)
+    outcome = scene.attempt(lambda: case.body(scene)).outcome
+    notify(case.name, outcome, time.perf_counter() - start)
     scene.close()
 
 
@@ -45,19 +45,19 @@ def main(library_name: str, bootstrap: str, names: Sequence[str]) -> None:
     """Run the cases of these names, several at a time."""
     library, writer = Library(library_name), Writer(bootstrap)
     waiting: queue.SimpleQueue[tuple[int, Case]] = queue.SimpleQueue()
-    for number, one in enumerate(all_cases()):
-        if one.name in names:
-            waiting.put((number, one))
+    for number, case in enumerate(all_cases()):
+        if case.name in names:
+            waiting.put((number, case))
     under_way: dict[int | None, float] = {}
 
     def work() -> None:
         while True:
             try:
-                number, one = waiting.get_nowait()
+                number, case = waiting.get_nowait()
             except queue.Empty:
                 return
             under_way[threading.get_ident()] = time.perf_counter()
-            run(one, Scene(library, bootstrap, writer, number))
+            run(case, Scene(library, bootstrap, writer, number))
 
     cursors = [in_thread(work) for _ in range(AT_ONCE)]
     while any(

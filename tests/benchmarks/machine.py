@@ -103,6 +103,6 @@ def load_now(broker_pid: int | None) -> Load:
     user, nice, system, _, _, interrupts, soft_interrupts, stolen = map(int, cpu)
     busy = user + nice + system + interrupts + soft_interrupts + stolen
     tree = descendants(os.getpid())
-    ours = sum(one.cpu_seconds + one.waited_seconds for one in tree.values())
+    ours = sum(process.cpu_seconds + process.waited_seconds for process in tree.values())
     broker = tree.get(broker_pid) if broker_pid is not None else None
     return Load(busy / _TICKS_PER_SECOND, ours, broker.cpu_seconds if broker else 0.0)

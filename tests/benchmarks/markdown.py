@@ -63,7 +63,7 @@ def ratios_to(
         None if baseline == contestant else ratio(runs, topic, contestant, baseline)
         for baseline in baselines
     )
-    return ["" if one is None else f"{one.median:.2f}" for one in found]
+    return ["" if compared is None else f"{compared.median:.2f}" for compared in found]
 
 
 def row_of(cells: Iterable[str]) -> str:

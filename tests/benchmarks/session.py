@@ -69,7 +69,9 @@ class Session:
             f"{spec.name}: {spec.records} records produced in {time.perf_counter() - began:.1f} s"
         )
         self._broker_pid = machine.find_descendant(os.getpid(), "kafka.Kafka")
-        taking_part = [one for one in self.contestants if self._warm_up(spec, one)]
+        taking_part = [
+            contestant for contestant in self.contestants if self._warm_up(spec, contestant)
+        ]
         for number in range(rounds):
             first = number % max(1, len(taking_part))
             for contestant in (*taking_part[first:], *taking_part[:first]):

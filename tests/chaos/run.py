@@ -220,9 +220,9 @@ class Play:
             lambda: not stage.tree.members(GROUP), timeout_s=_SETTLE_S, what="an empty group"
         )
         self._write(f"{self._at()}  everybody has left")
-        for one in stage.everybody:
-            if isinstance(one, OurActor):
-                self._outcome.errors.update(one.errors)
+        for actor in stage.everybody:
+            if isinstance(actor, OurActor):
+                self._outcome.errors.update(actor.errors)
 
     def _at(self) -> str:
         return f"{(self._stage.clock.now_ms() - self._began_ms) / 1000:7.1f}"

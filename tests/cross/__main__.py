@@ -50,8 +50,8 @@ def main() -> int:
     words = [str(options.seed), str(options.rounds)]
     seeds = [str(path) for path in write_seeds(WORK / "seeds")]
     found = {
-        (one.compiler, way): outcome(one, program, [*words, way, *seeds])
-        for one, program in zip((HOST, target), compared, strict=True)
+        (machine.compiler, way): outcome(machine, program, [*words, way, *seeds])
+        for machine, program in zip((HOST, target), compared, strict=True)
         for way in ("best", "portable")
     }
     for (compiler, _), (crc, digest) in found.items():

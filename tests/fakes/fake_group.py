@@ -201,7 +201,7 @@ class FakeGroupCoordinator:
             return
         self.state = "PreparingRebalance"
         self._deadline_ms = now_ms + max(
-            (one.terms.rebalance_timeout_ms for one in self.members.values()), default=0
+            (member.terms.rebalance_timeout_ms for member in self.members.values()), default=0
         )
         for member in self.members.values():
             if member.syncing is not None:
@@ -245,16 +245,16 @@ class FakeGroupCoordinator:
         member.expires_ms = now_ms + member.terms.session_timeout_ms
         member.syncing = connection, request.round
         if self.state == "CompletingRebalance" and request.member_id == self.leader_id:
-            for member_id, one in self.members.items():
-                one.share = frozenset(request.shares.get(member_id, ()))
+            for member_id, each in self.members.items():
+                each.share = frozenset(request.shares.get(member_id, ()))
             self.state = "Stable"
             self._save()
         if self.state == "Stable":
-            for one in self.members.values():
-                if one.syncing is not None:
-                    to, round_ = one.syncing
-                    one.syncing = None
-                    yield to, ev.SyncCompleted(round_, ErrorCode.NONE, one.share, self.protocol)
+            for each in self.members.values():
+                if each.syncing is not None:
+                    to, round_ = each.syncing
+                    each.syncing = None
+                    yield to, ev.SyncCompleted(round_, ErrorCode.NONE, each.share, self.protocol)
 
     def _known(self, member_id: str, generation: int) -> ErrorCode:
         if member_id not in self.members:

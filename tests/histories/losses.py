@@ -16,7 +16,7 @@ def judge_losses(history: History, outcome: Verdict) -> None:
     """
     delivered = {delivery.value for delivery in history.deliveries}
     partitions = sorted({place.partition for place in history.places.values()})
-    judged = [one for one in partitions if not _with_strangers(history, one)]
+    judged = [partition for partition in partitions if not _with_strangers(history, partition)]
     taken = waiting = 0
     for partition in judged:
         end = _read_up_to(history, partition)

@@ -107,7 +107,7 @@ def _start_of(history: History, claim: Claim, one: Delivery) -> tuple[int | None
             if fault.kind == FREEZE and fault.member == member.name
         )
         from_ms = claim.start_ms - member.load_slack_ms - frozen_ms
-        if all(one.time_ms > from_ms for one in history.commits.get(partition, ())):
+        if all(commit.time_ms > from_ms for commit in history.commits.get(partition, ())):
             return None, None  # there may have been none yet
         stored = history.stored_between(partition, from_ms, claim.start_ms + member.load_slack_ms)
         return (min(stored), one.place.offset) if stored and one.place else (None, None)

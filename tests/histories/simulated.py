@@ -75,7 +75,7 @@ class Group:
         for member in self._members:
             member.lost_ms.clear()
         for number, log in enumerate(self._logs):
-            owner = next(one for one in self._members if number in one.owned)
+            owner = next(member for member in self._members if number in member.owned)
             while owner.position[number] < len(log):
                 self._request(owner)
                 self._deliver(owner, [(number, len(log) - owner.position[number])])
@@ -151,7 +151,7 @@ class Group:
         if killed:
             self._members.remove(member)
             self._enter()
-        others = [one for one in self._members if one is not member]
+        others = [other for other in self._members if other is not member]
         for number in owned:
             self._claim(chance.choice(others), number)
 

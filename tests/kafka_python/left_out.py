@@ -76,7 +76,7 @@ LEFT_OUT: Final[tuple[LeftOut, ...]] = (
 def left_out(version: str, broker: str) -> dict[str, str]:
     """The tests of this kafka-python that are not run on this broker, with the reasons."""
     return {
-        one.test: one.reason
-        for one in LEFT_OUT
-        if one.version == version and (not one.brokers or broker in one.brokers)
+        case.test: case.reason
+        for case in LEFT_OUT
+        if case.version == version and (not case.brokers or broker in case.brokers)
     }

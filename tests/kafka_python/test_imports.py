@@ -58,9 +58,9 @@ def test_what_no_list_has_is_refused() -> None:
 def test_what_is_left_out_is_a_test_of_a_file_that_is_run() -> None:
     """And bears a reason."""
     files = {source.version: source.tests for source in SOURCES}
-    for one in LEFT_OUT:
-        assert one.test.partition("::")[0] in files[one.version]
-        assert one.reason
+    for case in LEFT_OUT:
+        assert case.test.partition("::")[0] in files[case.version]
+        assert case.reason
 
 
 def test_some_are_left_out_on_some_brokers_only() -> None:

@@ -174,7 +174,7 @@ class Module:
         seen: Counter[str] = Counter()
         keys = []
         for name, pair in zip(self._names, self._found, strict=True):
-            before, after = _difference(*(_EMPTY.code_for_node(one) for one in pair))
+            before, after = _difference(*(_EMPTY.code_for_node(node) for node in pair))
             key = "\0".join((self.path, name, before, after))
             keys.append(f"{key}\0{seen[key]}")
             seen[key] += 1

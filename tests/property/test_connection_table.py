@@ -37,9 +37,9 @@ class Strangers(RuleBasedStateMachine):
         else:
             self.open[number] = (address, Waits.HEAD)
             of_address = [
-                one
-                for one, (whose, waits) in self.open.items()
-                if whose == address and waits is not None and one not in self.proven
+                opened
+                for opened, (whose, waits) in self.open.items()
+                if whose == address and waits is not None and opened not in self.proven
             ]
             bound = self.limits.per_address + self.limits.spare
             assert len(of_address) <= bound

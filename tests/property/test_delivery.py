@@ -92,7 +92,9 @@ def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
         act(world)
     read_to_the_end(world)
     assert set(world.delivered) == world.finished == everything(world)
-    assert [one.committed for one in world.partitions] == [one.end for one in world.partitions]
+    assert [partition.committed for partition in world.partitions] == [
+        partition.end for partition in world.partitions
+    ]
 
 
 @settings(deadline=None, max_examples=examples(150))
@@ -104,7 +106,7 @@ def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
     world = DeliveryWorld(Delivery.AT_MOST_ONCE, log)
     lost = [0] * PARTITIONS
     for act in script:
-        before = [one.claim for one in world.partitions]
+        before = [partition.claim for partition in world.partitions]
         act(world)
         for number, offset in world.pending:
             assert offset < world.partitions[number].committed
@@ -131,7 +133,7 @@ def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
 
     def check(partition: Partition, offset: int) -> None:
         number = partition.tp.partition
-        below = {(number, one) for one in partition.between(0, offset)}
+        below = {(number, position) for position in partition.between(0, offset)}
         assert below <= set(world.delivered)
 
     world.on_commit = check

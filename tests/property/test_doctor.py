@@ -48,9 +48,9 @@ def worlds(draw: st.DrawFn) -> SickWorld:
             world.register(name, number, **{topic: even[topic] for topic in sorted(read)})
     world.settle("range" if strategy == "range" else "roundrobin")
     for topic, numbers in world.partition_ids.items():
-        for one in numbers:
+        for partition in numbers:
             if draw(st.booleans()):
-                world.commit(TopicPartition(topic, one), draw(st.integers(0, 100)))
+                world.commit(TopicPartition(topic, partition), draw(st.integers(0, 100)))
     return world
 
 

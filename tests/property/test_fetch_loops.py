@@ -50,7 +50,7 @@ def fill(log: Log, sets: Drawn) -> None:
 
 def what_came(came: dict[int, Came]) -> dict[int, object]:
     """In a form that compares."""
-    return {number: (one.records, one.faults, one.next_offset) for number, one in came.items()}
+    return {number: (part.records, part.faults, part.next_offset) for number, part in came.items()}
 
 
 @given(
@@ -107,5 +107,5 @@ def test_a_long_log_comes_whole(codec: Codec) -> None:
         with LogReader(broker, Engine.NATIVE, max_chunks=3) as reader:
             reader.add_all()
             came = reader.read_all()
-    for one in came.values():
-        assert [record.offset for record in one.records] == list(range(2_000))
+    for part in came.values():
+        assert [record.offset for record in part.records] == list(range(2_000))

@@ -46,7 +46,7 @@ class Log:
                 group.append(Record(offset, None, bytes(rng.choice([0, 3, 40, 400]))))
                 offset += 1
             codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
-            sets = [group] if codec is not Codec.NONE else [[one] for one in group]
+            sets = [group] if codec is not Codec.NONE else [[record] for record in group]
             for chosen in sets:
                 data = build_message_set(chosen, codec=codec)
                 self.entries.append((chosen[-1].offset, data))

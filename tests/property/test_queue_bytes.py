@@ -157,7 +157,7 @@ def test_bytes_are_counted_bounded_and_given_back(seed: int) -> None:
         world.check()
     world.settle()
     for fetcher in world.fetchers:
-        reader = next(one for one in world.readers if one.queue is fetcher.queue)
+        reader = next(reader for reader in world.readers if reader.queue is fetcher.queue)
         got, sent = reader.got.get(fetcher.claim, []), world.sent[fetcher.claim]
         assert got == (sent if fetcher.claim.active else sent[: len(got)])
     assert [reader.queue.used_bytes() for reader in world.readers] == [0] * len(world.readers)

@@ -237,7 +237,7 @@ class Ledger:
         if offset > limit and not member.delivery.commits_ahead:
             raise Violation(f"{who}, but its callers are only through to {limit}")
         if member.commit_open:
-            message = [one for one in reading.handed if one < offset]
+            message = [handed for handed in reading.handed if handed < offset]
             self.done.setdefault(reading.tp, set()).update(message)
 
     def read_by_others(self, tp: TopicPartition, low: int, high: int) -> None:

@@ -98,8 +98,8 @@ class SimFetching:
 
     def forget_inactive(self) -> None:
         """Let go of claims that were given up."""
-        if not all(one.claim.active for one in self.positions):
-            self.positions = [one for one in self.positions if one.claim.active]
+        if not all(position.claim.active for position in self.positions):
+            self.positions = [position for position in self.positions if position.claim.active]
 
     def ready(
         self, logs: Mapping[TopicPartition, PartitionLog], brokers: Container[int]
@@ -107,11 +107,11 @@ class SimFetching:
         """What a fetch would bring something of."""
         self.forget_inactive()
         return [
-            one
-            for one in self.positions
-            if not one.full
-            and (log := logs[one.claim.topic_partition]).leader in brokers
-            and (one.pending is not None or one.offset != log.end)
+            position
+            for position in self.positions
+            if not position.full
+            and (log := logs[position.claim.topic_partition]).leader in brokers
+            and (position.pending is not None or position.offset != log.end)
         ]
 
     def fetch(self, position: Position, log: PartitionLog) -> str:

@@ -301,7 +301,11 @@ class SimMember:
     def commit(self) -> None:
         """A caller commits what was handed over."""
         if self._commit is None and self.callers and not self.closing:
-            handed = [(one, one.handed_to) for one in self.readings.values() if one.claim.active]
+            handed = [
+                (reading, reading.handed_to)
+                for reading in self.readings.values()
+                if reading.claim.active
+            ]
             self._around.note("commit", self.name)
             self._commit = (CommitRequest(), handed)
             self.mailbox.put(self._commit[0])

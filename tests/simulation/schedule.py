@@ -125,15 +125,15 @@ class Schedule(Turns):
             not world.ghosts
             and not world.strangers
             and not world.away
-            and all(one.at_rest and not self._has_to_see(one) for one in world.members)
+            and all(member.at_rest and not self._has_to_see(member) for member in world.members)
         )
 
     def _has_to_see(self, member: SimMember) -> bool:
         """Whether it does not know yet what was taken from it, or its callers pause."""
         now_ms = self.clock.time_ms
-        return any(one.robbed and one.claim.active for one in member.readings.values()) or any(
-            one.pauses_until_ms > now_ms for one in member.callers
-        )
+        return any(
+            reading.robbed and reading.claim.active for reading in member.readings.values()
+        ) or any(caller.pauses_until_ms > now_ms for caller in member.callers)
 
     def _wait(self, limit_ms: int) -> None:
         """Nothing can go on: the next deadline comes."""
@@ -142,10 +142,14 @@ class Schedule(Turns):
         for member in world.members:
             due_ms = member.control_task.deadline_ms
             dues += [] if due_ms is None else [due_ms]
-            dues += [one.pauses_until_ms for one in member.callers if one.pauses_until_ms > now_ms]
+            dues += [
+                caller.pauses_until_ms
+                for caller in member.callers
+                if caller.pauses_until_ms > now_ms
+            ]
         until_ms = max(now_ms + 1, min(dues, default=limit_ms))
         if until_ms >= limit_ms:
-            states = ", ".join(f"{one.name}: {one.core}" for one in world.members)
+            states = ", ".join(f"{member.name}: {member.core}" for member in world.members)
             raise Violation(f"does not come to rest: {states}")
         self.pass_time(until_ms)
 
@@ -160,7 +164,7 @@ class Schedule(Turns):
             if not self._work():
                 self.pass_time(self.clock.time_ms + 100)
         self.clock.time_ms += PAUSE_MS
-        for caller in [one for member in members for one in member.callers]:
+        for caller in [caller for member in members for caller in member.callers]:
             while caller.has_work:
                 caller.poll()
         check_empty(self.world, members)
@@ -206,4 +210,8 @@ def first_failure(
 
 def failures_of(outcomes: Iterable[Outcome]) -> list[str]:
     """What failed of these, a line each."""
-    return [f"seed {one.seed}: {one.failure}" for one in outcomes if one.failure is not None]
+    return [
+        f"seed {outcome.seed}: {outcome.failure}"
+        for outcome in outcomes
+        if outcome.failure is not None
+    ]

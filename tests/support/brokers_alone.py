@@ -48,7 +48,7 @@ def write_alone(cluster: AloneCluster, topic: str, counts: Sequence[int]) -> Non
         for number, count in enumerate(counts):
             if count:
                 tp = TopicPartition(topic, number)
-                producer.write({tp: [Record(0, None, b"v%d" % one) for one in range(count)]})
+                producer.write({tp: [Record(0, None, b"v%d" % number) for number in range(count)]})
 
 
 def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition, int]) -> None:

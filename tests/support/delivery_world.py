@@ -168,7 +168,7 @@ class DeliveryWorld:
     def lost(self, partition: Partition) -> list[int]:
         """What is committed and was never handed over."""
         got = {offset for number, offset in self.delivered if number == partition.tp.partition}
-        return [one for one in partition.between(0, partition.committed) if one not in got]
+        return [offset for offset in partition.between(0, partition.committed) if offset not in got]
 
     def _hand_over_the_lost(self) -> None:
         """A commit that was refused means that the partition is another's; it comes back."""

@@ -261,10 +261,10 @@ class GroupWorld:
     @staticmethod
     def _in_callback(client: Client) -> bool:
         todo = client.todo
-        return bool(todo) and any(isinstance(one, ev.CallbackDone) for one in todo)
+        return bool(todo) and any(isinstance(event, ev.CallbackDone) for event in todo)
 
     def break_something(self) -> None:  # noqa: C901 - a table of accidents
-        everybody = [one for one in self.clients if not one.dead]
+        everybody = [client for client in self.clients if not client.dead]
         what = self.random.randrange(10)
         if len(everybody) < 2 or (what == 0 and len(everybody) < 5):
             self.start()
@@ -343,7 +343,7 @@ class GroupWorld:
         return client.core.owned
 
     def check(self) -> None:
-        alive = [one for one in self.clients if not one.dead]
+        alive = [client for client in self.clients if not client.dead]
         shares = [(client, share) for client in alive if (share := self.delivers(client))]
         for at, (client, share) in enumerate(shares):
             for other, others in shares[:at]:

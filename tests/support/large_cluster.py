@@ -80,9 +80,11 @@ class LargeCluster:
     def _group_ops(self, number: int) -> list[CreateOp]:
         group = f"group-{number:03}"
         root = f"/consumers/{group}"
-        members = [f"{group}_host{one}-1400000000000-abcdef{one:02}" for one in range(MEMBERS)]
+        members = [
+            f"{group}_host{place}-1400000000000-abcdef{place:02}" for place in range(MEMBERS)
+        ]
         first = number * self.topics_each
-        topics = [_topic((first + one) % self.topics) for one in range(self.topics_each)]
+        topics = [_topic((first + place) % self.topics) for place in range(self.topics_each)]
         data = encode_registration(
             Registration(subscription=dict.fromkeys(topics, 1), timestamp_ms=1_400_000_000_000)
         )

@@ -125,7 +125,7 @@ class LogReader:
         came = {number: Came() for number in range(len(self.broker.logs))}
         while True:
             # First: what was queued before a partition stopped is taken below.
-            is_through = all(self._is_through(number, one) for number, one in came.items())
+            is_through = all(self._is_through(number, part) for number, part in came.items())
             item = self.queue.take(0 if is_through else 20)
             if isinstance(item, Chunk):
                 came[item.claim.topic_partition.partition].take(item)
@@ -135,7 +135,7 @@ class LogReader:
         return came
 
     def _missed(self, came: Mapping[int, Came]) -> str:
-        ends = {number: one.next_offset for number, one in came.items()}
+        ends = {number: part.next_offset for number, part in came.items()}
         short = {at: end for at, end in ends.items() if not self._is_through(at, came[at])}
         return f"of {len(ends)} partitions {len(short)} ended early, such as {[*short.items()][:3]}"
 

@@ -119,7 +119,7 @@ _TALES: Mapping[GroupKey, Tale] = {
     ),
     CHECKOUT: Tale(hosts={"shop1": 0, "shop2": 0, "shop3": 0}, topics={"carts": 1}, lags=_calm),
     GroupKey(GroupKind.ZOOKEEPER, "click-stream"): Tale(
-        hosts={f"etl{one}": 0 for one in range(1, 7)}, topics={"clicks": 2, "searches": 2}
+        hosts={f"etl{host}": 0 for host in range(1, 7)}, topics={"clicks": 2, "searches": 2}
     ),
     FRAUD: Tale(
         hosts={"risk1": 0, "risk2": 0}, topics={"payments": 2}, lags=_fraud, commits_until=28

@@ -344,7 +344,7 @@ class World(TinyZk):
             if busy:
                 self._progress(self._rng.choice(busy))
                 self.check_always()
-            elif waiting := [one for one in self.members if one.core.next_deadline_ms()]:
+            elif waiting := [member for member in self.members if member.core.next_deadline_ms()]:
                 self._tick(self._rng.choice(waiting))
             else:
                 return self._check_rest()
@@ -352,7 +352,9 @@ class World(TinyZk):
 
     def _check_rest(self) -> None:
         joined = [member for member in self.members if member.joined]
-        assert {one.consumer_id: (one.live, one.topics) for one in joined} == self.registrations
+        assert {
+            member.consumer_id: (member.live, member.topics) for member in joined
+        } == self.registrations
         expected: Ownership = {}
         for member in joined:
             assert member.core.state is RebalanceState.OWNING, f"{member.core} does not own"

@@ -83,8 +83,8 @@ def check_what_is_there(
 
     wait_until(all_came, what="what was written")
     now_ms = SystemClock().wall_ms()
-    for one, (key, value, timestamp, headers) in zip(sent, found, strict=True):
-        record, sent_headers = (one, ()) if isinstance(one, Record) else one
+    for outgoing, (key, value, timestamp, headers) in zip(sent, found, strict=True):
+        record, sent_headers = (outgoing, ()) if isinstance(outgoing, Record) else outgoing
         assert (key, value, headers) == (record.key, record.value, sent_headers)
         if keeps is Keeps.NOTHING:
             assert timestamp == NO_TIME

@@ -84,15 +84,15 @@ class DrainSession:
     def _record(self, spec: TopicSpec, landing: Landing, number: int) -> None:
         for tries_left in reversed(range(1 + self.retries)):
             runs = self._pass(spec, landing, number)
-            for one in runs:
-                seconds, used = one.result.seconds, one.result.cpu_seconds
+            for drained in runs:
+                seconds, used = drained.result.seconds, drained.result.cpu_seconds
                 write(
-                    f"{one.topic}, round {number + 1}: {landing.name} {seconds:.1f} s, "
-                    f"{used:.1f} CPU s, {one.result.peak_kb / 1024:.0f} MB"
+                    f"{drained.topic}, round {number + 1}: {landing.name} {seconds:.1f} s, "
+                    f"{used:.1f} CPU s, {drained.result.peak_kb / 1024:.0f} MB"
                     + " (disturbed)"
-                    * one.disturbed
+                    * drained.disturbed
                 )
-            if not any(one.disturbed for one in runs) or not tries_left:
+            if not any(drained.disturbed for drained in runs) or not tries_left:
                 self.runs += runs
                 return
 

@@ -60,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def measure(options: argparse.Namespace) -> Results:
     """Run all that was asked for."""
-    sources = [one for one in all_sources() if not options.only or one.name in options.only]
+    sources = [
+        source for source in all_sources() if not options.only or source.name in options.only
+    ]
     specs = [
         spec
         for spec in spark_topics(quick=options.quick)
@@ -77,7 +79,7 @@ def measure(options: argparse.Namespace) -> Results:
         )
         for source in sources:
             stack.callback(source.engine.close)
-        labels = {one.name: one.label for one in sources}
+        labels = {source.name: source.label for source in sources}
         results = Results(this_machine(), labels, session.runs, skipped=session.skipped)
         for number, spec in enumerate(specs):
             session.measure(

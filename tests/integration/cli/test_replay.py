@@ -41,7 +41,7 @@ class World:
             )
         producer = Producer(cluster.brokers)
         try:
-            records = [Record(0, b"k%d" % one, b"b%d" % one) for one in range(3)]
+            records = [Record(0, b"k%d" % number, b"b%d" % number) for number in range(3)]
             producer.send(self.second, [*records, Record(0, None, b"\xff"), Record(0, b"", None)])
         finally:
             producer.close()

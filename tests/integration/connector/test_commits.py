@@ -103,7 +103,7 @@ def test_a_partition_that_stays_keeps_its_position(cluster: Sandbox) -> None:
             for delivery in first.deliveries
             if delivery.tp == moves and delivery.claim is not claim
         ]
-        starts = {id(one.claim): one.offset for one in reversed(before)}
+        starts = {id(delivery.claim): delivery.offset for delivery in reversed(before)}
         assert set(starts.values()) == {0}
         assert second.got(moves)[0] == 0
         assert not second_had.active

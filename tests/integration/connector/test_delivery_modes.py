@@ -89,8 +89,8 @@ def generations(tmp_path: Path) -> Iterator[Callable[[Sandbox, str, str], Genera
         return made[-1]
 
     yield make
-    for one in made:
-        one.kill()
+    for members in made:
+        members.kill()
 
 
 def test_what_sigkill_loses_and_repeats(

@@ -98,7 +98,10 @@ def rest_of(topic: str, count: int, **settings: Any) -> Places:
 
 def check(topic: str, handed: Places, settings: dict[str, Any]) -> None:
     """What was handed out is committed, exactly; and another member gets the others, once."""
-    counts = {number: [at for one, at in handed if one == number] for number in range(PARTITIONS)}
+    counts = {
+        number: [at for partition, at in handed if partition == number]
+        for number in range(PARTITIONS)
+    }
     assert all(offsets == list(range(len(offsets))) for offsets in counts.values())
     with closing(KafkaConsumer(**settings)) as outside:
         for number, offsets in counts.items():

@@ -65,7 +65,7 @@ def test_a_table_is_kept_in_a_metastore(
     where = ("--zookeeper", cluster.zookeeper_connect)
     environ = {"PYICEBERG_CATALOG__LAKEHOUSE__TYPE": "hive"}
     given = [f"{key}={value}" for key, value in metastore.items() if key != "type"]
-    catalog = [part for one in given for part in ("--catalog-property", one)]
+    catalog = [part for text in given for part in ("--catalog-property", text)]
     to = ("--to", str(tmp_path), "--format", "iceberg", "--catalog", "lakehouse")
     small = ("--table", "raw.events", "--max-offsets-per-batch", "20")
     drained = run("drain", *where, "--topics", name, *to, *small, *catalog, **environ)

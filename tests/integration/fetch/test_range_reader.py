@@ -74,7 +74,7 @@ def test_a_range_of_a_real_log_is_read_exactly(
             for part in ranges.read(range_(150, 1_950, tp))
             for record in part.records()  # type: ignore[union-attr]
         ]
-        assert [(one.offset, one.value) for one in read] == [
+        assert [(record.offset, record.value) for record in read] == [
             (number, b"%d " % number * 9) for number in range(150, 1_950)
         ]
 
@@ -143,7 +143,8 @@ def test_what_compaction_took_out_is_no_loss(cluster3: Sandbox, clients: Clients
     end = 0
     for number in range(60):
         records = [
-            Record(0, b"%d" % (one % 7), b"%d " % one * 9) for one in range(number, number + 5)
+            Record(0, b"%d" % (offset % 7), b"%d " % offset * 9)
+            for offset in range(number, number + 5)
         ]
         end = producer.send(tp, records, codec=Codec.GZIP if number % 2 else Codec.NONE) + 5
     producer.close()

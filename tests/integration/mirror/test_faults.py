@@ -181,8 +181,8 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
 
         def reached() -> bool:
             positions: dict[TopicPartition, int] = {}
-            for one in (mirror, third):
-                for tp, account in one.progress().partitions.items():
+            for each in (mirror, third):
+                for tp, account in each.progress().partitions.items():
                     positions[tp] = max(positions.get(tp, 0), account.position or 0)
             return positions == ends
 

@@ -47,7 +47,7 @@ def test_all_brokers_are_registered_under_the_chroot(cluster3: Sandbox) -> None:
     """The registrations hold the addresses that the sandbox names."""
     assert cluster3.zookeeper_connect.endswith("/kafka")
     assert cluster3.bootstrap_servers == ",".join(
-        f"127.0.0.1:{one.port}" for one in cluster3.brokers
+        f"127.0.0.1:{broker.port}" for broker in cluster3.brokers
     )
     for broker in cluster3.brokers:
         found = node(cluster3, f"/brokers/ids/{broker.id}")

@@ -104,9 +104,9 @@ def publish(folder: Path, coordinate: str, *dependencies: str) -> None:
     place = folder / jar.group.replace(".", "/") / jar.artifact / jar.version
     place.mkdir(parents=True)
     needed = "".join(
-        f"<dependency><groupId>{one.group}</groupId><artifactId>{one.artifact}</artifactId>"
-        f"<version>{one.version}</version></dependency>"
-        for one in map(Jar.parse, dependencies)
+        f"<dependency><groupId>{jar.group}</groupId><artifactId>{jar.artifact}</artifactId>"
+        f"<version>{jar.version}</version></dependency>"
+        for jar in map(Jar.parse, dependencies)
     )
     (place / f"{jar.artifact}-{jar.version}.pom").write_text(
         f"<project><modelVersion>4.0.0</modelVersion><groupId>{jar.group}</groupId>"

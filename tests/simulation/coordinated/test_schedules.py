@@ -57,7 +57,9 @@ def _check_that_much_happened(outcomes: Sequence[Outcome]) -> None:
         *("start", "close", "kill", "freeze", "stall", "cut", "move", "move quietly", "load"),
         *("grow", "subscribe", "REVOKED", "LOST", "TakeOver", "FenceMember", "Notice", "commit"),
     }
-    responses = {about[1] for one in outcomes for _, what, *about in one.trace if what == "commit"}
+    responses = {
+        about[1] for outcome in outcomes for _, what, *about in outcome.trace if what == "commit"
+    }
     assert responses >= {"NONE", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "NOT_COORDINATOR"}
     assert sum(outcome.delivered for outcome in outcomes) > 10_000
     assert sum(outcome.repeated for outcome in outcomes) > 100

@@ -279,7 +279,7 @@ class ReadingWorld(GroupWorld):
 
     def happen(self) -> None:
         """An accident that this world allows, or a peaceful change."""
-        everybody = [one for one in self.clients if not one.dead]
+        everybody = [client for client in self.clients if not client.dead]
         if len(everybody) < 2:
             self.start()
             return

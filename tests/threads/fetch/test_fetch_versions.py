@@ -65,12 +65,12 @@ def test_all_formats_come_in_any_version(engine: Engine, broker: LogBroker, vers
         reader.add_all()
         came = reader.read_all()
     assert set(broker.versions) == {version}
-    for one in came.values():
-        assert [record.offset for record in one.records] == [*range(15), 16]
-        assert one.next_offset == 18
-        assert one.faults == []
-        assert [record.timestamp for record in one.records[-4:-1]] == [1_002, 1_000, 1_001]
-        assert one.records[-1].timestamp_type is TimestampType.CREATE_TIME
+    for part in came.values():
+        assert [record.offset for record in part.records] == [*range(15), 16]
+        assert part.next_offset == 18
+        assert part.faults == []
+        assert [record.timestamp for record in part.records[-4:-1]] == [1_002, 1_000, 1_001]
+        assert part.records[-1].timestamp_type is TimestampType.CREATE_TIME
     assert lost_early(reader) == []
 
 
@@ -225,7 +225,7 @@ def test_entries_larger_than_their_part_come_of_all_partitions(engine: Engine) -
         with LogReader(broker, engine, version=12, settings=settings) as one:
             one.add_all()
             came = one.read_all()
-        assert [len(one.records) for one in came.values()] == [3] * 8
+        assert [len(part.records) for part in came.values()] == [3] * 8
 
 
 def test_an_old_broker_that_says_nothing_is_asked_as_ever(engine: Engine) -> None:

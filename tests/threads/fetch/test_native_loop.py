@@ -99,7 +99,7 @@ def test_an_early_answer_waits_behind_the_one_before() -> None:
         with native_reader(broker, max_chunks=1) as one:
             one.add_all()
             came = one.read_all()
-        assert all(len(one.records) == 300 for one in came.values())
+        assert all(len(part.records) == 300 for part in came.values())
         requested = [
             partition.fetch_offset
             for request in range(len(broker.requests))

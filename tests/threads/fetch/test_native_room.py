@@ -160,4 +160,4 @@ def test_one_decompressed_set_at_a_time_waits_for_a_queue() -> None:
             assert isinstance(item, Chunk)
             partition = item.claim.topic_partition.partition
             came += [(partition, record.offset) for record in item.records]
-    assert came == [(partition, one.offset) for partition in range(2) for one in large]
+    assert came == [(partition, record.offset) for partition in range(2) for record in large]

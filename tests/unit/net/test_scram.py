@@ -14,7 +14,7 @@ SERVER_FIRST = (
     "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
 )
 
-text = st.text(min_size=1, max_size=12).filter(lambda one: "\0" not in one)
+text = st.text(min_size=1, max_size=12).filter(lambda name: "\0" not in name)
 
 
 def conversation() -> ScramConversation:

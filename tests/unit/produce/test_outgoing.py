@@ -74,9 +74,9 @@ def test_batches_are_what_was_sent(codec: Codec, records: list[tuple[Record, Hea
     """With headers in their order, and offsets from 0."""
     sent: list[Outgoing] = [HeadedRecord(*entry) if entry[1] else entry[0] for entry in records]
     found = decode(build_set(sent, version=3, codec=codec, now_ms=NOW_MS))
-    for place, (one, (record, headers)) in enumerate(zip(found.records, records, strict=True)):
+    for place, (written, (record, headers)) in enumerate(zip(found.records, records, strict=True)):
         stamp = NOW_MS if record.timestamp == -1 else record.timestamp
-        assert one == Record(place, record.key, record.value, stamp, TimestampType.CREATE_TIME)
+        assert written == Record(place, record.key, record.value, stamp, TimestampType.CREATE_TIME)
         assert found.headers.get(place, ()) == headers
 
 
@@ -102,11 +102,11 @@ def test_codecs_and_versions(codec: Codec) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_sizes_are_never_guessed_too_small(version: int) -> None:
     """What a record is counted for is no less than what it takes, but for the head of a batch."""
-    for one in outgoing(Keeps.HEADERS if version >= 3 else Keeps.NOTHING):
-        data = build_set([one], version=version, codec=Codec.NONE, now_ms=LONG_AGO_MS)
+    for sent in outgoing(Keeps.HEADERS if version >= 3 else Keeps.NOTHING):
+        data = build_set([sent], version=version, codec=Codec.NONE, now_ms=LONG_AGO_MS)
         head = {0: 0, 1: 0, 2: 8}.get(version, 61)
-        assert len(data) <= outgoing_bytes(one) + head
-        record, headers = parts_of(one)
-        assert outgoing_bytes(one) >= len(record.value or b"") + sum(
+        assert len(data) <= outgoing_bytes(sent) + head
+        record, headers = parts_of(sent)
+        assert outgoing_bytes(sent) >= len(record.value or b"") + sum(
             len(value or b"") for _, value in headers
         )

@@ -14,12 +14,12 @@ from zkconsumer.spark.filters import is_exact, select
 from zkconsumer.spark.pushdown import condition_of
 
 COMPARISONS: dict[type[ds.Filter], Callable[[int, int], bool]] = {
-    ds.EqualTo: lambda one, other: one == other,
-    ds.EqualNullSafe: lambda one, other: one == other,
-    ds.LessThan: lambda one, other: one < other,
-    ds.LessThanOrEqual: lambda one, other: one <= other,
-    ds.GreaterThan: lambda one, other: one > other,
-    ds.GreaterThanOrEqual: lambda one, other: one >= other,
+    ds.EqualTo: lambda value, other: value == other,
+    ds.EqualNullSafe: lambda value, other: value == other,
+    ds.LessThan: lambda value, other: value < other,
+    ds.LessThanOrEqual: lambda value, other: value <= other,
+    ds.GreaterThan: lambda value, other: value > other,
+    ds.GreaterThanOrEqual: lambda value, other: value >= other,
 }
 bounds = some.none() | some.integers(-2, 8)
 comparisons = some.builds(
@@ -86,7 +86,7 @@ def compared(one: ds.Filter, value: object) -> bool | None:
 def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[ds.Filter]) -> None:
     """Row by row, as SQL says; several filters hold together."""
     conditions = [condition_of(filter_) for filter_ in given_]
-    known = [one for one in conditions if one is not None]
+    known = [condition for condition in conditions if condition is not None]
     kept = {
         (offset_range.topic_partition.partition, at)
         for offset_range in select(WHOLE, known)

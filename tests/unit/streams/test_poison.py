@@ -62,11 +62,11 @@ def lines(path: Path) -> list[dict[str, object]]:
 def test_raise_raises_the_poisons_own_error() -> None:
     """Whether one could go on behind it or not; and that is the default."""
     notes = Notes()
-    for one in (poison(), poison(next_offset=None)):
+    for message in (poison(), poison(next_offset=None)):
         for chosen in (policy("raise", notes=notes), RAISE):
             with pytest.raises(PartitionFailed) as raised:
-                chosen.meet(one)
-            assert raised.value is one.error
+                chosen.meet(message)
+            assert raised.value is message.error
     reason = str(poison().error)
     assert notes.events == [
         MessagePoisoned(T0, 5, 6, "raise", reason),

@@ -218,12 +218,12 @@ def test_iterators_and_next_share_one_position() -> None:
     got = [next(first), next(stream), next(second), next(first), next(second), next(stream)]
     got += [next(first), next(second), next(stream)]
     assert [message.offset for message in got] == list(range(9))
-    for one in (first, stream, second):
+    for iterator in (first, stream, second):
         with pytest.raises(ConsumerTimeout):
-            next(one)
+            next(iterator)
     assert claim.consumed_offset == 9
     queue.offer(chunk_of(claim, [9, 10, 11]), ignore)
-    assert [next(one).offset for one in (second, stream, first)] == [9, 10, 11]
+    assert [next(iterator).offset for iterator in (second, stream, first)] == [9, 10, 11]
     assert (claim.consumed_offset, claim.delivered_offset) == (11, 12)
 
 
@@ -255,9 +255,9 @@ def test_an_iterator_goes_on_after_an_error_and_ends_with_the_stream() -> None:
     queue.offer(chunk_of(claim, [1]), ignore)
     queue.close()
     assert [message.offset for message in reading] == [1]
-    for one in (reading, stream, iter(stream)):
+    for iterator in (reading, stream, iter(stream)):
         with pytest.raises(StopIteration):
-            next(one)
+            next(iterator)
 
 
 # --- time-outs -----------------------------------------------------------------------------------

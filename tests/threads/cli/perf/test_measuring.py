@@ -48,13 +48,13 @@ class Endless(PerfSource):
             self.closed += 1
 
     def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
-        for one in stream:
-            if isinstance(one, Exception):
-                raise one
-            if one is None:
+        for batch in stream:
+            if isinstance(batch, Exception):
+                raise batch
+            if batch is None:
                 self._stopped.get(30_000)
                 return
-            yield one
+            yield batch
 
 
 FIVE = [Value(b"12345")] * 5

@@ -58,10 +58,10 @@ def test_everything_is_counted_once(
     assert [report.until.byte_count for report in reports] == [sum(every[:end]) for end in ends]
     reported = [*reports, counted.final_interval(10**9)]
     assert reported[0].since == PerfCount()
-    for one, after in pairwise(reported):
-        assert after.since == one.until
-    for one, after in pairwise(reports):
-        assert after.since_ms == one.until_ms < after.until_ms
+    for interval_before, after in pairwise(reported):
+        assert after.since == interval_before.until
+    for report_before, after in pairwise(reports):
+        assert after.since_ms == report_before.until_ms < after.until_ms
     assert reported[-1].until == counted.count
     assert reported[-1].since_ms == 0
 

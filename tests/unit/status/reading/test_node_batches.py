@@ -39,10 +39,10 @@ def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int
     lists = batches.children(paths)
     stats = batches.stat(paths)
     assert [isinstance(listing, Unreadable) for listing in lists] == [
-        one in refused for one in range(41)
+        number in refused for number in range(41)
     ]
     assert [stat is None for stat in stats] == [
-        one not in there and one not in refused for one in range(41)
+        number not in there and number not in refused for number in range(41)
     ]
 
 

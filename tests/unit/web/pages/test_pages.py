@@ -412,12 +412,12 @@ def test_a_large_cluster_makes_small_pages() -> None:
     assert sum(len(rows) for _, rows in grid.topics) == ROWS  # type: ignore[attr-defined, misc]
     assert len(grid.columns) <= COLUMNS  # type: ignore[attr-defined]
     assert grid.hidden_columns == 40  # type: ignore[attr-defined]
-    for one in (
+    for page in (
         cluster_page(state, page_request()),
         groups_page(state, page_request()),
         topics,
         view,
     ):
-        assert len(html(one, state, page_request())) < 250_000
+        assert len(html(page, state, page_request())) < 250_000
     last = group_page(state, page_request(page="100", topic="topic-0499"), LARGE).context["grid"]
     assert last.paging.found == 20  # type: ignore[attr-defined]

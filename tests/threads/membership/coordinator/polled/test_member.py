@@ -61,7 +61,7 @@ def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: 
         return even(first, second)
 
     poll_until("both have half", shared, first, second)
-    assert all(len(one) >= 2 for one in kept)
+    assert all(len(partitions) >= 2 for partitions in kept)
     revoked = [partitions for what, partitions in first.handler.notes if what == "revoked"]
     assert len(revoked) == 1
     assert revoked[0] == second.has

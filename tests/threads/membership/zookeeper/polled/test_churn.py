@@ -87,10 +87,10 @@ def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPart
             gone[-1].membership.close(TIMEOUT_MS)
         elif dice < 0.22 and rough:
             group.server.expire(chance.choice(programs).store.session_id)
-        for one in programs:
+        for program in programs:
             # One that is at work for a while does not poll.
             if chance.random() < 0.8:
-                one.turn()
+                program.turn()
 
     def owned() -> int:
         for program in programs:
@@ -98,8 +98,8 @@ def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPart
         return sum(len(program.membership.deliverable()) for program in programs) == PARTITIONS
 
     wait_until(owned, what="all partitions to be read in the end")
-    for one in programs:
-        one.membership.close(TIMEOUT_MS)
+    for program in programs:
+        program.membership.close(TIMEOUT_MS)
     return read, str([program.received for program in (*programs, *gone)])
 
 
