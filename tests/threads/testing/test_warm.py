@@ -144,6 +144,7 @@ def test_a_signal_is_heard_as_soon_as_it_is_there(leads_session: bool) -> None:
         lambda: masking(0o77),
         seeded,
     ],
+    ids=["limit", "signal", "mask", "variable"],
 )
 def test_what_processes_inherit_is_that_of_the_moment(
     unusual: Callable[[], AbstractContextManager[None]], forked: list[int | None]
