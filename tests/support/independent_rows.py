@@ -76,7 +76,9 @@ def iceberg_files(metadata: str) -> list[str]:
     """
     table = json.loads(_bytes(metadata))
     [snapshot] = [
-        one for one in table["snapshots"] if one["snapshot-id"] == table["current-snapshot-id"]
+        snapshot
+        for snapshot in table["snapshots"]
+        if snapshot["snapshot-id"] == table["current-snapshot-id"]
     ]
     found = []
     for manifest in _avro(snapshot["manifest-list"]):
