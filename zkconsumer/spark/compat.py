@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import StructField, StructType
 
 __all__ = [
     "HAS_ARROW_UDFS",
@@ -22,6 +24,7 @@ __all__ = [
     "PipelinedRDD",
     "WriterCommitMessage",
     "is_pushing_filters",
+    "takes_nested_records",
 ]
 
 if TYPE_CHECKING:
@@ -84,3 +87,12 @@ def is_pushing_filters() -> bool:
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     return _PUSHDOWN in sys.modules or (main is not None and main.name == _PUSHDOWN)
+
+
+def takes_nested_records() -> bool:
+    """Return whether a record in Arrow's batches may have a field that is a record: from 3.5 on."""
+    try:
+        to_arrow_type(StructType([StructField("record", StructType([]))]))
+    except TypeError:
+        return False
+    return True

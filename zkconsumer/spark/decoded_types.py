@@ -45,3 +45,11 @@ def in_spark(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(kind.key_type, in_spark(kind.item_type))
     return kind
+
+
+def has_nested_record(kind: pa.DataType) -> bool:
+    """Return whether a record in the type has a field that is a record itself."""
+    children = [kind.field(number).type for number in range(kind.num_fields)]
+    if pa.types.is_struct(kind) and any(map(pa.types.is_struct, children)):
+        return True
+    return any(map(has_nested_record, children))

@@ -22,6 +22,7 @@ from zkconsumer.drain.local.columns import WITH_HEADERS
 from zkconsumer.drain.local.decoded import DEAD, RowDecoder, SplitRows, row_decoder
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaCatalog, SchemaUse
 from zkconsumer.schemas.definition import SchemaSource
@@ -30,7 +31,8 @@ from zkconsumer.schemas.memory_catalog import FixedCatalog
 from zkconsumer.schemas.registry import RegistryClient
 from zkconsumer.schemas.registry_settings import RegistrySettings
 from zkconsumer.schemas.remembered import RememberedSchemas
-from zkconsumer.spark.decoded_types import in_spark, spark_type
+from zkconsumer.spark.compat import takes_nested_records
+from zkconsumer.spark.decoded_types import has_nested_record, in_spark, spark_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,19 @@ class DecodingPass:
         tasks: decodes in tasks.
         columns: of landed rows.
         findings: of all frames that were written.
+
+    Raises:
+        DrainError: this Spark takes no such columns.
     """
 
     def __init__(self, found: Accumulator[Findings], tasks: "TaskDecoding") -> None:
         self.tasks = tasks
         self.columns = tasks.columns()
+        if any(map(has_nested_record, self.columns.types)) and not takes_nested_records():
+            raise DrainError(
+                f"values of {tasks.topic!r} hold a record within a record, which Spark before 3.5 "
+                "takes from no Python task: go on with --engine local, which lands them"
+            )
         self._found = found
 
     @property

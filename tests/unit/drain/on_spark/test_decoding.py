@@ -2,19 +2,23 @@
 
 import json
 import pickle
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Self, cast
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.schemas import USER, avro, avro_value
 from zkconsumer.drain.decode_settings import DecodeSettings
 from zkconsumer.drain.local.local_storage import LocalStorage
+from zkconsumer.drain.on_spark import decoding as decoding_module
 from zkconsumer.drain.on_spark.decoding import BatchDecoding, Findings, TaskDecoding
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.schemas.decoding import AdoptedSchema, SchemaUse
 from zkconsumer.schemas.folder import SchemaFolder
@@ -92,6 +96,24 @@ def test_a_pass_is_made_again_whoever_adopted_what_it_met(tmp_path: Path) -> Non
     assert "value_decoded" in again.columns.names
     again.findings.add(met)
     assert not decoding.adopt(again)
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_record_within_a_record_is_refused_where_spark_takes_none(
+    takes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By 3.4, before any of it is landed; its schema is adopted, for the other engine."""
+    inner = {"type": "record", "name": "Inner", "fields": [{"name": "id", "type": "long"}]}
+    outer = {"type": "record", "name": "Outer", "fields": [{"name": "inner", "type": inner}]}
+    (tmp_path / "1.avsc").write_text(json.dumps(outer))
+    monkeypatch.setattr(decoding_module, "takes_nested_records", lambda: takes)
+    settings = DecodeSettings(format="avro", schemas=str(tmp_path))
+    decoding = BatchDecoding(PAPER, settings, "t", LocalStorage(str(tmp_path / "lake")))
+    begun = decoding.begin()
+    begun.findings.add(Findings({SchemaUse(1): AdoptedSchema(SchemaUse(1), avro(outer))}))
+    assert decoding.adopt(begun)
+    with nullcontext() if takes else pytest.raises(DrainError, match=r"'t' .* --engine local"):
+        decoding.begin()
 
 
 def test_passes_share_what_adds_up_findings() -> None:
