@@ -1,6 +1,7 @@
 """Answers to Fetch and ListOffsets, as a session gets them."""
 
 import sys
+from dataclasses import replace
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
@@ -54,11 +55,26 @@ def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartiti
     }
 
 
+def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
+    """The part of a request that an answer names: the rest was not asked for, so to speak."""
+    named = {(topic.topic, one.partition) for topic in response.topics for one in topic.partitions}
+    topics = tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                one for one in topic.partitions if (topic.topic, one.partition) in named
+            ),
+        )
+        for topic in request.topics
+    )
+    return replace(request, topics=topics)
+
+
 def receive(
     session: FetchSession, request: FetchRequest, response: FetchResponse
 ) -> tuple[Outcome, ...]:
-    """Take an answer and unpack all of it, as if every queue had all the room there is."""
-    outcomes = list(session.receive_fetch(request, response))
+    """Take an answer to what it names, and unpack all of it, as if every queue had room."""
+    outcomes = list(session.receive_fetch(about(request, response), response))
     while claims := session.packed():
         for claim in claims:
             chunk = session.unpack(claim, sys.maxsize)

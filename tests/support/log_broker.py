@@ -123,6 +123,7 @@ class LogBroker:
         versions: in which each of them came.
         throttle_ms: what the next answers say of the client's quota, one after the other.
         errors: of the next answers as a whole, one after the other.
+        left_out: the partitions that the next answers don't name, one after the other.
         pieces: how many bytes are sent at once, in turns; none: all.
         mangle: what becomes of an answer before it is sent.
         cuts: the next answers end after so many bytes each, and the connection with them.
@@ -136,6 +137,7 @@ class LogBroker:
         self.versions: list[int] = []
         self.throttle_ms: list[int] = []
         self.errors: list[ErrorCode] = []
+        self.left_out: list[set[int]] = []
         self.connections = 0
         self.pieces: Sequence[int] = ()
         self.mangle: Callable[[bytes], bytes] = bytes
@@ -214,12 +216,15 @@ class LogBroker:
 
     def _respond(self, frame: RequestFrame, request: FetchRequest) -> bytes:
         room = _Room(request.max_bytes) if frame.version >= FIRST_SOFT_BOUNDS else None
-        topics = tuple(
-            FetchedTopic(
-                topic=topic.topic,
-                partitions=tuple(self._part(partition, room) for partition in topic.partitions),
-            )
+        left_out = self.left_out.pop(0) if self.left_out else set()
+        named = (
+            (topic.topic, [one for one in topic.partitions if one.partition not in left_out])
             for topic in request.topics
+        )
+        topics = tuple(
+            FetchedTopic(topic=name, partitions=tuple(self._part(one, room) for one in partitions))
+            for name, partitions in named
+            if partitions
         )
         response = FetchResponse(
             topics=topics,

@@ -44,6 +44,7 @@ class Returned(NamedTuple):
         turn: number of its last turn; 0: none since it was delegated.
         is_unsupported: whether the session has to unpack what is packed.
         error_code: the broker's error for the request at ``fetch_offset``; 0: none.
+        is_left_out: whether a response to that request did not name it.
         packed: received bytes that are not in a queue: the arguments of a ``RecordSet``.
     """
 
@@ -53,6 +54,7 @@ class Returned(NamedTuple):
     turn: int = 0
     is_unsupported: bool = False
     error_code: int = 0
+    is_left_out: bool = False
     packed: tuple[memoryview, int, int, int, int, bool] | None = None
 
 
@@ -114,7 +116,7 @@ class NativeDelegate:
     ) -> tuple[Outcome, ...]:
         """Return the positions to the session, as if it had fetched itself."""
         turns: list[tuple[int, FetchPosition]] = []
-        refused: list[tuple[FetchPosition, int]] = []
+        refused: list[tuple[FetchPosition, Returned]] = []
         self.unsupported = {claim for claim in self.unsupported if claim.active}
         for position, state in zip(delegation.positions, returned, strict=True):
             if state.fetch_offset != position.fetch_offset:
@@ -129,13 +131,15 @@ class NativeDelegate:
                 self.unsupported.add(position.claim)
                 if position.packed is not None and not position.packed.at_byte:
                     self.session.judge_offsets(position)  # they may be out of order
-            if state.error_code:
-                refused.append((position, state.error_code))
+            if state.error_code or state.is_left_out:
+                refused.append((position, state))
         for _, position in sorted(turns, key=lambda one: one[0]):
             self.session.end_turn(position.claim)
         return tuple(
-            self.session.take_error(position, code)
-            for position, code in refused
+            self.session.take_absence(position)
+            if state.is_left_out
+            else self.session.take_error(position, state.error_code)
+            for position, state in refused
             if position.ready and position.claim.active
         )
 

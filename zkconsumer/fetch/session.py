@@ -12,14 +12,14 @@ Partitions take turns: after its turn a partition goes to the end of the line, s
 that share a full queue get their turns. Pure.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from zkconsumer.cluster.offset_times import TimedOffset, read_times, times_request
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import grown
-from zkconsumer.fetch.core.requests import fetch_request, requested_in, responses_of
+from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in, responses_of
 from zkconsumer.fetch.position import (
     FetchPosition,
     judge_offsets,
@@ -293,15 +293,26 @@ class FetchSession:
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
         """Take a response; keep its record sets to be unpacked."""
-        requested = requested_in(request)
+        requested, responses = requested_in(request), responses_of(response)
         outcomes: list[Outcome] = []
-        for tp, fetched in responses_of(response).items():
-            position, wanted = self._positions.get(tp), requested.get(tp)
-            if position is None or wanted is None or not position.claim.active:
-                continue
-            if position.ready and position.fetch_offset == wanted.fetch_offset:
+        for tp, fetched in responses.items():
+            position, wanted = self._awaiting(tp, requested), requested.get(tp)
+            if position is not None and wanted is not None:
                 outcomes.extend(self._take_response(position, wanted, fetched))
+        for tp in left_out(requested, responses, response.throttle_time_ms):
+            position = self._awaiting(tp, requested)
+            if position is not None:
+                outcomes.append(self.take_absence(position))
         return tuple(outcomes)
+
+    def _awaiting(
+        self, tp: TopicPartition, requested: Mapping[TopicPartition, FetchPartition]
+    ) -> FetchPosition | None:
+        """Return a partition's position if a response to this request still counts for it."""
+        position, wanted = self._positions.get(tp), requested.get(tp)
+        if position is None or wanted is None or not (position.ready and position.claim.active):
+            return None
+        return position if position.fetch_offset == wanted.fetch_offset else None
 
     def _take_offset(
         self, tp: TopicPartition, position: FetchPosition, found: TimedOffset | int
@@ -345,6 +356,10 @@ class FetchSession:
             return self._lose_leader(tp, f"Fetch: {error_name(code)}")
         text = f"the broker refuses to serve it: {error_name(code)}: {error.text}"
         return Deliver(refused(position, text))
+
+    def take_absence(self, position: FetchPosition) -> Outcome:
+        """Give back a partition that a response leaves out: to ask again would get the same."""
+        return self._lose_leader(position.claim.topic_partition, "Fetch: the answer leaves it out")
 
     def _lose_leader(self, tp: TopicPartition, reason: str) -> LeaderUnusable:
         position = self._positions.pop(tp)

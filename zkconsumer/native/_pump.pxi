@@ -54,6 +54,7 @@ cdef extern from "pump.h" nogil:
         ZK_IO_CLOSED
     enum:
         ZK_RECLAIM_SET
+        ZK_RECLAIM_LEFT_OUT
         ZK_FETCH_LAST
     ctypedef enum zk_pump_end:
         ZK_PUMP_CALLED
@@ -244,6 +245,7 @@ cdef class Pump:
                     slot.turn,
                     slot.reclaim == ZK_RECLAIM_SET,
                     slot.error_code,
+                    slot.reclaim == ZK_RECLAIM_LEFT_OUT,
                     packed,
                 )
             )

@@ -178,6 +178,42 @@ def test_a_quota_is_kept_to(engine: Engine) -> None:
             assert len(broker.requests) >= 2
 
 
+@pytest.mark.parametrize("version", [0, 7, 12])
+def test_a_partition_that_an_answer_leaves_out_goes_back(engine: Engine, version: int) -> None:
+    """To ask at once would bring the same; its leader is looked for, and the others stay."""
+    with LogBroker(2) as broker:
+        for log in broker.logs:
+            log.add([b"a", b"b"])
+        broker.left_out = [set(), set(), set(), *[{1}] * 1_000]
+        with LogReader(broker, engine, version=version) as one:
+            one.add_all()
+            one.read_all()
+            wait_until(lambda: len(one.lost) == 1, what="the one to come back")
+            count = len(broker.requests)
+            broker.logs[0].add([b"c"])
+            wait_until(lambda: len(broker.requests) > count, what="the other one to be read on")
+            (lost,) = lost_early(one)
+        assert len(broker.requests) < 20
+    assert (lost.claim, lost.fetch_offset) == (one.claims[1], 2)
+    assert lost.reason == "Fetch: the answer leaves it out"
+
+
+@pytest.mark.parametrize("version", [3, 7, 12])
+def test_an_answer_that_only_tells_of_a_quota_is_kept_to(engine: Engine, version: int) -> None:
+    """In any version: it names no partition, and none is given back for that."""
+    with LogBroker() as broker:
+        broker.logs[0].add([b"a"])
+        broker.throttle_ms, broker.left_out = [300], [{0}]
+        clock = SystemClock()
+        with LogReader(broker, engine, version=version) as one:
+            began_ms = clock.now_ms()
+            one.add_all()
+            assert offsets_in(one) == [0]
+            assert clock.now_ms() - began_ms >= 300
+            assert len(broker.requests) < 10
+            assert lost_early(one) == []
+
+
 def test_a_pause_without_measure_is_said(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
     """At its beginning, and cut: see the unit tests of each engine."""
     with LogBroker() as broker:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
-from tests.support.fetch_answers import fetched, requested
+from tests.support.fetch_answers import about, fetched, requested
 from tests.support.fetch_bench import (
     SETTINGS,
     FetchBench,
@@ -71,7 +71,8 @@ def test_nothing_more_is_asked_for_a_queue_that_something_waits_for() -> None:
     session = session_with((one, 0), (two, 0), (claim_of(OTHER), 0))
     request = request_of(session)
     assert set(requested(request)) == {T0, T1, OTHER}
-    session.receive_fetch(request, fetched(T0, build_message_set(records(0))))
+    response = fetched(T0, build_message_set(records(0)))
+    session.receive_fetch(about(request, response), response)
     assert set(requested(session.fetch_request())) == {OTHER}
     assert session.unpack(one, 1_000) is not None
     assert set(requested(session.fetch_request())) == {T0, T1, OTHER}

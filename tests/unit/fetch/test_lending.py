@@ -1,13 +1,13 @@
 """What is delegated to a native loop, what is kept, and how it comes back."""
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
-from tests.support.fetch_answers import fetched, lost_in
+from tests.support.fetch_answers import about, fetched, lost_in
 from tests.support.record_sets import records
 from tests.support.session_bench import OTHER, SETTINGS, request_of, session_with
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
-from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.session import FetchSession, LeaderUnusable
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 
@@ -153,11 +153,24 @@ def test_an_error_code_is_heard_as_if_the_session_had_asked() -> None:
     assert len(session) == 2
 
 
+def test_what_an_answer_left_out_goes_back_to_the_leader_finder() -> None:
+    """As in Python. Not under a claim that was given up meanwhile."""
+    session, (one, two, _) = three()
+    delegation = lender(session).delegate(has_capacity)
+    assert delegation is not None
+    two.active = False
+    returned = [back(is_left_out=True), back(is_left_out=True), back()]
+    (lost,) = lender(session).take_back(delegation, returned)
+    assert isinstance(lost, LeaderUnusable)
+    assert (lost.claim, lost.fetch_offset) == (one, 0)
+    assert lost.reason == "Fetch: the answer leaves it out"
+
+
 def test_the_session_answers_for_what_it_asked_itself_in_between() -> None:
     """A loan changes nothing of that."""
     session, claims = three()
-    request = request_of(session)
-    session.receive_fetch(request, fetched(T0, bytes(DATA)))
+    response = fetched(T0, bytes(DATA))
+    session.receive_fetch(about(request_of(session), response), response)
     assert lender(session).keeps(session.packed()) == []
     assert delegated(lender(session).delegate(has_capacity)) == [T0, T1, OTHER]
     assert claims[0].high_watermark == 100

@@ -183,10 +183,22 @@ def test_an_answer_for_a_partition_that_left_is_dropped() -> None:
     assert receive(session, request, fetched(OTHER, build_message_set(records(0)))) == ()
 
 
-def test_an_answer_without_the_partition_asked_about_leaves_it_waiting() -> None:
-    """It is asked about again."""
+def test_a_partition_that_the_answer_leaves_out_goes_back() -> None:
+    """To ask again at once would get the same. What was given up meanwhile is not told of."""
+    gone = claim_of(OTHER)
+    session = session_with((claim_of(), 5), (claim_of(T1), 9), (gone, 0))
+    request = request_of(session)
+    gone.active = False
+    assert lost_in(session.receive_fetch(request, fetched(T1))) == [(T0, 5)]
+    session.drop_inactive()
+    assert set(requested(session.fetch_request())) == {T1}
+
+
+def test_an_answer_that_only_tells_of_a_quota_leaves_all_where_they_are() -> None:
+    """They are asked about again behind the pause."""
     session = session_with((claim_of(), 5))
-    assert receive(session, request_of(session), FetchResponse(topics=())) == ()
+    answer = FetchResponse(topics=(), throttle_time_ms=300)
+    assert receive(session, request_of(session), answer) == ()
     assert requested(session.fetch_request())[T0].fetch_offset == 5
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import replace
 
 from tests.support.chunks import ListSink, claim_of
-from tests.support.fetch_answers import chunks_in, fetched, receive, requested, together
+from tests.support.fetch_answers import about, chunks_in, fetched, receive, requested, together
 from tests.support.record_sets import records
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.session import FetchSession
@@ -71,9 +71,8 @@ def test_what_waits_counts_against_the_bound() -> None:
     request = session.fetch_request()
     assert request is not None
     data = build_message_set(records(0))
-    session.receive_fetch(
-        request, together(*(fetched(claim.topic_partition, data) for claim in claims[:10]))
-    )
+    response = together(*(fetched(claim.topic_partition, data) for claim in claims[:10]))
+    session.receive_fetch(about(request, response), response)
     assert sizes(session) == dict.fromkeys(range(10, 20), 50_000)
 
 

@@ -32,7 +32,7 @@ from zkconsumer.fetch.core.incremental import (
 )
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
-from zkconsumer.fetch.core.requests import entries_of, fetch_request, responses_of
+from zkconsumer.fetch.core.requests import entries_of, fetch_request, left_out, responses_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.model import Broker
@@ -289,11 +289,7 @@ class FetchConnection:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
-        # A client over its quota gets a throttle time, and nothing else (KIP-219).
-        is_told_to_wait = response.throttle_time_ms > 0 and not responses
-        is_whole = not step.is_full or step.requests.keys() <= responses.keys()
-        if not is_whole and not is_told_to_wait:
-            # An immediate retry would get the same.
+        if step.is_full and left_out(step.requests, responses, response.throttle_time_ms):
             about = f"{self.broker}: Fetch: the answer is about other partitions"
             self._lost(RemoteProtocolError(about), was_connected=True)
             return True

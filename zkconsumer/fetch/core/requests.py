@@ -96,6 +96,20 @@ def responses_of(
     }
 
 
+def left_out(
+    requested: Iterable[TopicPartition],
+    responses: Mapping[TopicPartition, FetchedPartition],
+    throttle_ms: int,
+) -> list[TopicPartition]:
+    """Return the partitions that a full response had to name and does not: a retry gets the same.
+
+    A client over its quota gets a throttle time, and nothing else (KIP-219).
+    """
+    if throttle_ms > 0 and not responses:
+        return []
+    return [tp for tp in requested if tp not in responses]
+
+
 def _forgotten(step: SessionStep) -> tuple[ForgottenTopic, ...]:
     by_topic: dict[str, list[int]] = {}
     for topic, partition in step.forget:

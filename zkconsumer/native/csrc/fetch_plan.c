@@ -44,6 +44,13 @@ static size_t grown(const zk_unpacker *unpacker, const zk_slot *slot, const zk_s
     return requested * 2 < most ? requested * 2 : most;
 }
 
+static bool can_fetch(zk_slot *slot) { return !slot->reclaim && zk_claim_is_active(slot->claim); }
+
+static void reclaim(zk_unpacker *unpacker, zk_slot *slot, zk_reclaim reason) {
+    slot->reclaim = reason;
+    unpacker->reclaims++;
+}
+
 static zk_set arrived(const zk_slot *slot) {
     return (zk_set){.bytes = slot->arriving,
                     .offset = slot->requested_offset,
@@ -64,10 +71,8 @@ static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
     slot->at = 0;
     slot->arriving = NULL;
     zk_unpacker_add(unpacker, slot);
-    if (!is_in_order(slot, &slot->set)) {
-        slot->reclaim = ZK_RECLAIM_SET;
-        unpacker->reclaims++;
-    }
+    if (!is_in_order(slot, &slot->set))
+        reclaim(unpacker, slot, ZK_RECLAIM_SET);
     slot->grown_bytes = grown(unpacker, slot, &slot->set);
 }
 
@@ -81,15 +86,17 @@ static void take_early_set(const zk_unpacker *unpacker, zk_slot *slot) {
     slot->arriving = NULL;
 }
 
-void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, int version) {
-    if (slot->has_response && !slot->reclaim && zk_claim_is_active(slot->claim)) {
+void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, const zk_response *response) {
+    if (slot->is_requested && can_fetch(slot)) {
         const bool is_free = !slot->set.bytes && slot->requested_offset == slot->fetch_offset;
-        if (is_free && slot->arriving_error) {
+        if (!slot->has_response) {
+            if (is_free && !zk_response_is_pause(response))
+                reclaim(unpacker, slot, ZK_RECLAIM_LEFT_OUT);
+        } else if (is_free && slot->arriving_error) {
             slot->error_code = slot->arriving_error;
-            slot->reclaim = ZK_RECLAIM_ERROR;
-            unpacker->reclaims++;
+            reclaim(unpacker, slot, ZK_RECLAIM_ERROR);
         } else if (is_free) {
-            take_set(unpacker, slot, version);
+            take_set(unpacker, slot, response->version);
         } else if (slot->set.bytes && !slot->next.bytes && slot->arriving) {
             take_early_set(unpacker, slot);
         }
@@ -100,8 +107,6 @@ void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, int version) {
 static size_t part_of(const zk_fetch_plan *plan, const zk_slot *slot) {
     return slot->grown_bytes > plan->part_bytes ? slot->grown_bytes : plan->part_bytes;
 }
-
-static bool can_fetch(zk_slot *slot) { return !slot->reclaim && zk_claim_is_active(slot->claim); }
 
 static zk_slot *slot_from(const zk_slots *slots, size_t first, size_t at) {
     const size_t index = first + at;

@@ -16,6 +16,7 @@
 #define ZK_FETCH_PLAN_H
 
 #include "request.h"
+#include "response.h"
 #include "unpack.h"
 
 typedef struct {
@@ -39,7 +40,7 @@ bool zk_plan_early_request(zk_fetch_plan *plan, zk_unpacker *unpacker, zk_reques
 /* Records which queues have something waiting. */
 void zk_note_waiting(zk_slots *slots);
 
-/* Takes a slot's part of a complete response of this version. */
-void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, int version);
+/* Takes a slot's part of a complete response. */
+void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, const zk_response *response);
 
 #endif

@@ -128,11 +128,12 @@ static void take_response(zk_pump *pump) {
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_requested)
-            zk_take_response(&pump->unpacker, pump->slots.slots + at, response->version);
+            zk_take_response(&pump->unpacker, pump->slots.slots + at, response);
     /* After an early request, one for all partitions comes first. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
     const int32_t throttle_ms = response->throttle_ms;
-    if (throttle_ms && response->version >= ZK_FETCH_UNTHROTTLED) {
+    const bool is_pause = zk_response_is_pause(response);
+    if (throttle_ms && (response->version >= ZK_FETCH_UNTHROTTLED || is_pause)) {
         if ((uint64_t)throttle_ms > pump->counts.throttle_ms)
             pump->counts.throttle_ms = (uint64_t)throttle_ms;
         pump->quiet_until_ms =

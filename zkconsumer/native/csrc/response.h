@@ -82,6 +82,11 @@ void zk_response_begin(zk_response *response, zk_slots *slots, int version, int3
 /* Sets the buffers to receive into, of at least a byte. False without memory. */
 bool zk_response_space(zk_response *response, zk_space *space);
 
+/* Returns whether a complete response tells of the client's quota, and of nothing else (KIP-219). */
+static inline bool zk_response_is_pause(const zk_response *response) {
+    return response->throttle_ms && !response->set_count;
+}
+
 /* Parses `count` bytes that were received into the buffers. */
 zk_parsed zk_response_take(zk_response *response, size_t count);
 

@@ -25,7 +25,8 @@ typedef struct {
 /* Why Python must reclaim a slot. */
 typedef enum {
     ZK_NO_RECLAIM = 0,
-    ZK_RECLAIM_ERROR,   /* the broker returned an error code for `set.offset` */
+    ZK_RECLAIM_ERROR,     /* the broker returned an error code for `set.offset` */
+    ZK_RECLAIM_LEFT_OUT,  /* a response does not name it: a retry gets the same */
     ZK_RECLAIM_SET,       /* from `at` on the set can't be read here, or has no whole entry */
     ZK_RECLAIM_TOO_LARGE, /* its next entry needs more than a part of a response */
 } zk_reclaim;
