@@ -7,8 +7,9 @@ Every field has one writer, so there is no lock:
                     ever goes from True to False
 ``consumed_offset``  the stream; before its first chunk the fetcher or control thread
 ``delivered_offset`` the stream
+``jumps_back``       the stream
 ``committed_offset`` control thread
-``committed_metadata``, ``explicit_floor``, ``topic_czxid``: control thread
+``committed_metadata``, ``committed_jumps``, ``explicit_floor``, ``topic_czxid``: control thread
 ``high_watermark``   the fetcher
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
@@ -43,6 +44,10 @@ class PartitionClaim(Progress):
             None until a start position is known.
         delivered_offset: one past the last record handed to the caller; None before the first.
         committed_offset: the offset in the store, as far as we know; None if there is none.
+        jumps_back: how often the log went back under it, to an offset below the position: by an
+            unclean election, or ``auto.offset.reset``.
+        committed_jumps: the same when ``committed_offset`` was stored: if it is less than now,
+            that offset, and the floor, are places in another log.
         committed_metadata: the text stored with it, if the store keeps one.
         explicit_floor: automatic commits write nothing up to here: the caller committed an offset
             itself, and has consumed no more than this since. None: it has committed none.
@@ -55,10 +60,12 @@ class PartitionClaim(Progress):
     """
 
     __slots__ = (
+        "committed_jumps",
         "committed_metadata",
         "committed_offset",
         "explicit_floor",
         "halted",
+        "jumps_back",
         "sink",
         "topic_czxid",
         "topic_partition",
@@ -73,6 +80,7 @@ class PartitionClaim(Progress):
         self.committed_offset = committed_offset
         self.consumed_offset = committed_offset
         self.committed_metadata = ""
+        self.jumps_back = self.committed_jumps = 0
         self.explicit_floor: int | None = None
         self.topic_czxid: int | None = None
         self.halted = False

@@ -92,6 +92,7 @@ class ChunkReader(Generic[K, V]):
         # Tasks done for the current chunk, or for the head of the queue.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None
+        self._jumped: Chunk | None = None
         # The head of the queue, once it is current and only has to be removed.
         self._taken: Item | None = None
         # A finished chunk whose bytes the queue must still free.
@@ -199,6 +200,7 @@ class ChunkReader(Generic[K, V]):
         elif is_shut:
             return Need.TRUST
         elif self._commit_ahead is not None and self._committed is not item:
+            self._note_jump(item, item.claim.consumed_offset)
             commit = partial(self._commit_ahead, item.claim, item.next_offset)
             return BlockingTask(chunk=item, behind=False, run=commit)
         else:
@@ -227,13 +229,18 @@ class ChunkReader(Generic[K, V]):
         self._taken = chunk
 
     def _note_jump(self, chunk: Chunk, position: int | None) -> None:
-        if position is not None and chunk.fetch_offset != position:
+        """Log, once, that a chunk does not follow the position, and count it if it lies before."""
+        if position is not None and chunk.fetch_offset != position and self._jumped is not chunk:
             log.warning(
                 "%s: position moved from %d to %d: the log no longer had what lay there",
                 f"{chunk.claim.topic_partition}",
                 position,
                 chunk.fetch_offset,
             )
+            if chunk.fetch_offset < position:
+                # Before the offsets are: a commit in between must not be held up by a former one.
+                chunk.claim.jumps_back += 1
+            self._jumped = chunk
 
     def _finish(self, chunk: Chunk) -> None:
         """Move the position to the chunk's end, even if its last records were compacted away."""

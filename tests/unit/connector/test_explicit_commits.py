@@ -177,6 +177,25 @@ def test_an_automatic_commit_does_not_go_back_behind_an_explicit_one() -> None:
     assert group.offset(0) == "100"
 
 
+@pytest.mark.parametrize("named", [4, 100])
+def test_an_explicit_one_does_not_outlast_a_log_that_went_back(named: int) -> None:
+    """An unclean election, or the reset policy: what it named lies in another log by now."""
+    group = Group()
+    member = reading(group, auto_commit=True)
+    member.consume(5)
+    commit(group, member, {T0: named})
+    member.deliver(T0, [2, 3])
+    member.consume(1)
+    group.pass_time(AUTO_COMMIT_MS)
+    assert group.offset(0) == "2"
+    member.consume(1)
+    group.pass_time(AUTO_COMMIT_MS)
+    assert group.offset(0) == "3"
+    commit(group, member, {T0: named})
+    group.pass_time(AUTO_COMMIT_MS)
+    assert group.offset(0) == str(named)
+
+
 def test_a_commit_of_all_after_an_explicit_one_is_about_what_was_handed_over() -> None:
     """The later word of the caller counts, be it larger or smaller."""
     group = Group()

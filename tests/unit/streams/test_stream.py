@@ -379,6 +379,7 @@ def test_a_jump_is_taken_behind_what_is_queued_and_said(caplog: pytest.LogCaptur
         "t-0: position moved from 7 to 100: the log no longer had what lay there"
     ]
     assert claim.consumed_offset == 101
+    assert claim.jumps_back == 0
 
 
 def test_a_jump_back_is_followed_too() -> None:
@@ -387,6 +388,7 @@ def test_a_jump_back_is_followed_too() -> None:
     stream, _ = stream_of(chunk_of(claim, fetched_at=0), chunk_of(claim, [0, 1]))
     assert drain(stream) == [(0, 0), (0, 1)]
     assert (claim.consumed_offset, consumed_offset(claim)) == (2, 2)
+    assert claim.jumps_back == 1
 
 
 def test_a_jump_without_messages_is_consumed() -> None:

@@ -89,7 +89,7 @@ class CommitService:
         self._world.trigger(ev.RebalanceCause.COMMIT_FAILED)
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit `offset`, unless the caller has explicitly committed a larger one.
+        """Commit `offset`, unless the caller has explicitly committed a larger one of this log.
 
         Returns:
             False if the chunk must not be handed over: the claim is no longer ours, or another
@@ -98,7 +98,8 @@ class CommitService:
         tp, floor = claim.topic_partition, claim.explicit_floor
         if not claim.active or self._claims.claim_of(tp) is not claim:
             return False
-        if claim.committed_offset == offset or (floor is not None and offset <= floor):
+        is_covered = claim.committed_offset == offset or (floor is not None and offset <= floor)
+        if is_covered and claim.jumps_back == claim.committed_jumps:
             return True
         ahead = {tp: OffsetAndMetadata(offset)}
         try:

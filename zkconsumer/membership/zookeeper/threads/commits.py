@@ -24,7 +24,8 @@ OffsetOf = Callable[[PartitionClaim], int | None]
 NOT_READ_HERE: Final = "not read by this consumer now"
 """Why a commit is refused for a partition that this member does not own."""
 
-Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]]
+Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata, int]]
+"""What to write for a claim, and its ``jumps_back`` before that was known."""
 
 
 def consumed_offset(claim: PartitionClaim) -> int | None:
@@ -32,10 +33,12 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
 
     A caller that committed its current message has gone further than what counts as consumed: this
     is not undone. An offset that the caller named, ahead or behind, stands until more is consumed
-    than it named, and than was consumed by then. A start offset from the reset policy is new even
+    than it named, and than was consumed by then, or the log goes back. A start offset from the reset policy is new even
     though nothing was read yet: the next owner must not reset to another one.
     """
     committed, consumed = claim.committed_offset, claim.consumed_offset
+    if claim.jumps_back != claim.committed_jumps:
+        return consumed
     if committed is not None and committed in (consumed, claim.delivered_offset):
         return None
     floor = claim.explicit_floor
@@ -109,15 +112,15 @@ class OffsetCommitter:
         Raises:
             OffsetCommitFailed: names the partitions that were not written.
         """
-        due: dict[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]] = {}
+        due: dict[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata, int]] = {}
         for claim in claims:
-            offset = offset_of(claim)
+            jumps, offset = claim.jumps_back, offset_of(claim)
             if offset is None and self._store.expires:
                 offset = claim.committed_offset
             if offset is not None:
                 # An offset that is committed already keeps the metadata that the caller gave it.
                 metadata = claim.committed_metadata if offset == claim.committed_offset else ""
-                due[claim.topic_partition] = (claim, OffsetAndMetadata(offset, metadata))
+                due[claim.topic_partition] = (claim, OffsetAndMetadata(offset, metadata), jumps)
         return self._commit(due, {}, retry=retry, rewind=False)
 
     def commit_exactly(
@@ -139,7 +142,11 @@ class OffsetCommitter:
             OffsetCommitFailed: names the partitions that were not written.
         """
         refused = {tp: NOT_READ_HERE for tp in offsets if tp not in claims}
-        due = {tp: (claims[tp], offset) for tp, offset in offsets.items() if tp in claims}
+        due = {
+            tp: (claims[tp], offset, claims[tp].jumps_back)
+            for tp, offset in offsets.items()
+            if tp in claims
+        }
         return self._commit(due, refused, retry=retry, rewind=rewind)
 
     def _commit(
@@ -149,7 +156,7 @@ class OffsetCommitter:
         if due:
             began_ms = self._clock.now_ms()
             failed |= self._write(due, retry=retry, rewind=rewind)
-            written = {tp: offset.offset for tp, (_, offset) in due.items() if tp not in failed}
+            written = {tp: offset.offset for tp, (_, offset, _) in due.items() if tp not in failed}
             if written:
                 took_ms = self._clock.now_ms() - began_ms
                 self._observation.report(
@@ -161,19 +168,22 @@ class OffsetCommitter:
         return len(due)
 
     def _write(self, due: Due, *, retry: bool, rewind: bool) -> dict[TopicPartition, str]:
-        offsets = {tp: offset for tp, (_, offset) in due.items()}
+        offsets = {tp: offset for tp, (_, offset, _) in due.items()}
         try:
             outcome = self._store.commit(offsets, retry=retry, rewind=rewind)
         except ZkConsumerError as error:
             return dict.fromkeys(due, str(error))
         failed: dict[TopicPartition, str] = {}
-        for tp, (claim, offset) in due.items():
+        for tp, (claim, offset, jumps) in due.items():
             reason = outcome[tp]
             if reason is None:
                 claim.committed_offset = offset.offset
                 claim.committed_metadata = offset.metadata
                 if rewind:
                     claim.explicit_floor = max(offset.offset, claim.consumed_offset or 0)
+                elif jumps != claim.committed_jumps:
+                    claim.explicit_floor = None
+                claim.committed_jumps = jumps
             else:
                 failed[tp] = reason
         return failed

@@ -103,6 +103,18 @@ def test_what_each_kind_of_commit_writes(
     assert delivered_offset(claim) == explicit
 
 
+def test_what_was_committed_before_the_log_went_back_is_another_logs() -> None:
+    """Also where reading is at the same offset again: it is not what was committed then."""
+    claim = claim_at(149, delivered=150, committed=150)
+    claim.explicit_floor = 200
+    assert consumed_offset(claim) is None
+    claim.jumps_back += 1
+    assert consumed_offset(claim) == 149
+    OffsetCommitter(ScriptedStore(), "g").commit([claim], consumed_offset)
+    assert (claim.committed_offset, claim.explicit_floor) == (149, None)
+    assert consumed_offset(claim) is None
+
+
 def test_only_what_is_new_is_written_and_remembered() -> None:
     """A second commit of the same writes nothing (KAFKA-987)."""
     store = ScriptedStore()

@@ -1,5 +1,7 @@
 """What a failed release, a withdrawal without ZooKeeper, and refused commits must not lead to."""
 
+import pytest
+
 from tests.support.control_bench import (
     AUTO_COMMIT_MS,
     BACKOFF_MS,
@@ -148,6 +150,24 @@ def test_a_commit_ahead_does_not_go_back_behind_what_the_caller_named() -> None:
     member.deliver(T0, [3, 4, 5])
     member.consume(3)
     assert group.offset(0) == "1000"
+
+
+@pytest.mark.parametrize("named", [3, 1000])
+def test_a_commit_ahead_follows_a_log_that_went_back(named: int) -> None:
+    """What the caller named, or was committed, lies in another log by now."""
+    group = Group()
+    member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
+    member.deliver(T0, [0, 1, 2])
+    member.consume(3)
+    member.commit({T0: named})
+    group.settle()
+    member.deliver(T0, [1, 2])
+    member.consume(1)
+    assert group.offset(0) == "3"
+    member.consume(1)
+    member.deliver(T0, [0])
+    member.consume(1)
+    assert group.offset(0) == "1"
 
 
 def test_at_most_once_hands_over_nothing_that_others_have_committed_past() -> None:
