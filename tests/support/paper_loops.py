@@ -26,13 +26,16 @@ class PaperLoop:
         self.key = key
         self.report = report
         self.given: list[tuple[PartitionClaim, int | None]] = []
+        self.jumped: list[PartitionClaim] = []
         self.woken = 0
         self.stopped = threading.Event()
         self.dies = threading.Event()
 
-    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
+    def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
         """See ``FetchLoop``."""
         self.given.append((claim, fetch_offset))
+        if jumps:
+            self.jumped.append(claim)
 
     def wake(self) -> None:
         """See ``FetchLoop``."""
@@ -52,17 +55,21 @@ class PaperLoop:
         if self.dies.is_set():
             raise ZeroDivisionError
 
-    def lose(self, claim: PartitionClaim, fetch_offset: int) -> None:
+    def lose(self, claim: PartitionClaim, fetch_offset: int, *, jumps: bool = False) -> None:
         """Give a partition back."""
         self.given = [added for added in self.given if added[0] is not claim]
-        self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test"),))
+        self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test", jumps=jumps),))
 
 
 class Paper:
     """A finder over loops of paper; the test makes the passes itself."""
 
     def __init__(self) -> None:
-        self.brokers: Sequence[Broker] = (Broker(1, "one", 9092), Broker(2, "two", 9092))
+        self.brokers: Sequence[Broker] = (
+            Broker(1, "one", 9092),
+            Broker(2, "two", 9092),
+            Broker(3, "three", 9092),
+        )
         self.leaders: dict[TopicPartition, int] = {T0: 1, T1: 1}
         self.epochs: dict[TopicPartition, int] = {}
         self.has_exact_epochs = True
@@ -118,9 +125,14 @@ class Paper:
         self.loops.append(loop)
         return loop
 
-    def turn(self) -> None:
-        """What the finder's thread does when it wakes."""
+    def turn(self, *, waits: bool = True) -> None:
+        """What the finder's thread does when it wakes, and when new leaders have answered it."""
         self.finder._turn()
+        asking = [one.thread for one in self.scope._threads if "/epochs-" in one.thread.name]
+        for thread in asking if waits else ():
+            thread.join()
+        while self.finder._mailbox._items:
+            self.finder._turn()
 
     def end(self) -> None:
         """Stop all loops."""

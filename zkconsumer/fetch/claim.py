@@ -143,6 +143,11 @@ class Chunk:
     size_bytes: int
     poison: Poison | None = None
 
+    @property
+    def is_jump(self) -> bool:
+        """Whether it only moves the stream's position."""
+        return self.fetch_offset == self.next_offset and self.poison is None
+
 
 class ChunkSink(Protocol):
     """Bounded queue of chunks, as its producers see it."""

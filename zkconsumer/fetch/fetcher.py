@@ -8,6 +8,7 @@ other partitions meanwhile, and waits in its mailbox if nothing can be fetched.
 """
 
 import logging
+from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
@@ -50,8 +51,13 @@ _LOOK_AROUND_MS = 1_000
 """Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
 
 
-_Added = tuple[PartitionClaim, int | None]
-"""A claim and its offset; in the mailbox None only wakes."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Added:
+    """See ``FetchLoop.add``; in the mailbox None only wakes."""
+
+    claim: PartitionClaim
+    fetch_offset: int | None
+    jumps: bool
 
 
 def _newest_fetch(connection: NegotiatedConnection) -> int:
@@ -111,10 +117,10 @@ class PythonFetchLoop:
     def _set_up(self) -> None:
         """Make what another engine needs besides."""
 
-    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
+    def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
         """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
         self._added += 1
-        self._mailbox.put((claim, fetch_offset))
+        self._mailbox.put(_Added(claim, fetch_offset, jumps))
         if self._ended:
             # Not all threads know of its end yet: no other code would ever take this out.
             self._return_late()
@@ -246,18 +252,21 @@ class PythonFetchLoop:
 
     def _return_late(self) -> None:
         """Give back claims added after the end; the session is the dying thread's until then."""
-        for command in self._mailbox.drain():
-            if command is not None:
+        for added in self._mailbox.drain():
+            if added is not None:
                 self._taken += 1
-                self._give_back((LeaderUnusable(*command, "its fetcher ended"),))
+                lost = LeaderUnusable(
+                    added.claim, added.fetch_offset, "its fetcher ended", jumps=added.jumps
+                )
+                self._give_back((lost,))
 
     def _accept(self) -> None:
-        for command in self._mailbox.drain():
-            self._take(command)
+        for added in self._mailbox.drain():
+            self._take(added)
 
-    def _take(self, command: _Added | None) -> None:
-        if command is not None:
-            self._session.add(*command)
+    def _take(self, added: _Added | None) -> None:
+        if added is not None:
+            self._session.add(added.claim, added.fetch_offset, jumps=added.jumps)
             self._taken += 1
 
     def _exchange(self, request: Request[R]) -> R | None:

@@ -17,8 +17,30 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
 
 
+class Doubt(NamedTuple):
+    """What to ask a new leader whose log may lack some of what was read.
+
+    Attributes:
+        leader_epoch: its epoch: who leads in another one refuses to answer.
+        former_epoch: the epoch whose end in its log is wanted: that is where its own begins.
+    """
+
+    leader_epoch: int
+    former_epoch: int
+
+
+Doubts = Mapping[TopicPartition, Doubt]
+
+
 class _Led(NamedTuple):
-    """The leader that a partition was last fetched from; ``NO_BROKER``: not surely known."""
+    """The leader that a partition was last fetched from.
+
+    Attributes:
+        claim: under which it was fetched.
+        broker_id: the leader; ``NO_BROKER``: not known.
+        epoch: its epoch, the highest that was seen.
+        topic_id: the topic's id; None: not known.
+    """
 
     claim: PartitionClaim
     broker_id: int
@@ -27,7 +49,7 @@ class _Led(NamedTuple):
 
 
 class LeaderEpochs:
-    """The leaders and epochs of partitions that are fetched. Thread: one."""
+    """Track which leaders partitions are fetched from, and in which epochs. Thread: one."""
 
     def __init__(self) -> None:
         self._led: dict[TopicPartition, _Led] = {}
@@ -35,7 +57,7 @@ class LeaderEpochs:
     def note(self, claim: PartitionClaim, view: ClusterView) -> None:
         """Record that a partition is fetched from its leader in this view from now on.
 
-        A view of before names a leader of before: who serves the partition meanwhile is not known.
+        An older view names a former leader; record the leader as unknown.
         """
         tp = claim.topic_partition
         now = _Led(claim, view.leaders[tp].id, _epoch(tp, view), view.topic_ids.get(tp.topic))
@@ -48,11 +70,11 @@ class LeaderEpochs:
         """Drop partitions that were given up."""
         self._led = {tp: led for tp, led in self._led.items() if led.claim.active}
 
-    def doubtful(self, claim: PartitionClaim, view: ClusterView) -> tuple[int, int] | None:
-        """Return what to ask the leader: its epoch, and the one before; None: there is no doubt.
+    def doubtful(self, claim: PartitionClaim, view: ClusterView) -> Doubt | None:
+        """Return what to ask a partition's leader; None: its log has all that was read.
 
-        A leader that stays has all that was fetched from it, whatever its epoch; unless it lost the
-        lead meanwhile and came back, which is not detected.
+        The same leader as before has all that was fetched from it, in whatever epoch. That it lost
+        the lead meanwhile and got it back is not detected.
         """
         tp = claim.topic_partition
         led, epoch = self._same(claim, view), _epoch(tp, view)
@@ -60,10 +82,10 @@ class LeaderEpochs:
             return None
         if led.broker_id in {NO_BROKER, view.leaders[tp].id}:
             return None
-        return epoch, epoch - 1
+        return Doubt(epoch, epoch - 1)
 
     def _same(self, claim: PartitionClaim, view: ClusterView) -> _Led | None:
-        """Return what was noted of this claim, unless its topic was created again since."""
+        """Return what is known of this claim's leader, unless its topic was created again since."""
         led = self._led.get(claim.topic_partition)
         if led is None or led.claim is not claim:
             return None
@@ -72,28 +94,30 @@ class LeaderEpochs:
 
 
 def _epoch(tp: TopicPartition, view: ClusterView) -> int:
-    """Return a leader's epoch that it can be asked with: who is not meant must not answer."""
+    """Return the leader epoch to send; a broker that no longer leads refuses it.
+
+    It is ``NO_EPOCH`` where brokers don't know all epochs (before 2.4): any leader would answer.
+    """
     return view.named_epochs.get(tp, NO_EPOCH)
 
 
 def is_open(end: EpochEnd | int | None) -> bool:
-    """Return whether the leader may still tell: it may not lead yet, or did not answer."""
+    """Return whether to ask again: the leader may not know yet that it leads, or did not answer."""
     return isinstance(end, int) and ErrorCode.of(end).retriable
 
 
 def cut_back_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
-    """Return where to go on: in front of what the new leader lacked, else at the fetch offset.
+    """Return where to go on: where the new leader's epoch begins, at most at the fetch offset.
 
     Args:
         fetch_offset: the next offset to fetch.
-        end: where the epochs before the leader's ended; an error code, or None if it can't tell.
+        end: where the epochs before the leader's end in its log; an error code or None if it can't
+            tell: then reading goes on at the fetch offset.
     """
     if isinstance(end, EpochEnd) and 0 <= end.end_offset < fetch_offset:
         return end.end_offset
     return fetch_offset
 
 
-Doubts = Mapping[TopicPartition, tuple[int, int]]
-"""The leader's epoch, and the one before it, of partitions in doubt."""
 EpochEnds = Mapping[TopicPartition, EpochEnd | int | None]
-"""Where the epochs before the leader's ended; an error code, or None if it can't tell."""
+"""Where the epochs before the leader's end in its log; an error code or None: it can't tell."""

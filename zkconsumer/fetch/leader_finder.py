@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 
 from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.clock import Clock
+from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.refresh_pace import REFUSED_MS
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
-from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.leader_epochs import (
+    Doubt,
     Doubts,
     EpochEnds,
     LeaderEpochs,
@@ -66,7 +68,17 @@ class LeaderLookup:
 class _Find:
     claim: PartitionClaim
     fetch_offset: int | None
+    jumps: bool = False
     doubts: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """What a new leader told of the logs of partitions that were found in a view."""
+
+    finds: Sequence[_Find]
+    view: ClusterView
+    ends: EpochEnds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +109,7 @@ class LeaderFinder:
         self._backoff_ms = settings.leader_backoff_ms
         self._fetcher_count = settings.fetcher_count
         # None: look again for claims that were given up, or the end.
-        self._mailbox: Mailbox[_Find | _LoopEnded | None] = Mailbox()
+        self._mailbox: Mailbox[_Find | _Told | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._epochs = LeaderEpochs()
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
@@ -152,11 +164,13 @@ class LeaderFinder:
             return self._repeats.due_ms()
         return max(0, self._next_pass_ms - self._clock.now_ms())
 
-    def _take(self, message: _Find | _LoopEnded | None) -> None:
+    def _take(self, message: _Find | _Told | _LoopEnded | None) -> None:
         if isinstance(message, _Find):
             if not message.claim.active:
                 return  # a fetcher's late word; the partition's new claim may wait here already
             self._missing[message.claim.topic_partition] = message
+        elif isinstance(message, _Told):
+            self._take_told(message)
         elif isinstance(message, _LoopEnded):
             current = self._loops.get(message.key)
             if current is not None and current[0] is message.loop:
@@ -186,45 +200,78 @@ class LeaderFinder:
         self._was_believed = True
         self._repeats.works(_FINDING)
         found = [find for tp in view.leaders if (find := self._missing.pop(tp, None)) is not None]
-        doubts = {
-            find.claim.topic_partition: doubt
-            for find in found
-            if find.fetch_offset is not None
-            and (doubt := self._epochs.doubtful(find.claim, view)) is not None
-        }
+        in_doubt: dict[Broker, dict[TopicPartition, tuple[_Find, Doubt]]] = {}
         for find in found:
-            if find.claim.topic_partition not in doubts:
+            tp, doubt = find.claim.topic_partition, None
+            if find.fetch_offset is not None:
+                doubt = self._epochs.doubtful(find.claim, view)
+            if doubt is None:
                 self._hand_over(find, view)
-        self._log_missing(view.errors)
-        ends = self._ends_of(doubts) if doubts else {}
-        for find in found:
-            tp = find.claim.topic_partition
-            if tp not in doubts or not find.claim.active:
-                continue
-            if is_open(ends.get(tp)) and find.doubts < _MOST_DOUBTS:
-                self._missing[tp] = replace(find, doubts=find.doubts + 1)
             else:
-                self._hand_over(self._compared(find, ends), view)
+                in_doubt.setdefault(view.leaders[tp], {})[tp] = find, doubt
+        for leader, asked in in_doubt.items():
+            self._ask(leader, asked, view)
+        self._log_missing(view.errors)
         return self._backoff_ms
 
     def _hand_over(self, find: _Find, view: ClusterView) -> None:
         tp = find.claim.topic_partition
         self._epochs.note(find.claim, view)
-        self._loop_for(tp, view.leaders[tp]).add(find.claim, find.fetch_offset)
+        loop = self._loop_for(tp, view.leaders[tp])
+        loop.add(find.claim, find.fetch_offset, jumps=find.jumps)
 
-    def _ends_of(self, doubts: Doubts) -> EpochEnds:
-        try:
-            return self._access.epoch_ends(doubts)
-        except ZkConsumerError as error:
-            log.info("whether logs were cut back is not known yet: %s", error)
-            return dict.fromkeys(doubts, ErrorCode.NETWORK_EXCEPTION)
+    def _ask(
+        self,
+        leader: Broker,
+        asked: Mapping[TopicPartition, tuple[_Find, Doubt]],
+        view: ClusterView,
+    ) -> None:
+        """Ask a leader whether logs were cut back; in a thread of its own, for it may hang."""
+        finds = [find for find, _ in asked.values()]
+        doubts = {tp: doubt for tp, (_, doubt) in asked.items()}
+        silence: EpochEnds = dict.fromkeys(doubts, ErrorCode.NETWORK_EXCEPTION)
 
-    def _compared(self, find: _Find, ends: EpochEnds) -> _Find:
+        def run() -> None:
+            try:
+                ends = self._access.epoch_ends(doubts)
+            except ZkConsumerError as error:
+                log.info("whether logs were cut back is not known yet: %s", error)
+                ends = silence
+            self._mailbox.put(_Told(finds, view, ends))
+
+        self._scope.spawn(
+            f"epochs-{leader.id}",
+            run,
+            stop=self._access.stop,
+            on_error=lambda _error: self._mailbox.put(_Told(finds, view, silence)),
+        )
+
+    def _take_told(self, told: _Told) -> None:
+        """Hand over partitions, from where their new leader's log is the one that was read."""
+        for find in told.finds:
+            tp, end = find.claim.topic_partition, told.ends.get(find.claim.topic_partition)
+            if not find.claim.active:
+                continue
+            if not is_open(end):
+                self._hand_over(self._compared(find, end), told.view)
+            elif find.doubts < _MOST_DOUBTS:
+                self._missing[tp] = replace(find, doubts=find.doubts + 1)
+            else:
+                log.warning(
+                    "%s: the new leader %s does not tell whether its log was cut back: going on at "
+                    "offset %d; if it was, what came in place of the rest is missed",
+                    f"{tp}",
+                    told.view.leaders[tp],
+                    find.fetch_offset,
+                )
+                self._hand_over(find, told.view)
+
+    def _compared(self, find: _Find, end: EpochEnd | int | None) -> _Find:
         """Step back to where the new leader's log was cut back, if it was."""
         claim, read_until = find.claim, find.fetch_offset
         tp = claim.topic_partition
         assert read_until is not None
-        offset = cut_back_to(read_until, ends.get(tp))
+        offset = cut_back_to(read_until, end)
         if offset == read_until:
             return find
         log.warning(
@@ -236,9 +283,7 @@ class LeaderFinder:
             offset,
         )
         self._observation.report(PositionReset(tp, read_until))
-        # Behind what is queued. If the queue is full, the next records tell the stream.
-        claim.sink.offer(Chunk(claim, offset, offset, (), 0), lambda: None)
-        return _Find(claim, offset)
+        return _Find(claim, offset, jumps=True)
 
     def _report_refused(self, error: AuthenticationFailed) -> None:
         """Have streams raise that brokers reject our credentials; once, and the log goes on.
@@ -285,7 +330,7 @@ class LeaderFinder:
                 )
                 tp = loss.claim.topic_partition
                 self._observation.report(LeaderLostEvent(tp, loss.reason))
-                self._mailbox.put(_Find(loss.claim, loss.fetch_offset))
+                self._mailbox.put(_Find(loss.claim, loss.fetch_offset, loss.jumps))
 
     def _close_idle(self) -> None:
         idle = [key for key, (loop, _) in self._loops.items() if loop.partition_count() == 0]

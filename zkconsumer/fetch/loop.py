@@ -25,8 +25,14 @@ class FetchLoop(Protocol):
     implementation passes the contract suite of the Python one, which defines the behaviour.
     """
 
-    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
-        """Add a partition; offset None: find its start by ``auto.offset.reset``. Thread: any."""
+    def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
+        """Add a partition. Thread: any.
+
+        Args:
+            claim: its claim.
+            fetch_offset: where to go on; None: find its start by ``auto.offset.reset``.
+            jumps: whether the stream must be told first that its position moves to this offset.
+        """
         ...
 
     def wake(self) -> None:

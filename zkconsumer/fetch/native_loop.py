@@ -116,9 +116,9 @@ class NativeFetchLoop(PythonFetchLoop):
             report_ms=_REPORT_MS if self._observation.has_observers else 0,
         )
 
-    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
+    def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
         """See ``FetchLoop``."""
-        super().add(claim, fetch_offset)
+        super().add(claim, fetch_offset, jumps=jumps)
         self._pump.call()
 
     def wake(self) -> None:

@@ -62,8 +62,8 @@ class FetchPosition:
     def resume_offset(self) -> int | None:
         """The offset from which another fetcher loses no undelivered record.
 
-        A jump that waits for capacity is dropped with it: the stream gets it with the next records.
-        To look up the start again instead could pass over what was written in between.
+        A jump that waits for capacity goes along: to look up the start again instead could pass
+        over what was written in between.
         """
         return self.pending.fetch_offset if self.pending is not None else self.fetch_offset
 
@@ -82,6 +82,11 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
     if claim.consumed_offset is None:
         claim.consumed_offset = offset
         return None
+    return jump_to(claim, offset)
+
+
+def jump_to(claim: PartitionClaim, offset: int) -> Chunk:
+    """Return the chunk that tells the stream, behind what is queued, where its position moves."""
     return Chunk(claim, offset, offset, (), 0)
 
 

@@ -23,6 +23,7 @@ from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in
 from zkconsumer.fetch.position import (
     FetchPosition,
     judge_offsets,
+    jump_to,
     refused,
     start_at,
     take_response,
@@ -57,11 +58,13 @@ class LeaderUnusable:
         claim: the partition's claim.
         fetch_offset: where its next fetcher must go on; None if the start is still unknown.
         reason: for the log.
+        jumps: whether the stream has yet to be told that its position moves to this offset.
     """
 
     claim: PartitionClaim
     fetch_offset: int | None
     reason: str
+    jumps: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +95,17 @@ class FetchSession:
     def __len__(self) -> int:
         return len(self._positions)
 
-    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
-        """Add a partition; it replaces one that is here under an older claim."""
-        self._positions[claim.topic_partition] = FetchPosition(claim, fetch_offset)
+    def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
+        """Add a partition; it replaces one that is here under an older claim.
+
+        Args:
+            claim: its claim.
+            fetch_offset: where to go on; None: find its start by the reset policy.
+            jumps: whether the stream must be told first that its position moves to this offset.
+        """
+        position = self._positions[claim.topic_partition] = FetchPosition(claim, fetch_offset)
+        if jumps and fetch_offset is not None:
+            position.pending = jump_to(claim, fetch_offset)
 
     def drop_inactive(self) -> None:
         """Remove partitions that were given up, with their chunks that waited for capacity."""
@@ -109,7 +120,7 @@ class FetchSession:
     def release_all(self, reason: str) -> tuple[LeaderUnusable, ...]:
         """Give every partition back: the broker can't be reached, or this fetcher ends."""
         lost = tuple(
-            LeaderUnusable(position.claim, position.resume_offset, reason)
+            _returned(position, reason)
             for position in self._positions.values()
             if not position.halted or position.pending is not None
         )
@@ -362,8 +373,7 @@ class FetchSession:
         return self._lose_leader(position.claim.topic_partition, "Fetch: the answer leaves it out")
 
     def _lose_leader(self, tp: TopicPartition, reason: str) -> LeaderUnusable:
-        position = self._positions.pop(tp)
-        return LeaderUnusable(position.claim, position.resume_offset, reason)
+        return _returned(self._positions.pop(tp), reason)
 
     def end_turn(self, claim: PartitionClaim) -> None:
         """Put a partition at the end of the line."""
@@ -373,3 +383,9 @@ class FetchSession:
     def _position_of(self, claim: PartitionClaim) -> FetchPosition | None:
         position = self._positions.get(claim.topic_partition)
         return position if position is not None and position.claim is claim else None
+
+
+def _returned(position: FetchPosition, reason: str) -> LeaderUnusable:
+    """Give a position back, with a jump that waits for capacity."""
+    claim, jumps = position.claim, position.pending is not None and position.pending.is_jump
+    return LeaderUnusable(claim, position.resume_offset, reason, jumps=jumps)

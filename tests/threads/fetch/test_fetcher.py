@@ -98,6 +98,22 @@ def test_an_offset_out_of_range_is_reset_and_said(caplog: pytest.LogCaptureFixtu
     assert "smallest offset" in message
 
 
+def test_a_jump_is_told_before_anything_else_though_the_queue_is_full() -> None:
+    """As soon as there is room, behind what is queued; also where no message follows."""
+    with FetchBench() as bench:
+        queue = new_queue(1)
+        claim = claim_on(queue, committed=0)
+        assert queue.offer(Chunk(claim, 0, 7, (), 0), lambda: None)
+        loop = bench.run(bench.loop())
+        loop.add(claim, 0, jumps=True)
+        wait_for(lambda: waiting_for(queue), "the jump to wait")
+        for until in (7, 0):
+            chunk = queue.take(5_000)
+            assert isinstance(chunk, Chunk)
+            assert (chunk.fetch_offset, chunk.next_offset) == (0, until)
+            queue.done_with(chunk)
+
+
 # --- connections ---------------------------------------------------------------------------------
 
 

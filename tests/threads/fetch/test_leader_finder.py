@@ -1,10 +1,14 @@
 """Finding leaders, one pass at a time, over fetch loops of paper."""
 
+import threading
+
 import pytest
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_bench import claim_on, thread_names, wait_for
 from tests.support.paper_loops import Paper
+from tests.support.session_bench import OTHER
+from tests.support.waiting import wait_until
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.refresh_pace import REFUSED_MS
 from zkconsumer.error_codes import ErrorCode
@@ -153,7 +157,7 @@ def test_where_an_unclean_election_cut_a_log_back_it_is_read_on(
     elect(paper, claim, leader=2, epoch=6)
     assert paper.doubts == [{T0: (6, 5)}]
     assert paper.loops[-1].given == [(claim, 100)]
-    assert [(chunk.fetch_offset, chunk.next_offset) for chunk in sink.chunks] == [(100, 100)]
+    assert paper.loops[-1].jumped == [claim]
     assert "cut the log back to offset 100, and it was read up to 150" in caplog.text
     paper.end()
 
@@ -179,15 +183,17 @@ def test_a_log_that_is_whole_or_can_not_tell_is_read_on_as_it_was(
     elect(paper, claim, leader=2, epoch=5)
     assert paper.doubts == [{T0: (5, 4)}]
     assert paper.loops[-1].given == [(claim, 150)]
-    assert sink.chunks == []
+    assert paper.loops[-1].jumped == []
     paper.end()
 
 
 @pytest.mark.parametrize(
     "ends", [{T0: int(ErrorCode.NOT_LEADER_FOR_PARTITION)}, ConnectFailed("away")]
 )
-def test_a_leader_that_can_not_tell_yet_is_asked_again(ends: EpochEnds | Exception) -> None:
-    """It has yet to hear that it leads. But it is not waited for without end."""
+def test_a_leader_that_can_not_tell_yet_is_asked_again(
+    ends: EpochEnds | Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has yet to hear that it leads. But not without end, and it is said where that is left."""
     sink = ListSink()
     paper, claim = read_to_150(sink)
     paper.ends = ends
@@ -205,6 +211,43 @@ def test_a_leader_that_can_not_tell_yet_is_asked_again(ends: EpochEnds | Excepti
         paper.turn()
     assert len(paper.doubts) == 2 + 6
     assert (claim, 160) in paper.loops[0].given
+    assert caplog.text.count("does not tell whether its log was cut back") == 1
+    assert "going on at offset 160" in caplog.text
+    paper.end()
+
+
+def test_a_leader_that_hangs_holds_up_no_other_partition() -> None:
+    """Neither one whose leader is another, nor one that another new leader tells of."""
+    paper, claims = Paper(), [claim_of(tp, sink=ListSink()) for tp in (T0, T1, OTHER)]
+    paper.leaders, paper.epochs = {T0: 1, T1: 1, OTHER: 1}, {T0: 4, T1: 4}
+    paper.finder.find([(claim, 0) for claim in claims])
+    paper.turn()
+    may_answer = threading.Event()
+    paper.on_doubts = lambda: None if T1 in paper.doubts[-1] else may_answer.wait()
+    paper.ends = {T0: EpochEnd(4, 100), T1: EpochEnd(4, 120)}
+    paper.leaders, paper.epochs = {T0: 2, T1: 3, OTHER: 1}, {T0: 5, T1: 5}
+    for claim in claims:
+        paper.loops[0].lose(claim, 150)
+    paper.clock.advance(200)
+    paper.turn(waits=False)
+    assert paper.loops[0].given == [(claims[2], 150)]
+    wait_until(lambda: bool(paper.finder._mailbox._items), what="the other leader's answer")
+    paper.turn(waits=False)
+    assert paper.loops[-1].given == [(claims[1], 120)]
+    may_answer.set()
+    paper.turn()
+    assert [loop.given for loop in paper.loops[1:]] == [[(claims[1], 120)], [(claims[0], 100)]]
+    paper.end()
+
+
+def test_a_step_back_that_waits_for_capacity_goes_along_to_the_next_leader() -> None:
+    """Its stream is told, wherever the partition is read then."""
+    paper, claim = read_to_150(ListSink())
+    paper.loops[0].lose(claim, 100, jumps=True)
+    paper.clock.advance(200)
+    paper.turn()
+    assert paper.loops[0].given[-1] == (claim, 100)
+    assert paper.loops[0].jumped == [claim]
     paper.end()
 
 
@@ -267,7 +310,7 @@ def test_who_gave_a_partition_up_meanwhile_is_told_nothing(
     paper.on_doubts = lambda: setattr(claim, "active", False)
     paper.clock.advance(200)
     paper.turn()
-    assert sink.chunks == []
+    assert len(paper.loops) == 1
     assert "cut the log back" not in caplog.text
     assert "still without a leader" not in caplog.text
     paper.end()

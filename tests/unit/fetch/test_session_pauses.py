@@ -175,7 +175,15 @@ def test_a_jump_that_still_waits_for_room_is_not_made_again_from_elsewhere() -> 
     session = session_with((claim, None))
     (jump,) = chunks_in(session.receive_offsets(listed(T0, 3)))
     session.hold(jump)
-    assert lost_in(session.release_all("any")) == [(T0, 3)]
+    (lost,) = session.release_all("any")
+    assert (lost.fetch_offset, lost.jumps) == (3, True)
+    other = session_with()
+    other.add(lost.claim, lost.fetch_offset, jumps=lost.jumps)
+    (waiting,) = other.pending()
+    assert (waiting.fetch_offset, waiting.next_offset, list(waiting.records)) == (3, 3, [])
+    assert other.fetch_request() is None
+    other.delivered(waiting)
+    assert requested(other.fetch_request())[T0].fetch_offset == 3
 
 
 def test_a_stopped_partition_is_not_asked_for_and_not_given_back() -> None:

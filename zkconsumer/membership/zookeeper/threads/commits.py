@@ -33,8 +33,9 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
 
     A caller that committed its current message has gone further than what counts as consumed: this
     is not undone. An offset that the caller named, ahead or behind, stands until more is consumed
-    than it named, and than was consumed by then, or the log goes back. A start offset from the reset policy is new even
-    though nothing was read yet: the next owner must not reset to another one.
+    than it named, and than was consumed by then, or the log goes back. A start offset from the
+    reset policy is new even though nothing was read yet: the next owner must not reset to another
+    one.
     """
     committed, consumed = claim.committed_offset, claim.consumed_offset
     if claim.jumps_back != claim.committed_jumps:
