@@ -223,7 +223,12 @@ def test_a_leader_that_hangs_holds_up_no_other_partition() -> None:
     paper.finder.find([(claim, 0) for claim in claims])
     paper.turn()
     may_answer = threading.Event()
-    paper.on_doubts = lambda: None if T1 in paper.doubts[-1] else may_answer.wait()
+
+    def answer() -> None:
+        if T0 in paper.doubts[-1]:
+            may_answer.wait()
+
+    paper.on_doubts = answer
     paper.ends = {T0: EpochEnd(4, 100), T1: EpochEnd(4, 120)}
     paper.leaders, paper.epochs = {T0: 2, T1: 3, OTHER: 1}, {T0: 5, T1: 5}
     for claim in claims:

@@ -33,10 +33,13 @@ static int32_t leader_epoch(const uint8_t *entry) {
 }
 
 size_t zk_cut_off_bytes(const uint8_t *data, size_t size, size_t position) {
-    if (size - position < ZK_ENTRY_HEADER_BYTES)
+    if (position > size || size - position < ZK_ENTRY_HEADER_BYTES)
         return 0;
     const int32_t entry_size = zk_int32(data + position + SIZE_AT);
-    return entry_size < ZK_MIN_ENTRY_SIZE ? 0 : ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
+    const size_t left = size - position - ZK_ENTRY_HEADER_BYTES;
+    if (entry_size < ZK_MIN_ENTRY_SIZE || (size_t)entry_size <= left)
+        return 0;
+    return ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
 }
 
 bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *order) {

@@ -25,7 +25,7 @@ typedef struct {
  * for one, end the walk without a fault: `order` is where it ended. */
 bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *order);
 
-/* The size of the truncated entry at a position; 0 if there is none.
+/* The size of the truncated entry at a position; 0 if there is none, or it is whole.
  * Source: `records.entries.cut_off_entry`. */
 size_t zk_cut_off_bytes(const uint8_t *data, size_t size, size_t position);
 
