@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 from tests.support.chunks import claim_of
 from tests.support.flipped_logs import make_log
 from tests.support.polled import BROKER, TP, part
+from tests.support.transaction_logs import TransactionLog, transaction_logs
 from zkconsumer.errors import MessageTooLarge
+from zkconsumer.fetch.claim import Poison
 from zkconsumer.fetch.core import completed
 from zkconsumer.fetch.core.completed import PartitionRequest
+from zkconsumer.fetch.core.record_set import next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 LIMIT = 1 << 16
 ROOM = 1 << 22
@@ -32,22 +36,26 @@ class Found:
         next_offset: where the next fetch goes on.
         needed_bytes: what that must ask for at least, where the first entry did not fit; else 0.
         is_too_large: that entry never will.
+        fault: where the set is damaged, and of damage that came again where it says that reading
+            goes on, and why; None: it is sound.
     """
 
     records: list[tuple[int, bytes | None]]
     next_offset: int
     needed_bytes: int
     is_too_large: bool = False
+    fault: tuple[int, int | None, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A set as a broker sent it, and what it answers."""
+    """A set as a broker sent it, and what it answers; the one before was damaged, or not."""
 
     data: bytes
     fetch_offset: int
     requested_bytes: int
     high_watermark: int
+    is_again: bool
 
 
 @st.composite
@@ -63,7 +71,8 @@ def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> Answer:
         data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
     start = rng.randint(log[first].first, log[first].last)
     end = log[-1].last + 1
-    return Answer(bytes(data), start, max(1, len(data)), rng.choice([end, end, start, end + 5]))
+    high_watermark = rng.choice([end, end, start, end + 5])
+    return Answer(bytes(data), start, max(1, len(data)), high_watermark, draw(st.booleans()))
 
 
 def by_streams(response: Answer) -> Found:
@@ -71,26 +80,42 @@ def by_streams(response: Answer) -> Found:
     settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
     position = FetchPosition(claim_of(committed=0), response.fetch_offset)
     position.claim.high_watermark = response.high_watermark
+    position.suspect_offset = response.fetch_offset if response.is_again else None
     take_response(position, memoryview(response.data), response.requested_bytes, settings)
     found: list[tuple[int, bytes | None]] = []
-    is_too_large = False
+    poison: Poison | None = None
     while position.packed is not None:
         chunk = unpack(position, ROOM, settings)
         if chunk is not None:
             found += [(record.offset, record.value) for record in chunk.records]
             poison = chunk.poison
-            is_too_large = poison is not None and isinstance(poison.error, MessageTooLarge)
     assert position.fetch_offset is not None
     is_unmoved = position.fetch_offset == response.fetch_offset
     needed = position.needed_bytes if is_unmoved else 0
-    return Found(found, position.fetch_offset, needed, is_too_large)
+    is_too_large = poison is not None and isinstance(poison.error, MessageTooLarge)
+    fault: tuple[int, int | None, str] | None = None
+    if poison is not None and not is_too_large:
+        fault = (poison.offset, poison.next_offset, str(poison.error.__cause__))
+    elif position.suspect_offset not in {
+        None,
+        response.fetch_offset if response.is_again else None,
+    }:
+        fault = (position.fetch_offset, None, "")
+    return Found(found, position.fetch_offset, needed, is_too_large, fault)
 
 
-def by_core(response: Answer, settings: PollFetchSettings) -> Found:
+def by_core(
+    response: Answer, settings: PollFetchSettings, aborted: tuple[AbortedTransaction, ...] = ()
+) -> Found:
     """As a fetcher of polls does, at once; or of ranges, piece by piece."""
     start = PositionView(response.fetch_offset)
-    requested = PartitionRequest(TP, start, response.requested_bytes, -1, BROKER)
-    answer = part(TP, response.data, high_watermark=response.high_watermark)
+    requested = PartitionRequest(
+        TP, start, response.requested_bytes, -1, BROKER, is_again=response.is_again
+    )
+    answer = replace(
+        part(TP, response.data, high_watermark=response.high_watermark),
+        aborted_transactions=aborted,
+    )
     room = settings.unpacked_bytes or ROOM
     unpacked = completed.unpack(requested, answer, settings, room)
     found: list[tuple[int, bytes | None]] = []
@@ -104,14 +129,20 @@ def by_core(response: Answer, settings: PollFetchSettings) -> Found:
         if unpacked.packed is None:
             break
         unpacked = completed.unpack_piece(unpacked.packed, offset, settings, room)
+    fault: tuple[int, int | None, str] | None = None
+    if unpacked.corrupt is not None:
+        fault = (offset, None, "")
+        if response.is_again and offset == response.fetch_offset:
+            behind = next_behind(unpacked.corrupt.next_offset, offset, response.high_watermark)
+            fault = (offset, behind, str(unpacked.corrupt))
     if offset > response.fetch_offset:
-        return Found(found, offset, 0)
-    return Found([], offset, unpacked.needed_bytes, unpacked.too_large is not None)
+        return Found(found, offset, 0, fault=fault)
+    return Found([], offset, unpacked.needed_bytes, unpacked.too_large is not None, fault)
 
 
 @given(responses((0, 1, 2)))
 def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: Answer) -> None:
-    """Records, where to go on, and how much more to ask for."""
+    """Records, where to go on, how much more to ask for, and what can't be read."""
     polls = PollFetchSettings(growth_max_bytes=LIMIT)
     ranges = replace(polls, unpacked_bytes=1)
     committed = replace(ranges, isolation=IsolationLevel.READ_COMMITTED)
@@ -119,3 +150,20 @@ def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: Answer
     assert by_core(response, polls) == expected
     assert by_core(response, ranges) == expected
     assert by_core(response, committed) == expected
+
+
+@given(transaction_logs(), st.data())
+def test_ranges_find_in_pieces_the_committed_records_that_polls_find_at_once(
+    log: TransactionLog, data: st.DataObject
+) -> None:
+    """Those that the log has, whatever was aborted; of an answer from any offset, of any size."""
+    start = data.draw(st.integers(0, log.end))
+    size = data.draw(st.integers(0, 900))
+    records, named = log.fetch(start, size, names_more=data.draw(st.booleans()))
+    response = Answer(records, start, max(1, size), log.end, is_again=False)
+    polls = PollFetchSettings(growth_max_bytes=LIMIT, isolation=IsolationLevel.READ_COMMITTED)
+    whole = by_core(response, polls, aborted=tuple(named))
+    assert by_core(response, replace(polls, unpacked_bytes=1), aborted=tuple(named)) == whole
+    offsets = [offset for offset, _ in whole.records]
+    assert offsets == [at for at in sorted(log.committed) if start <= at < whole.next_offset]
+    assert whole.fault is None

@@ -218,9 +218,7 @@ def _take_damage(
     tp = position.claim.topic_partition
     failure = PartitionFailed(tp, resume, str(error), code=error.errno)
     failure.__cause__ = error
-    is_misplaced = decoded.error is None
-    next_offset = error.next_offset if is_misplaced or error.offset >= resume else None
-    _poison(position, chunk, settings, Poison(tp, resume, next_offset, failure, error.raw))
+    _poison(position, chunk, settings, Poison(tp, resume, error.next_offset, failure, error.raw))
     return chunk
 
 

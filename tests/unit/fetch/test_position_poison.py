@@ -13,8 +13,9 @@ from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, U
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import Record
+from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set, wrap_message_set
+from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 
 SKIP = FetchSettings(fetch_bytes=10_000, growth_max_bytes=20_000, skip_poison=True)
@@ -225,3 +226,12 @@ def test_a_newer_format_does_not_tell_where_it_ends() -> None:
     reader = Reader(SKIP, *plain(0), (9, batch)).run()
     assert reader.poisons == [(1, None)]
     assert reader.claim.halted
+
+
+def test_a_damaged_batch_that_begins_in_front_of_what_is_read_is_passed_over() -> None:
+    """A committed offset may lie in the middle of one: its own offset says nothing then."""
+    rows = [Record(at, None, b"a", 1_000, TimestampType.CREATE_TIME) for at in range(3)]
+    reader = Reader(SKIP, (1, flipped(build_batch(rows[:2]), -1)), (2, build_batch(rows[2:])))
+    reader.session.add(reader.claim, 1)
+    assert reader.run().offsets == [2]
+    assert reader.poisons == [(1, 2)]
