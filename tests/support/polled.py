@@ -5,8 +5,9 @@ from typing import Any
 
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack
+from zkconsumer.fetch.core.fetch_connection import begin_fetch
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.planning import FetchPlan, plan_fetch
+from zkconsumer.fetch.core.planning import FetchPlan
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
@@ -82,7 +83,7 @@ def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -
 
 def plan(states: PartitionStates, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
     """The next request."""
-    return plan_fetch(states, broker, now_ms)
+    return begin_fetch(states, broker, now_ms)
 
 
 def response(

@@ -190,7 +190,7 @@ class FetchConnection:
     def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
         has_hard_bounds = self._exchange.has_hard_bounds
         return self._shared.change(
-            lambda states, now_ms: plan_fetch(
+            lambda states, now_ms: begin_fetch(
                 states, self.broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
             )
         )
@@ -409,6 +409,24 @@ class FetchConnection:
         if throttle_ms > 0:
             self._shared.count(Counters(throttle_time_ms=throttle_ms))
             self._exchange.obey_quota(response)
+
+
+def begin_fetch(
+    states: PartitionStates,
+    broker: Broker,
+    now_ms: int,
+    *,
+    has_hard_bounds: bool = False,
+    arriving: Collection[Arriving] = (),
+) -> FetchPlan:
+    """Plan the next request as ``plan_fetch`` does; its partitions count as requested from now."""
+    states.expire_replicas(broker, now_ms)
+    for one in arriving:
+        if one.ahead is not None:
+            states.learn(one.requested, one.ahead.next_offset, one.size_bytes)
+    plan = plan_fetch(states, broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving)
+    states.begin(plan.wanted.values())
+    return plan
 
 
 def _has_set(part: FetchedPartition) -> bool:

@@ -127,6 +127,26 @@ class PartitionStates:
                 state.replica = None
                 self._assign_fetcher(state)
 
+    def learn(self, requested: PartitionRequest, next_offset: int, size_bytes: int) -> None:
+        """Tell a partition's bounds how many bytes its offsets take, by the headers of a set."""
+        state = self.states.get(requested.topic_partition)
+        if state is not None and state.requested is requested and state.bounds is not None:
+            state.bounds.learn(requested.start.offset, next_offset, size_bytes)
+
+    def begin(self, requests: Iterable[PartitionRequest]) -> None:
+        """Record requests as sent: early ones where the one before is being unpacked."""
+        for requested in requests:
+            state = self.states[requested.topic_partition]
+            if state.requested is None:
+                state.requested = requested
+            else:
+                state.early = requested
+
+    def begin_lookups(self, lookups: Iterable[PositionLookup]) -> None:
+        """Record lookups as sent."""
+        for lookup in lookups:
+            self.states[lookup.topic_partition].lookup = lookup
+
     def arrived(self, responses: Iterable[Arrived], now_ms: int) -> None:
         """Apply a broker's responses, as far as they still count."""
         arrivals = self._arrivals(now_ms)

@@ -1,5 +1,7 @@
 """Plan requests: the next fetch from a broker, and lookups of positions. Pure.
 
+Plans are values, and change nothing: who sends what was planned has ``PartitionStates`` note it.
+
 A partition is fetched ahead of the caller until ``max_partition_bytes`` of it are buffered, and the
 total is bounded, too; a partition with an empty buffer may always be fetched, so that records of
 paused or slow partitions never keep others from being fetched.
@@ -73,7 +75,7 @@ def plan_fetch(
     has_hard_bounds: bool = False,
     arriving: Collection[Arriving] = (),
 ) -> FetchPlan:
-    """Plan the next request to a broker; its partitions count as requested from here on.
+    """Plan the next request to a broker.
 
     Args:
         states: all partitions.
@@ -85,7 +87,6 @@ def plan_fetch(
             request: it is early for the others, too.
     """
     settings = states.settings
-    states.expire_replicas(broker, now_ms)
     came = {
         arrival.requested.topic_partition: arrival
         for arrival in arriving
@@ -153,7 +154,6 @@ def _wanted_bytes(state: PartitionState, front: Arriving | None, usual_bytes: in
     offset = state.fetched.offset
     if front is not None and front.ahead is not None:
         offset = front.ahead.next_offset
-        bounds.learn(front.requested.start.offset, offset, front.size_bytes)
     return min(usual_bytes, bounds.size_at(offset))
 
 
@@ -228,7 +228,7 @@ def _request(
     start = fetched
     if came is not None and came.ahead is not None:
         start = PositionView(came.ahead.next_offset, came.ahead.leader_epoch)
-    requested = PartitionRequest(
+    return PartitionRequest(
         state.topic_partition,
         start,
         size,
@@ -237,11 +237,6 @@ def _request(
         is_again=state.suspect_offset == start.offset,
         topic_id=state.topic_id,
     )
-    if came is None:
-        state.requested = requested
-    else:
-        state.early = requested
-    return requested
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,7 +261,7 @@ class PositionLookups:
 
 
 def plan_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
-    """Plan the lookups of positions; they count as under way from here on."""
+    """Plan the lookups of positions that are due, and not under way."""
     resets: list[tuple[PositionLookup, ResetPolicy]] = []
     edges: list[PositionLookup] = []
     epochs: list[PositionLookup] = []
@@ -278,7 +273,6 @@ def plan_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
             continue
         lookup = PositionLookup(state.topic_partition, state.fetched, state.named_epoch)
-        state.lookup = lookup
         if state.phase is Phase.RESETTING:
             policy = state.policy
             assert policy is not None

@@ -79,7 +79,7 @@ class PositionResolver:
 
     def turn(self) -> int | None:
         """Run the due lookups; return how long to wait after, in ms, or None: until woken."""
-        lookups = self._shared.change(plan_lookups)
+        lookups = self._shared.change(begin_lookups)
         if lookups.all():
             self._request(lookups)
             return 0
@@ -202,3 +202,10 @@ class PositionResolver:
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> Mapping[TopicPartition, Found]:
         return self._client.list_offsets(times, timeout_ms=self._limit_ms, isolation=isolation)
+
+
+def begin_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
+    """Plan lookups as ``plan_lookups`` does; they count as under way from now."""
+    lookups = plan_lookups(states, now_ms)
+    states.begin_lookups(lookups.all())
+    return lookups

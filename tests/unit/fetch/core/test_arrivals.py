@@ -22,7 +22,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, PartitionFailed
 from zkconsumer.fetch.core.partition_state import Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.planning import plan_lookups
+from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import (
     EARLIEST,
@@ -50,7 +50,7 @@ def refuse(states: PartitionStates, code: int, now_ms: int = 0) -> None:
 
 def say_edges(states: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
     """Answer the question where the log begins and ends."""
-    (lookup,) = plan_lookups(states, now_ms).edges
+    (lookup,) = begin_lookups(states, now_ms).edges
     states.on_edges(lookup, start, end, now_ms)
 
 
@@ -63,7 +63,7 @@ def read(states: PartitionStates, count: int) -> None:
 def judged(states: PartitionStates, end: EpochEnd | int | None) -> Any:
     """A new leader says where epoch 1 ended."""
     states.see(view({TP: OTHER}, epoch=2))
-    (lookup,) = plan_lookups(states, 10_000).epochs
+    (lookup,) = begin_lookups(states, 10_000).epochs
     states.on_epoch_end(lookup, end, 10_000)
     return states.states[TP]
 
@@ -73,7 +73,7 @@ def test_a_policy_gives_the_position() -> None:
     states = board_with(None)
     states.seek(TP, Reset(LATEST))
     assert states.states[TP].position is None
-    ((lookup, _),) = plan_lookups(states, 0).resets
+    ((lookup, _),) = begin_lookups(states, 0).resets
     states.on_reset(lookup, TimedOffset(42, -1, 3), 0)
     assert states.states[TP].position == PositionView(42, 3)
     assert plan(states).wanted[TP].start == PositionView(42, 3)
@@ -83,7 +83,7 @@ def test_an_answer_to_a_question_of_before_the_seek_does_not_count() -> None:
     """The caller's word is newer."""
     states = board_with(None)
     states.seek(TP, Reset(LATEST))
-    ((lookup, _),) = plan_lookups(states, 0).resets
+    ((lookup, _),) = begin_lookups(states, 0).resets
     states.seek(TP, AtOffset(5))
     states.on_reset(lookup, TimedOffset(42), 0)
     assert states.states[TP].position == PositionView(5)
@@ -109,9 +109,9 @@ def test_a_policy_waits_for_what_waits() -> None:
     refuse(states, OUT)
     say_edges(states, 50, 90)
     assert states.states[TP].phase is Phase.OUTSIDE
-    assert not plan_lookups(states, 0).all()
+    assert not begin_lookups(states, 0).all()
     collect(states, 9, 0, None)
-    ((_, policy),) = plan_lookups(states, 0).resets
+    ((_, policy),) = begin_lookups(states, 0).resets
     assert policy is LATEST
 
 
@@ -216,7 +216,7 @@ def test_what_was_fetched_ahead_and_is_gone_is_fetched_anew() -> None:
     state = judged(states, EpochEnd(1, 3))
     assert not state.waiting
     assert state.position == PositionView(2, 1)
-    (lookup,) = plan_lookups(states, 10_000).epochs
+    (lookup,) = begin_lookups(states, 10_000).epochs
     states.on_epoch_end(lookup, EpochEnd(1, 3), 10_000)
     assert plan(states, broker=OTHER).wanted[TP].start == PositionView(2, 1)
 
@@ -251,7 +251,7 @@ def test_a_log_that_grew_to_the_position_again_is_asked_before_anything_is_fetch
     assert states.take_effects().refresh_metadata
     states.see(view({TP: BROKER}, epoch=2))
     assert not plan(states, 10_000).wanted
-    (lookup,) = plan_lookups(states, 10_000).epochs
+    (lookup,) = begin_lookups(states, 10_000).epochs
     assert (lookup.fetched, lookup.leader_epoch) == (PositionView(20, 1), 2)
     states.on_epoch_end(lookup, EpochEnd(1, 13), 10_000)
     if policy is None:
@@ -337,7 +337,7 @@ def test_one_that_moved_is_asked_again_with_the_next_view() -> None:
     read(states, 5)
     state = judged(states, int(ErrorCode.NOT_LEADER_FOR_PARTITION))
     states.see(view({TP: OTHER}, epoch=2))
-    (lookup,) = plan_lookups(states, 60_000).epochs
+    (lookup,) = begin_lookups(states, 60_000).epochs
     states.on_epoch_end(lookup, EpochEnd(1, 5), 60_000)
     assert not state.unproven
     assert state.phase is Phase.FETCHING
@@ -379,7 +379,7 @@ def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy 
         with pytest.raises(LogTruncated):
             collect(states, 9, 0, None)
     else:
-        ((lookup, requested),) = plan_lookups(states, 0).resets
+        ((lookup, requested),) = begin_lookups(states, 0).resets
         assert requested is EARLIEST
         states.on_reset(lookup, TimedOffset(0), 0)
         states.see(view({TP: BROKER}, topic_id=b"1"))  # by a broker that is behind
@@ -403,7 +403,7 @@ def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
     states = board_with(LATEST)
     refuse(states, OUT)
     say_edges(states, 50, 90)
-    ((_, policy),) = plan_lookups(states, 0).resets
+    ((_, policy),) = begin_lookups(states, 0).resets
     assert policy is LATEST
     effects = states.take_effects()
     assert effects.resolve_positions

@@ -1,5 +1,6 @@
 """What is asked next: who, how much, and how long the broker may wait."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,8 +22,11 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.core.ahead import HeaderSummary
 from zkconsumer.fetch.core.completed import ResponseFrame
+from zkconsumer.fetch.core.fetch_connection import begin_fetch
+from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
+from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, AtOffset, PositionView, Reset
 from zkconsumer.fetch.polled.collecting import collect
@@ -43,6 +47,22 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
     assert plan(states).wanted[TP].start.offset == 4
 
 
+def test_plans_change_nothing() -> None:
+    """They are values: the same again until they are noted as sent."""
+    states = board_of(TP, TP1)
+    states.seek(TP1, Reset(EARLIEST))
+    state, other = states.states[TP], states.states[TP1]
+    before = replace(state), replace(other)
+    for _ in range(2):
+        (planned,) = plan_fetch(states, BROKER, 0).wanted.values()
+        ((lookup, policy),) = plan_lookups(states, 0).resets
+        assert (planned.topic_partition, planned.start.offset) == (TP, 0)
+        assert (lookup.topic_partition, policy) == (TP1, EARLIEST)
+    assert [one.requested or one.early or one.lookup for one in (state, other)] == [None, None]
+    for one, former in zip((state, other), before, strict=True):
+        assert all(getattr(one, name) == getattr(former, name) for name in PartitionState.__slots__)
+
+
 def arriving(
     states: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, HeaderSummary | None]
 ) -> Any:
@@ -52,7 +72,7 @@ def arriving(
         partition_request for tp, partition_request in planned.wanted.items() if tp not in came
     ]
     states.unanswered(others)
-    return plan_fetch(states, BROKER, 0, arriving=sets)
+    return begin_fetch(states, BROKER, 0, arriving=sets)
 
 
 def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
@@ -158,7 +178,7 @@ def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
     """Before version 3 they know no bound for the whole answer."""
     partitions = [TopicPartition("t", number) for number in range(10)]
     states = board_of(*partitions, settings=PollFetchSettings(max_bytes=100_000))
-    planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
+    planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
     assert {partition_request.max_bytes for partition_request in planned.wanted.values()} == {
         10_000
     }
@@ -169,7 +189,7 @@ def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
     states = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=8_192))
     for tp in (TP, TP1):
         states.states[tp].needed_bytes = 20_000
-    planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
+    planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
     assert {
         tp: partition_request.max_bytes for tp, partition_request in planned.wanted.items()
     } == {TP: 20_000}
@@ -182,7 +202,7 @@ def test_partitions_at_their_end_take_no_turn_of_a_larger_message() -> None:
     states = board_of(TP, TP1, last, settings=PollFetchSettings(max_bytes=8_192))
     for tp in (TP1, last):
         states.states[tp].needed_bytes = 20_000
-    planned = plan_fetch(states, BROKER, 0, has_hard_bounds=True)
+    planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
     assert {tp: request.max_bytes for tp, request in planned.wanted.items()} == {
         TP: 4_096,
         TP1: 20_000,
@@ -206,9 +226,9 @@ def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
     fetched(states, {TP: batch(0, 1, epoch=4)})
     states.see(view({TP: OTHER}, epoch=5))
     assert not plan(states, broker=OTHER).wanted
-    lookups = plan_lookups(states, 0)
+    lookups = begin_lookups(states, 0)
     assert [epoch.topic_partition for epoch in lookups.epochs] == [TP]
-    assert not plan_lookups(states, 0).all()
+    assert not begin_lookups(states, 0).all()
 
 
 @pytest.mark.parametrize(("exact", "named"), [(True, 5), (False, -1)])
@@ -217,7 +237,7 @@ def test_an_epoch_that_brokers_may_not_have_heard_of_is_not_named(exact: bool, n
     states = board_of(TP)
     fetched(states, {TP: batch(0, 3, epoch=4)})
     states.see(view({TP: OTHER}, epoch=5, has_exact_epochs=exact))
-    (lookup,) = plan_lookups(states, 0).epochs
+    (lookup,) = begin_lookups(states, 0).epochs
     assert lookup.leader_epoch == named
     states.on_epoch_end(lookup, EpochEnd(4, 3), 0)
     assert plan(states, broker=OTHER).wanted[TP].leader_epoch == named
@@ -228,7 +248,7 @@ def test_a_position_with_an_epoch_is_proved_before_it_is_used() -> None:
     states = board_of(TP)
     states.seek(TP, AtOffset(7, leader_epoch=3))
     assert not plan(states).wanted
-    assert len(plan_lookups(states, 0).epochs) == 1
+    assert len(begin_lookups(states, 0).epochs) == 1
 
 
 def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
@@ -236,15 +256,15 @@ def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
     states = board_of(TP)
     states.seek(TP, Reset(EARLIEST))
     states.see(view({}))
-    assert not plan_lookups(states, 0).all()
+    assert not begin_lookups(states, 0).all()
     assert states.lacks_leaders()
     states.see(view({TP: BROKER}))
-    lookups = plan_lookups(states, 0)
+    lookups = begin_lookups(states, 0)
     ((lookup, policy),) = lookups.resets
     assert policy is EARLIEST
     states.on_error_code(lookup, ErrorCode.NOT_LEADER_FOR_PARTITION, 0)
-    assert plan_lookups(states, 0).due_ms == 100
-    assert plan_lookups(states, 100).resets
+    assert begin_lookups(states, 0).due_ms == 100
+    assert begin_lookups(states, 100).resets
 
 
 def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
