@@ -20,6 +20,7 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import grown
 from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in, responses_of
+from zkconsumer.fetch.core.shares import MIN_PART_BYTES, Wanted, share_out
 from zkconsumer.fetch.position import (
     FetchPosition,
     judge_offsets,
@@ -38,9 +39,6 @@ from zkconsumer.wire.messages.fetch import (
     FetchResponse,
 )
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-
-_MIN_FETCH_BYTES = 4096
-"""Minimum request per partition, however many there are (unless ``fetch_bytes`` is less)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,21 +236,31 @@ class FetchSession:
         large = self._large(ready)
         part_bytes = self.part_bytes(has_large=bool(large))
         grown_bytes = self.grown_bytes(has_large=bool(large))
-        sizes = {
-            tp: max(part_bytes, one.needed_bytes, min(one.grown_bytes, grown_bytes))
+        wanted = {
+            tp: Wanted(
+                part_bytes if tp in large else max(part_bytes, min(one.grown_bytes, grown_bytes)),
+                one.needed_bytes,
+            )
             for tp, one in ready.items()
-            if tp not in large
         }
-        left_bytes = self._settings.max_bytes // 2
-        sinks: list[ChunkSink] = []
+        served: set[ChunkSink] = set()
+
+        def may_be_large(tp: TopicPartition) -> bool:
+            sink = ready[tp].claim.sink
+            if sink in served or not has_capacity(sink):
+                return False
+            served.add(sink)
+            return True
+
+        sizes = share_out(
+            wanted,
+            part_bytes=part_bytes,
+            large_bytes=self._settings.max_bytes // 2,
+            may_be_large=may_be_large,
+        )
         for tp in large:
-            needed_bytes, sink = ready[tp].needed_bytes, ready[tp].claim.sink
-            if (sinks and needed_bytes > left_bytes) or sink in sinks or not has_capacity(sink):
-                continue
-            sizes[tp] = needed_bytes
-            left_bytes -= needed_bytes
-            sinks.append(sink)
-            self.end_turn(ready[tp].claim)
+            if tp in sizes:
+                self.end_turn(ready[tp].claim)
         return sizes
 
     def judge_offsets(self, position: FetchPosition) -> None:
@@ -291,7 +299,7 @@ class FetchSession:
         if self.has_hard_bounds:
             whole_bytes = response_bytes // (2 if has_large else 1)
             response_bytes = whole_bytes // max(1, len(self._positions))
-        return max(_MIN_FETCH_BYTES, response_bytes)
+        return max(MIN_PART_BYTES, response_bytes)
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
         """Set the start of the partitions that requested one."""

@@ -10,6 +10,7 @@ Sets not unpacked yet count as buffered, and the offsets after them may be reque
 headers hold their last offsets, so that the broker works during unpacking.
 """
 
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -19,11 +20,9 @@ from zkconsumer.fetch.core.completed import PartitionRequest, ResponseFrame
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shares import MIN_PART_BYTES, Wanted, share_out
 from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
-
-_MIN_PART_BYTES: Final = 4096
-"""Minimum request per partition, however many there are."""
 
 _SOON_MS: Final = 50
 """Longest wait of a broker for data while another of its partitions is about to be fetched."""
@@ -181,32 +180,19 @@ def _sizes(
 ) -> dict[TopicPartition, int]:
     """Return the size to request of each; with hard bounds, larger entries take turns."""
     settings = states.settings
-    if not has_hard_bounds:
-        part_bytes = settings.max_partition_bytes
-        return {
-            state.topic_partition: max(
-                _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes),
-                _needed_bytes(settings, state, arriving),
-            )
-            for state in ready
-        }
-    part_bytes = max(_MIN_PART_BYTES, settings.max_bytes // max(1, len(ready)))
-    part_bytes = min(part_bytes, settings.max_partition_bytes)
-    sizes: dict[TopicPartition, int] = {}
-    left_bytes = settings.max_bytes
-    has_large = False
-    for state in ready:
-        wanted_bytes = _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes)
-        size = max(wanted_bytes, _needed_bytes(settings, state, arriving))
-        is_large = size > part_bytes
-        # The first one is not held back by others that are at the ends of their logs: they are
-        # in every request.
-        if is_large and has_large and size > left_bytes:
-            continue
-        has_large = has_large or is_large
-        sizes[state.topic_partition] = size
-        left_bytes -= size if is_large else 0
-    return sizes
+    part_bytes, large_bytes = settings.max_partition_bytes, sys.maxsize
+    if has_hard_bounds:
+        large_bytes = settings.max_bytes
+        share_bytes = max(MIN_PART_BYTES, large_bytes // max(1, len(ready)))
+        part_bytes = min(part_bytes, share_bytes)
+    wanted = {
+        state.topic_partition: Wanted(
+            _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes),
+            _needed_bytes(settings, state, arriving),
+        )
+        for state in ready
+    }
+    return share_out(wanted, part_bytes=part_bytes, large_bytes=large_bytes)
 
 
 def _needed_bytes(
