@@ -187,7 +187,7 @@ class FetchSession:
             has_capacity: called for the queues of partitions whose next entry is larger than their
                 part of a response: such an entry is not fetched only to wait here.
         """
-        sizes = self._sizes(has_capacity)
+        sizes, turns = self._sizes(has_capacity)
         entries: list[tuple[TopicPartition, FetchPartition]] = []
         is_waiting = False
         for tp, position in self._in_order(sizes):
@@ -201,6 +201,8 @@ class FetchSession:
                 entries.append((tp, entry))
         if not entries:
             return None
+        for tp in turns:
+            self.end_turn(self._positions[tp].claim)
         max_wait_ms = 0 if is_waiting else self._settings.max_wait_ms
         return fetch_request(self._settings, entries, max_wait_ms=max_wait_ms)
 
@@ -217,8 +219,10 @@ class FetchSession:
             positions.sort(key=lambda one: -sizes.get(one[0], 0))
         return positions
 
-    def _sizes(self, has_capacity: Callable[[ChunkSink], bool]) -> dict[TopicPartition, int]:
-        """Return the size to request of each partition in the next request.
+    def _sizes(
+        self, has_capacity: Callable[[ChunkSink], bool]
+    ) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
+        """Return the size to request of each partition next, and those whose turn ends with that.
 
         Each partition here has an equal part, requested or not: waiting responses count against it.
         Entries that are larger than that share one half of the response, one for each queue, in
@@ -258,10 +262,7 @@ class FetchSession:
             large_bytes=self._settings.max_bytes // 2,
             may_be_large=may_be_large,
         )
-        for tp in large:
-            if tp in sizes:
-                self.end_turn(ready[tp].claim)
-        return sizes
+        return sizes, [tp for tp in large if tp in sizes]
 
     def judge_offsets(self, position: FetchPosition) -> None:
         """Judge the offsets of a set that the native loop fetched (``delegation``)."""
