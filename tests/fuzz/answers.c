@@ -73,7 +73,7 @@ static bool exchange_once(world *self, bool early) {
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_requested)
-            zk_take_response(&pump->unpacker, pump->slots.slots + at, pump->head.version);
+            zk_take_response(&pump->unpacker, pump->slots.slots + at, &pump->response);
     return true;
 }
 

@@ -100,7 +100,9 @@ static void read_set(bytes set) {
     zk_offsets_rise(set.data, set.size, (int64_t)below(1000), &place);
     if (place.position > set.size || place.low < from.low)
         abort();
-    zk_cut_off_bytes(set.data, set.size, place.position);
+    const size_t cut_off = zk_cut_off_bytes(set.data, set.size, place.position);
+    if (cut_off && cut_off <= set.size - place.position)
+        abort();
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_runs runs = {0};
     const zk_set_result result = zk_read_set(buffer, 0, &limits, &runs);

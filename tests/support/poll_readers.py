@@ -18,7 +18,7 @@ from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import AtOffset
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.consumer_record import RecordOrigin
 
@@ -108,7 +108,10 @@ class PollReader:
             self._meet(states, error)
             return True
         for tp, piece in taken.items():
-            self._came[tp.partition].records += piece.records(RecordOrigin(tp, None, None))
+            self._came[tp.partition].records += [
+                Record(one.offset, one.key, one.value)
+                for one in piece.records(RecordOrigin(tp, None, None))
+            ]
         for tp, state in states.states.items():
             if state.position is not None:
                 self._came[tp.partition].next_offset = state.position.offset

@@ -37,7 +37,7 @@ size_t zk_cut_off_bytes(const uint8_t *data, size_t size, size_t position) {
         return 0;
     const int32_t entry_size = zk_int32(data + position + SIZE_AT);
     const size_t left = size - position - ZK_ENTRY_HEADER_BYTES;
-    if (entry_size < ZK_MIN_ENTRY_SIZE || (size_t)entry_size <= left)
+    if (entry_size < ZK_MIN_ENTRY_SIZE || left >= (size_t)entry_size)
         return 0;
     return ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
 }
