@@ -9,8 +9,8 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 ERRORS_AND_VALUES = 40
 """Names of errors and values, and what Python itself needs for them."""
-A_CONSUMER = 330
-"""It was 374 when TLS, and what a library of checksums brings along, were loaded for all."""
+A_CONSUMER = 310
+"""It was 374 when TLS, what a library of checksums brings along, and filters were loaded for all."""
 NEVER = (
     "ssl",
     "email",
@@ -20,6 +20,7 @@ NEVER = (
     "importlib.metadata",
     "pyarrow",
     "asyncio",
+    "zkconsumer.assignment.filters",
 )
 
 
@@ -41,7 +42,7 @@ def test_importing_the_package_loads_errors_and_values() -> None:
 
 @pytest.mark.skipif(ENGINE is Engine.PURE, reason="the pure engine loads libraries for checksums")
 def test_a_consumer_loads_what_it_uses() -> None:
-    """Neither TLS nor ZooKeeper's client, nor what libraries bring along that are not asked."""
+    """Neither TLS, ZooKeeper's client nor filters, nor what libraries bring along unasked."""
     found = loaded_by("from zkconsumer import KafkaConsumer")
     assert found.isdisjoint(NEVER)
     assert len(found) <= A_CONSUMER

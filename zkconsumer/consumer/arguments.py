@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.printable import shown
@@ -72,8 +71,12 @@ def topic_matcher_of(value: object) -> Callable[[str], bool]:
     Raises:
         IllegalArgumentError: it is neither a pattern nor a filter.
     """
-    if isinstance(value, Whitelist | Blacklist):
-        return partial(value.allows, exclude_internal=False)
+    if not isinstance(value, str | re.Pattern):
+        # Few give a filter, and the reader of Java's expressions is a tenth of all there is to load.
+        from zkconsumer.assignment.filters import Blacklist, Whitelist  # noqa: PLC0415
+
+        if isinstance(value, Whitelist | Blacklist):
+            return partial(value.allows, exclude_internal=False)
     pattern = pattern_of(value)
     return lambda name: pattern.match(name) is not None
 
