@@ -10,7 +10,7 @@ from zkconsumer.records.engine import ENGINE, Engine
 ERRORS_AND_VALUES = 40
 """Names of errors and values, and what Python itself needs for them."""
 A_CONSUMER = 310
-"""It was 374 when TLS, what a library of checksums brings along, and filters were loaded for all."""
+"""It was 374 when TLS, what a library of checksums brings along, and filters came with it."""
 NEVER = (
     "ssl",
     "email",

@@ -72,7 +72,7 @@ def topic_matcher_of(value: object) -> Callable[[str], bool]:
         IllegalArgumentError: it is neither a pattern nor a filter.
     """
     if not isinstance(value, str | re.Pattern):
-        # Few give a filter, and the reader of Java's expressions is a tenth of all there is to load.
+        # Slow to import, and rarely needed: it brings the reader of Java's expressions.
         from zkconsumer.assignment.filters import Blacklist, Whitelist  # noqa: PLC0415
 
         if isinstance(value, Whitelist | Blacklist):

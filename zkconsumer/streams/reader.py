@@ -92,6 +92,7 @@ class ChunkReader(Generic[K, V]):
         # Tasks done for the current chunk, or for the head of the queue.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None
+        # A chunk not yet started whose jump was noted.
         self._jumped: Chunk | None = None
         # The head of the queue, once it is current and only has to be removed.
         self._taken: Item | None = None
@@ -221,6 +222,7 @@ class ChunkReader(Generic[K, V]):
     def _start(self, chunk: Chunk) -> None:
         claim = chunk.claim
         self._note_jump(chunk, claim.consumed_offset)
+        self._jumped = None
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
         cursor = self._cursors.of(chunk)
         # Only plain stores from here on: the current chunk is still to be removed.
