@@ -62,12 +62,16 @@ def topics_of(log_ends: Mapping[TopicPartition, int], at_ms: int) -> tuple[Topic
 
 
 def snapshot_of(
-    *groups: GroupStatus, at_ms: int, log_ends: Mapping[TopicPartition, int] | None = None
+    *groups: GroupStatus,
+    at_ms: int,
+    log_ends: Mapping[TopicPartition, int] | None = None,
+    set_back_ms: int = 0,
 ) -> ClusterSnapshot:
-    """A cluster with these groups and log ends."""
+    """A cluster with these groups and log ends, by a clock that was set back by so much."""
     return ClusterSnapshot(
         taken_ms=at_ms,
         zookeeper_connect="zk:2181",
         topics=topics_of(log_ends or {}, at_ms),
         groups={group.key: group for group in groups},
+        clock_ahead_ms=-set_back_ms,
     )

@@ -12,16 +12,13 @@ it).
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.nodes import Pattern
 
 T = TypeVar("T")
-
-SET_BACK_MS: Final = 60_000
-"""Looks and readings overlap, so a snapshot may be a little older than the one before it."""
 
 Storage: TypeAlias = Literal["zookeeper", "kafka"]
 """The storage of committed offsets, as ``offsets.storage`` names it."""
@@ -56,19 +53,6 @@ class GroupKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} group {self.group_id}"
-
-
-def was_set_back(before_ms: int, now_ms: int) -> bool:
-    """Return whether the local clock was set back between two snapshots.
-
-    Times from before are meaningless then: they lie ahead, and would count as the newest for as
-    long as the clock was set back.
-
-    Args:
-        before_ms: when the earlier one was taken.
-        now_ms: when the later one was taken.
-    """
-    return now_ms < before_ms - SET_BACK_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +389,7 @@ class ClusterSnapshot:
         clock_skew_ms: how far ZooKeeper's clock is ahead of the local one; negative: behind.
         no_brokers: why no broker is registered, if that was read; None if there are some.
         brokers_alone: how it was read without ZooKeeper; None if ZooKeeper was read.
+        clock_ahead_ms: how far the local clock was ahead of the monotonic one; see ``set_back``.
     """
 
     taken_ms: int
@@ -417,6 +402,12 @@ class ClusterSnapshot:
     clock_skew_ms: Seen[int] | None = None
     no_brokers: NoBrokers | None = None
     brokers_alone: BrokersAlone | None = None
+    clock_ahead_ms: int = 0
+
+    @property
+    def monotonic_ms(self) -> int:
+        """When it was assembled, by the monotonic clock."""
+        return self.taken_ms - self.clock_ahead_ms
 
     @property
     def address(self) -> str:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
+from zkconsumer.status.set_back import was_set_back
 
 WINDOW_MS: Final = 300_000
 """The time that rates are measured over."""
@@ -140,9 +141,16 @@ class RateHistory:
     def __init__(self) -> None:
         self._groups: dict[GroupKey, _Series] = {}
         self._logs = _Series()
+        self._clock_ahead_ms = 0
 
     def record(self, snapshot: ClusterSnapshot) -> None:
-        """Record a snapshot, which must not be older than the last one."""
+        """Record a snapshot, which must not be older than the last one.
+
+        If the clock was set back since, begin anew with it.
+        """
+        if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
+            self._groups, self._logs = {}, _Series()
+        self._clock_ahead_ms = snapshot.clock_ahead_ms
         groups = {key: self._groups.get(key) or _Series() for key in snapshot.groups}
         for key, series in groups.items():
             group = snapshot.groups[key]

@@ -18,8 +18,8 @@ from zkconsumer.status.model import (
     CommittedOffset,
     GroupKey,
     GroupPartition,
-    was_set_back,
 )
+from zkconsumer.status.set_back import was_set_back
 
 LOG_END_SAMPLES = 60
 COMMIT_SAMPLES = 10
@@ -208,13 +208,13 @@ class History:
     def __init__(self) -> None:
         self._log_ends: dict[TopicPartition, LogEndSeries] = {}
         self._commits: dict[GroupKey, dict[TopicPartition, Commits]] = {}
-        self._taken_ms = 0
+        self._clock_ahead_ms = 0
 
     def record(self, snapshot: ClusterSnapshot) -> None:
         """Record a snapshot; if the clock was set back since the last one, begin anew with it."""
-        if was_set_back(self._taken_ms, snapshot.taken_ms):
+        if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             self._log_ends, self._commits = {}, {}
-        self._taken_ms = snapshot.taken_ms
+        self._clock_ahead_ms = snapshot.clock_ahead_ms
         self._log_ends = self._recorded_log_ends(snapshot)
         skew = snapshot.clock_skew_ms
         skew_ms = 0 if skew is None else skew.value

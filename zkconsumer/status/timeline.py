@@ -18,8 +18,8 @@ from zkconsumer.status.model import (
     GroupPartition,
     GroupState,
     GroupStatus,
-    was_set_back,
 )
+from zkconsumer.status.set_back import was_set_back
 from zkconsumer.status.verify import PartitionIds
 
 REBALANCES_KEPT = 100
@@ -159,7 +159,7 @@ class Timelines:
 
     def __init__(self) -> None:
         self._timelines: dict[GroupKey, GroupTimeline] = {}
-        self._taken_ms = 0
+        self._clock_ahead_ms = 0
 
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
         """Record a snapshot; groups that it lacks are dropped.
@@ -170,9 +170,9 @@ class Timelines:
             The rebalances that have begun, continued or ended by it.
         """
         partition_ids = snapshot.partition_ids()
-        if was_set_back(self._taken_ms, snapshot.taken_ms):
+        if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             self._timelines = {}
-        self._taken_ms = snapshot.taken_ms
+        self._clock_ahead_ms = snapshot.clock_ahead_ms
         kept = {key: self._timelines.get(key) or GroupTimeline(key) for key in snapshot.groups}
         self._timelines = kept
         skew_ms = 0 if snapshot.clock_skew_ms is None else snapshot.clock_skew_ms.value

@@ -10,6 +10,7 @@ from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupPartition
 from zkconsumer.status.reading.kept import CLUSTER_PARTS
+from zkconsumer.status.set_back import was_set_back
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
@@ -70,7 +71,7 @@ class Publisher:
     def publish_look(self, snapshot: ClusterSnapshot, keys: Iterable[GroupKey]) -> None:
         """Publish a partial read, unless a full read has overtaken it."""
         with self._making:
-            if snapshot.taken_ms >= self._current.snapshot.taken_ms:
+            if snapshot.monotonic_ms >= self._current.snapshot.monotonic_ms:
                 self._make(snapshot, None, frozenset(keys))
 
     def publish_problem(self, problem: str) -> None:
@@ -137,7 +138,10 @@ class Publisher:
     ) -> ClusterState:
         now_ms = self._clock.wall_ms()
         snapshot = ClusterSnapshot(
-            taken_ms=now_ms, zookeeper_connect=zookeeper_connect, brokers_alone=alone
+            taken_ms=now_ms,
+            zookeeper_connect=zookeeper_connect,
+            brokers_alone=alone,
+            clock_ahead_ms=now_ms - self._clock.now_ms(),
         )
         return ClusterState(
             number=0,
@@ -190,8 +194,9 @@ class _Earlier:
 
     def take(self, snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
         """Record the latest snapshot; return the earlier one to compare it with."""
-        if self._younger is None or snapshot.taken_ms < self._younger.taken_ms:
-            # The first one, or the clock went back: times from before are meaningless.
+        if self._younger is None or was_set_back(
+            self._younger.clock_ahead_ms, snapshot.clock_ahead_ms
+        ):
             self._old, self._younger = None, self._kept(snapshot)
         elif snapshot.taken_ms - self._younger.taken_ms >= self._least_ms:
             self._old, self._younger = self._younger, self._kept(snapshot)

@@ -191,6 +191,15 @@ def test_a_look_that_was_overtaken_is_not_shown() -> None:
     assert publisher.current.covered is None
 
 
+def test_a_look_after_the_clock_was_set_back_is_shown() -> None:
+    """It is newer by the clock that nobody sets."""
+    publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
+    publisher.publish(seen(3_700_000), read_ms=7)
+    later = replace(seen(101_000, offset=70), clock_ahead_ms=-3_600_000)
+    publisher.publish_look(later, [KEY])
+    assert publisher.current.snapshot is later
+
+
 def test_a_look_keeps_what_it_did_not_change() -> None:
     """Lags of other groups are not worked out again; a changed group's are."""
     cluster = Cluster()
@@ -282,8 +291,8 @@ def test_whoever_stands_still_for_long_is_found() -> None:
     )
     unread = [stuck(time_ms, min(time_ms, now_ms - 120_000)) for time_ms in times]
     assert Code.COMMITS_PAUSED not in told_of(*unread)
-    back = [stuck(time_ms, time_ms) for time_ms in (10**9, *times)]
-    assert Code.COMMITS_PAUSED in told_of(*back)
+    ahead = replace(stuck(10**9, 10**9), clock_ahead_ms=10**9)
+    assert Code.COMMITS_PAUSED in told_of(ahead, *(stuck(time_ms, time_ms) for time_ms in times))
 
 
 def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:

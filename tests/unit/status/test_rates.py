@@ -1,5 +1,7 @@
 """Rates of writing and reading, from snapshots of a group that commits in steps."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +17,7 @@ from zkconsumer.status.model import (
     TopicStatus,
 )
 from zkconsumer.status.rates import WINDOW_MS, GroupRates, RateHistory
+from zkconsumer.status.set_back import SET_BACK_MS
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "group")
 TP = TopicPartition("topic", 0)
@@ -98,6 +101,16 @@ def test_one_look_tells_no_rate() -> None:
     assert history.rates(KEY).written is None
     history.record(ClusterSnapshot(taken_ms=20_000, zookeeper_connect="zk"))
     assert history.rates(KEY) == GroupRates()
+
+
+def test_a_clock_that_was_set_back_begins_new_rates() -> None:
+    """Else a group that stands would count as one that moves, for as long as it was set back."""
+    history = watched(10, written=2, read=2)
+    assert history.rates(KEY).moved_ms == 10_000
+    for at_ms in (10_000, 15_000):
+        now = snapshot(at_ms, 1_000_000 + 2 * at_ms // 1_000, 20)
+        history.record(replace(now, clock_ahead_ms=-SET_BACK_MS))
+    assert history.rates(KEY) == GroupRates(written=2, read=0)
 
 
 def test_few_samples_are_kept_however_often_one_looks() -> None:

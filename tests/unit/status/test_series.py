@@ -15,6 +15,7 @@ from zkconsumer.status.model import (
     TopicStatus,
 )
 from zkconsumer.status.series import Commits, CommitSample, History, LogEndSeries
+from zkconsumer.status.set_back import SET_BACK_MS
 
 TP = TopicPartition("t", 0)
 
@@ -190,18 +191,19 @@ def test_history_takes_up_every_partition_and_forgets_those_that_are_gone() -> N
 
 def test_a_clock_that_was_set_back_begins_a_new_history() -> None:
     """Else nothing would be newer than the last, for as long as it was set back."""
-    hour_ms = 3_600_000
+    back_ms = SET_BACK_MS
     history = History()
 
-    def record(offset: int, at_ms: int) -> GroupStatus:
+    def record(offset: int, at_ms: int, set_back_ms: int) -> GroupStatus:
         committed = CommittedOffset(offset, "kafka", at_ms)
         group = group_of(GroupPartition(TP, committed=(committed,), log_end=2 * offset))
-        history.record(snapshot_of(group, at_ms=at_ms, log_ends={TP: 2 * offset}))
+        log_ends = {TP: 2 * offset}
+        history.record(snapshot_of(group, at_ms=at_ms, log_ends=log_ends, set_back_ms=set_back_ms))
         return group
 
     for step in range(3):
-        record(step, hour_ms + step)
-    group, *_ = [record(step, step) for step in range(3, 6)]
+        record(step, back_ms + step, 0)
+    group, *_ = [record(step, step, back_ms) for step in range(3, 6)]
     assert [sample.at_ms for sample in history.log_ends(TP) or ()] == [3, 4, 5]
     assert [commit.at_ms for commit in history.commits(group.key)[TP]] == [3, 4, 5]
 

@@ -16,6 +16,7 @@ from zkconsumer.status.model import (
     GroupStatus,
     MemberStatus,
 )
+from zkconsumer.status.set_back import SET_BACK_MS
 from zkconsumer.status.timeline import GroupTimeline, Moved, Rebalance, Timelines
 
 IDS = {"t": (0, 1)}
@@ -306,9 +307,10 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
 
 def test_a_clock_that_was_set_back_begins_new_timelines() -> None:
     """What happens from then on is told, at the time that it is now."""
-    timelines, hour_ms = Timelines(), 3_600_000
-    before = replace(ALONE, seen_ms=hour_ms)
-    timelines.record(snapshot_of(before, at_ms=hour_ms))
-    assert timelines.record(snapshot_of(ALONE, at_ms=1000)) == ()
-    [event] = timelines.record(snapshot_of(_look(2000, ("g_a-0", "g_b-0"), A, B), at_ms=2000))
+    timelines, back_ms = Timelines(), SET_BACK_MS
+    before = replace(ALONE, seen_ms=1000 + back_ms)
+    timelines.record(snapshot_of(before, at_ms=1000 + back_ms))
+    assert timelines.record(snapshot_of(ALONE, at_ms=1000, set_back_ms=back_ms)) == ()
+    joined = _look(2000, ("g_a-0", "g_b-0"), A, B)
+    [event] = timelines.record(snapshot_of(joined, at_ms=2000, set_back_ms=back_ms))
     assert (event.began_ms, event.not_before_ms, event.ended_ms) == (2000, 1000, 2000)

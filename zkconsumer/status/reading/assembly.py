@@ -109,15 +109,12 @@ def _sort_key(key: GroupKey) -> tuple[bool, str]:
     return key.kind is not GroupKind.ZOOKEEPER, key.group_id
 
 
-def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot, *, now_ms: int) -> ClusterSnapshot:
-    """Return the snapshot with newer states of groups taken from the last one.
-
-    Not of those that were seen ahead of now: the clock was set back since.
-    """
+def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot with newer states of groups taken from the last one."""
     newer = {
         key: last.groups[key]
         for key, group in snapshot.groups.items()
-        if key in last.groups and group.seen_ms < last.groups[key].seen_ms <= now_ms
+        if key in last.groups and group.seen_ms < last.groups[key].seen_ms
     }
     if not newer:
         return snapshot

@@ -48,7 +48,7 @@ class ClockSkew:
         return Seen(least, self._bounds[-1][0])
 
     def _take(self, read_ms: int, low: int | None, high: int | None) -> None:
-        while self._bounds and not 0 <= read_ms - self._bounds[0][0] <= WINDOW_MS:
+        while self._bounds and read_ms - self._bounds[0][0] > WINDOW_MS:
             self._bounds.popleft()
         others_low, others_high = self._tightest()
         contradicts = (low is not None and others_high is not None and low > others_high) or (

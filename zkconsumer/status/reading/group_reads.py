@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from zkconsumer.clock import Clock
 from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
@@ -20,6 +19,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_requests
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
+from zkconsumer.status.reading.round_clock import RoundClock
 from zkconsumer.status.reading.values import GroupOffsets, GroupReads, LogSpan
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
@@ -115,12 +115,12 @@ class CoordinatorGroupReader:
         clock: for deadlines and ages.
     """
 
-    def __init__(self, store: ZkStore | None, dialer: BrokerDialer, clock: Clock) -> None:
+    def __init__(self, store: ZkStore | None, dialer: BrokerDialer, clock: RoundClock) -> None:
         self._clock = clock
         self._scope = ThreadScope("status-look", clock=clock)
         # These groups are read in full, so that no write goes unnoticed.
         self._groups = None if store is None else ZookeeperGroups(store, clock, owners_max_age_ms=0)
-        self._part: Part[_InZookeeper] = Part("groups", self._scope)
+        self._part: Part[_InZookeeper] = Part("groups", self._scope, clock)
         self._brokers = BrokerRound(dialer, clock)
         self._logs = LogReader(self._brokers, clock)
         self._coordinators = CoordinatorReader(self._brokers, clock)

@@ -6,7 +6,7 @@ known to be gone (a topic or group that is no longer listed) is dropped.
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import (
@@ -30,6 +30,7 @@ from zkconsumer.status.reading.values import (
     LogsRead,
     OffsetsRead,
 )
+from zkconsumer.status.set_back import moved_back
 from zkconsumer.zk.absence import NoBrokers
 
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
@@ -78,10 +79,21 @@ class Failures:
         }
         self._by_kind = {**self._by_kind, kind: found}
 
+    def set_back(self, by_ms: int) -> None:
+        """Move their times back with the local clock."""
+        self._by_kind = moved_back(self._by_kind, by_ms)
+
     def all(self) -> tuple[PartFailure, ...]:
         """Return all failures, the oldest first."""
         found = [failure for of_kind in self._by_kind.values() for failure in of_kind.values()]
         return tuple(sorted(found, key=lambda failure: (failure.since_ms, failure.part)))
+
+
+class _Unmoved(NamedTuple):
+    """The offsets of a group without members, and since when they are unchanged."""
+
+    mark: int
+    since_ms: int
 
 
 class Kept:
@@ -117,8 +129,20 @@ class Kept:
         self.spans: dict[TopicPartition, LogSpan] = {}
         self.log_problems: dict[TopicPartition, str] = {}
         self.failures = Failures()
-        self._unmoved: dict[str, tuple[int, int]] = {}
+        self._unmoved: dict[str, _Unmoved] = {}
         self._last_read_ms = 0
+
+    def set_back(self, by_ms: int) -> None:
+        """Move all times back with the local clock: what was read keeps its age."""
+        self.brokers = moved_back(self.brokers, by_ms)
+        self.topics = moved_back(self.topics, by_ms)
+        self.zookeeper_groups = moved_back(self.zookeeper_groups, by_ms)
+        self.coordinator_groups = moved_back(self.coordinator_groups, by_ms)
+        self.offsets = moved_back(self.offsets, by_ms)
+        self.spans = moved_back(self.spans, by_ms)
+        self.failures.set_back(by_ms)
+        self._unmoved = moved_back(self._unmoved, by_ms)
+        self._last_read_ms -= by_ms
 
     def take_cluster(self, read: ClusterRead, now_ms: int) -> None:
         """Record brokers and topics, or why there are no brokers."""
@@ -158,8 +182,7 @@ class Kept:
             **{
                 tp: span
                 for tp, span in read.spans.items()
-                # What lies ahead was read before the clock was set back.
-                if tp not in known or not span.at_ms < known[tp].at_ms <= now_ms
+                if tp not in known or span.at_ms >= known[tp].at_ms
             },
         }
         self.log_problems = dict(read.problems)
@@ -182,7 +205,7 @@ class Kept:
             if broker is None or broker.id in read.responding or name in read.groups:
                 continue
             if broker.id not in read.failures:
-                if not 0 <= now_ms - group.seen_ms < _ABSENT_MS:
+                if now_ms - group.seen_ms >= _ABSENT_MS:
                     continue
                 failures[broker.id] = f"{broker} is not registered"
             silent[name] = group
@@ -202,7 +225,7 @@ class Kept:
             now_ms: the time.
         """
         groups = self.zookeeper_groups.keys() | self.coordinator_groups.keys()
-        known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, began_ms, now_ms)}
+        known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, began_ms)}
         self.offsets = {name: offsets for name, offsets in known.items() if name in groups}
         self._unmoved = {name: unmoved for name, unmoved in self._unmoved.items() if name in groups}
         self._note_unmoved(read.offsets, now_ms)
@@ -239,7 +262,7 @@ class Kept:
     def unmoved_since_ms(self, name: str) -> int | None:
         """Return since when the offsets in Kafka of a group without members are unchanged."""
         found = self._unmoved.get(name)
-        return None if found is None else found[1]
+        return None if found is None else found.since_ms
 
     def _note_unmoved(self, read: Mapping[str, GroupOffsets], now_ms: int) -> None:
         for name, offsets in read.items():
@@ -254,12 +277,12 @@ class Kept:
             )
             mark = hash(frozenset(places))
             known = self._unmoved.get(name)
-            if known is None or known[0] != mark:
-                self._unmoved[name] = (mark, now_ms)
+            if known is None or known.mark != mark:
+                self._unmoved[name] = _Unmoved(mark, now_ms)
 
     def forget_look(self, now_ms: int) -> None:
         """Drop failures of partial reads if no other read follows."""
-        if not 0 <= now_ms - self._last_read_ms < _LOOK_MS:
+        if now_ms - self._last_read_ms >= _LOOK_MS:
             self.failures.note(LOOK_PART, {}, now_ms)
 
     def group(self, key: GroupKey) -> GroupStatus | None:
@@ -303,15 +326,13 @@ def _newer_offsets(
     read: Mapping[str, GroupOffsets],
     known: Mapping[str, GroupOffsets],
     began_ms: int,
-    now_ms: int,
 ) -> dict[str, GroupOffsets]:
     """Return the offsets that were read, except of groups that were read again since that began.
 
-    An offset that seemed to go back would be taken for a rewind. What was seen ahead of now was
-    read before the clock was set back.
+    An offset that seemed to go back would be taken for a rewind.
     """
     return {
-        name: known[name] if began_ms < _seen_ms(known.get(name, {})) <= now_ms else offsets
+        name: known[name] if began_ms < _seen_ms(known.get(name, {})) else offsets
         for name, offsets in read.items()
     }
 

@@ -7,6 +7,7 @@ from zkconsumer.errors import ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.status.reading.broker_round import Unanswered
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.round_clock import RoundClock
 
 T = TypeVar("T")
 
@@ -14,17 +15,23 @@ T = TypeVar("T")
 class Part(Generic[T]):
     """Reads one part of a snapshot, whose calls may be bounded only by a client's long time-out.
 
-    A result that comes too late is used the next time. Thread: one.
+    A result that comes too late is used the next time, unless the local clock was set back since it
+    was requested: its times lie ahead then. Thread: one.
 
     Args:
         name: the part's name, in plain words.
         scope: owns the thread.
+        clock: for the times in results.
         requested: the addressee to name when there is no result in time.
     """
 
-    def __init__(self, name: str, scope: ThreadScope, requested: str = "ZooKeeper") -> None:
+    def __init__(
+        self, name: str, scope: ThreadScope, clock: RoundClock, requested: str = "ZooKeeper"
+    ) -> None:
         self._name = name
         self._scope = scope
+        self._clock = clock
+        self._set_backs = 0
         self._requested = requested
         self._reported: Mailbox[T | Unanswered] = Mailbox()
         self._running = False
@@ -34,6 +41,7 @@ class Part(Generic[T]):
         if self._running:
             return
         self._running = True
+        self._set_backs = self._clock.set_backs
 
         def run() -> None:
             try:
@@ -52,4 +60,6 @@ class Part(Generic[T]):
         if reported is None:
             return Unanswered(f"{self._requested} gave no answer within {deadline.limit_ms} ms")
         self._running = False
+        if self._set_backs != self._clock.set_backs:
+            return Unanswered("the clock was set back while it was read")
         return reported

@@ -35,10 +35,12 @@ from zkconsumer.status.reading.kept import Kept, offset_requests, registered_add
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
 from zkconsumer.status.reading.part import Part
+from zkconsumer.status.reading.round_clock import RoundClock
 from zkconsumer.status.reading.sessions import Sessions
 from zkconsumer.status.reading.values import ClusterRead, GroupsRead, OffsetsRead
 from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
+from zkconsumer.status.set_back import moved_back
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk.store import ZkStore
 
@@ -120,7 +122,7 @@ class SnapshotReader:
         abandoned_after_ms: int = ABANDONED_AFTER_MS,
         clock: Clock | None = None,
     ) -> None:
-        self._clock = clock or SystemClock()
+        self._clock = RoundClock(clock or SystemClock())
         self._zookeeper_connect = None if store is None else zookeeper_connect or ""
         self._bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in bootstrap)
         self._limits = limits
@@ -139,10 +141,12 @@ class SnapshotReader:
             self._source = BrokerSource.of(dialer, bootstrap, limits.cluster_ms, self._clock)
         else:
             raise ConfigError("neither a ZooKeeper nor a broker to begin with was given")
-        self._cluster: Part[ClusterRead] = Part("cluster", self._scope, self._source.requested)
+        self._cluster: Part[ClusterRead] = Part(
+            "cluster", self._scope, self._clock, self._source.requested
+        )
         self._holds_lookaround = CoordinatorGroupReader(store, dialer, self._clock)
-        self._groups: Part[GroupsRead] = Part("groups", self._scope)
-        self._alive: Part[Seen[frozenset[int]] | None] = Part("sessions", self._scope)
+        self._groups: Part[GroupsRead] = Part("groups", self._scope, self._clock)
+        self._alive: Part[Seen[frozenset[int]] | None] = Part("sessions", self._scope, self._clock)
         self._brokers = BrokerRound(dialer, self._clock)
         self._logs = LogReader(self._brokers, self._clock)
         self._coordinators = CoordinatorReader(self._brokers, self._clock, must_list=store is None)
@@ -169,6 +173,7 @@ class SnapshotReader:
             return self._read(first)
 
     def _read(self, first: Collection[str]) -> ClusterSnapshot:
+        self._follow_clock()
         self._read_cluster()
         groups_deadline = self._begin_groups(frozenset(first))
         answering = self._read_logs_and_coordinators()
@@ -188,12 +193,13 @@ class SnapshotReader:
             clock_skew_ms=self._skew.seen(),
             abandoned_after_ms=self._abandoned_after_ms,
         )
+        snapshot = replace(snapshot, clock_ahead_ms=self._clock.ahead_ms)
         leaders = kept.leaders(answering)
         self._next.request(snapshot, leaders, Deadline(self._clock, self._limits.times_ms))
         snapshot = self._memory.filled(snapshot)
         with self._lock:
             if self._last is not None:
-                snapshot = keep_newer(snapshot, self._last, now_ms=self._clock.wall_ms())
+                snapshot = keep_newer(snapshot, self._last)
             self._last = snapshot
         return snapshot
 
@@ -213,9 +219,11 @@ class SnapshotReader:
         if self._last is None:
             return self.read([key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER])
         with self._lock:
-            plan = plan_look(self._kept, keys, self._answering)
+            plan, set_backs = plan_look(self._kept, keys, self._answering), self._clock.set_backs
         found = self._holds_lookaround.look(plan, Deadline(self._clock, self._limits.look_ms))
         with self._lock:
+            if set_backs != self._clock.set_backs:
+                return self._last  # the times of what was found lie ahead
             now_ms = self._clock.wall_ms()
             self._kept.take_look(found, now_ms)
             self._last = reassemble(
@@ -242,6 +250,17 @@ class SnapshotReader:
         self._next_read.close(timeout_ms)
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
+
+    def _follow_clock(self) -> None:
+        """Follow the local clock; if it was set back, what is kept goes back with it."""
+        with self._lock:
+            by_ms = self._clock.follow()
+            if by_ms:
+                self._kept.set_back(by_ms)
+                self._last = moved_back(self._last, by_ms)
+                self._skew = ClockSkew()
+            if self._last is not None:
+                self._last = replace(self._last, clock_ahead_ms=self._clock.ahead_ms)
 
     def _read_cluster(self) -> None:
         read_ms, every_ms = self._cluster_read_ms, self._limits.cluster_every_ms
@@ -328,7 +347,7 @@ class SnapshotReader:
                 kept.take_offsets(nothing, now_ms, now_ms)
             return
         deadline = self._deadline()
-        due = self._due(now_ms)
+        due = self._due()
         unknown = [group_id for group_id in due if self._needs_coordinator(group_id)]
         failures: dict[str, str] = {}
         for name, found in self._coordinators.find(
@@ -346,20 +365,20 @@ class SnapshotReader:
             failures |= dict.fromkeys(groups, f"{broker} does not answer")
             del lookups[broker]
         read = self._coordinators.read_offsets(lookups, deadline)
-        self._note_quiet(read, now_ms)
+        self._note_quiet(read)
         with self._lock:
             moved = read.moved | {name for groups in silent.values() for name in groups}
             failures |= read.failures
             whole = replace(read, failures=failures, moved=moved)
             kept.take_offsets(whole, now_ms, self._clock.wall_ms())
 
-    def _due(self, now_ms: int) -> Collection[str]:
+    def _due(self) -> Collection[str]:
         """Return the groups whose offsets in Kafka are due to be read."""
-        quiet_ms = self._limits.quiet_ms
+        now_ms, quiet_ms = self._clock.now_ms(), self._limits.quiet_ms
         resting = {
             name
             for name, since_ms in self._quiet_since_ms.items()
-            if name not in self._kept.coordinator_groups and 0 <= now_ms - since_ms < quiet_ms
+            if name not in self._kept.coordinator_groups and now_ms - since_ms < quiet_ms
         }
         known = self._kept.zookeeper_groups.keys() | self._kept.coordinator_groups.keys()
         return sorted(known - resting)
@@ -369,7 +388,8 @@ class SnapshotReader:
         has_coordinator = group is not None and group.coordinator is not None
         return name not in self._kept.keepers and not has_coordinator
 
-    def _note_quiet(self, read: OffsetsRead, now_ms: int) -> None:
+    def _note_quiet(self, read: OffsetsRead) -> None:
+        now_ms = self._clock.now_ms()
         for name, offsets in read.offsets.items():
             if offsets or self._has_yet_to_commit(name):
                 self._quiet_since_ms.pop(name, None)

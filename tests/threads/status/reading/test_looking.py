@@ -57,6 +57,30 @@ def test_the_first_look_reads_everything(world: StatusWorld) -> None:
     assert snapshot.groups[G].state is GroupState.STABLE
 
 
+def test_a_look_during_which_the_clock_is_set_back_is_not_shown(world: StatusWorld) -> None:
+    """Its times lie ahead; the next look is."""
+    world.zookeeper_group()
+    reader = world.reader()
+    reader.read()
+    world.clock.advance(SHORT_MS)
+    world.tree.commit("g", *T0, b"41")
+    look = reader._holds_lookaround.look
+
+    def read_meanwhile(*plan: Any) -> Any:
+        found = look(*plan)
+        world.clock.set_back(3_600_000)
+        reader.read()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader._holds_lookaround, "look", read_meanwhile)
+        snapshot = reader.look([G])
+    assert snapshot.groups[G].seen_ms == world.clock.wall_ms() == snapshot.taken_ms
+    world.clock.advance(SHORT_MS)
+    world.tree.commit("g", *T0, b"42")
+    assert offsets(reader.look([G]), G)[0] == {"zookeeper": 42}
+
+
 def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
     """Members, owners, offsets and log ends; another group keeps its age."""
     world.topic(OFFSETS_TOPIC)

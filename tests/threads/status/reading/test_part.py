@@ -5,21 +5,35 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.reading.broker_round import Unanswered
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.part import Part
+from zkconsumer.status.reading.round_clock import RoundClock
 
 LONG_MS, SHORT_MS = 10_000, 20
 
 
 @pytest.fixture
-def part() -> Iterator[Part[int]]:
+def clock() -> ManualClock:
+    """The local clock."""
+    return ManualClock()
+
+
+@pytest.fixture
+def rounds(clock: ManualClock) -> RoundClock:
+    """The clock of reading."""
+    return RoundClock(clock)
+
+
+@pytest.fixture
+def part(rounds: RoundClock) -> Iterator[Part[int]]:
     """One, and its threads."""
     scope = ThreadScope("test-part")
-    yield Part("numbers", scope)
+    yield Part("numbers", scope, rounds)
     assert scope.close(LONG_MS) == []
 
 
@@ -52,6 +66,19 @@ def test_what_comes_late_is_the_answer_of_the_next_time(part: Part[int]) -> None
     part.start(never)
     go_on.set()
     assert part.result(deadline()) == 1
+    part.start(lambda: 2)
+    assert part.result(deadline()) == 2
+
+
+def test_what_was_read_before_the_clock_was_set_back_is_dropped(
+    part: Part[int], rounds: RoundClock, clock: ManualClock
+) -> None:
+    """Its times lie ahead, and would count as the newest."""
+    part.start(lambda: 1)
+    clock.set_back(3_600_000)
+    assert rounds.follow() == 3_600_000
+    late = part.result(deadline())
+    assert late == Unanswered("the clock was set back while it was read")
     part.start(lambda: 2)
     assert part.result(deadline()) == 2
 

@@ -21,6 +21,8 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.status.set_back import SET_BACK_MS
+from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.versions import VersionRange
 
@@ -374,3 +376,44 @@ def test_a_clock_that_is_set_back_holds_nothing_up(world: StatusWorld) -> None:
     assert {
         partition.offsets_at_ms for topic in snapshot.topics for partition in topic.partitions
     } == {now_ms}
+
+
+def test_a_clock_that_is_set_back_makes_nothing_younger(world: StatusWorld) -> None:
+    """Who has long been silent is abandoned when it would have been, and what fails has its age."""
+    world.topic(OFFSETS_TOPIC)
+    world.groups["silent"] = SpokenGroup(0, state="Empty", offsets={T0: 7})
+    world.groups["away"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader()
+    reader.read()
+    world.tree.delete("/brokers/ids/1")
+    world.clock.advance(ABANDONED_AFTER_MS // 4)
+    reader.read()
+    world.clock.set_back(3_600_000)
+    for age_ms, state in ((ABANDONED_AFTER_MS // 4, "empty"), (ABANDONED_AFTER_MS, "abandoned")):
+        world.clock.advance(age_ms - ABANDONED_AFTER_MS // 4)
+        snapshot = reader.read()
+        group = coordinator_group(snapshot, "silent")
+        assert (group.state, group.unmoved_since_ms) == (state, world.clock.wall_ms() - age_ms)
+        away = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, "away"))
+        if state == "empty":
+            assert away is not None
+            assert away.seen_ms == world.clock.wall_ms() - age_ms
+            assert "groups of broker 1" in failing(snapshot)
+            assert {failure.since_ms for failure in snapshot.failures} == {world.clock.wall_ms()}
+        else:
+            assert away is None
+
+
+@pytest.mark.parametrize("back_ms", [1, SET_BACK_MS - 1])
+def test_a_clock_that_is_slewed_is_not_followed_back(world: StatusWorld, back_ms: int) -> None:
+    """Times of reading never decrease, without a new beginning."""
+    reader = world.reader()
+    before = reader.read()
+    world.clock.set_back(back_ms)
+    assert reader.read().taken_ms == before.taken_ms
+    world.clock.set_back(SET_BACK_MS - back_ms)
+    now = reader.read()
+    assert now.taken_ms == world.clock.wall_ms() == before.taken_ms - SET_BACK_MS
+    assert now.monotonic_ms == before.monotonic_ms
+    world.clock.set_back(-5_000)
+    assert reader.read().taken_ms == world.clock.wall_ms()

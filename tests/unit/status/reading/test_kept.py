@@ -41,17 +41,17 @@ def covered() -> Kept:
     return kept
 
 
-def take_offsets(kept: Kept, began_ms: int, now_ms: int = LOOKED_MS) -> None:
+def take_offsets(kept: Kept, began_ms: int) -> None:
     """A reading that began then finds nothing, since the group's offsets were deleted."""
     kept.take_offsets(
-        OffsetsRead(offsets={"g": {}}, failures={}, moved=frozenset()), began_ms, now_ms
+        OffsetsRead(offsets={"g": {}}, failures={}, moved=frozenset()), began_ms, LOOKED_MS
     )
 
 
-def take_logs(kept: Kept, at_ms: int, now_ms: int) -> None:
+def take_logs(kept: Kept, at_ms: int) -> None:
     """A reading then found that the log ends at 55."""
     read = LogsRead(spans={T0: LogSpan(0, 55, at_ms)}, problems={}, failures={})
-    kept.take_logs(read, now_ms)
+    kept.take_logs(read, LOOKED_MS)
 
 
 def test_offsets_that_were_asked_for_before_a_look() -> None:
@@ -67,18 +67,8 @@ def test_logs_that_were_asked_for_before_a_look() -> None:
     """Their ends don't go back, either; unless a log really is shorter."""
     kept = covered()
     for at_ms, end in ((LOOKED_MS - 1, 60), (LOOKED_MS, 55)):
-        take_logs(kept, at_ms, LOOKED_MS)
+        take_logs(kept, at_ms)
         assert kept.spans[T0].end == end
-
-
-def test_what_was_read_before_the_clock_was_set_back_is_not_newer() -> None:
-    """It lies ahead of now: kept, it would be shown as the present for as long."""
-    kept = covered()
-    now_ms = LOOKED_MS - 1_000
-    take_logs(kept, now_ms - 1, now_ms)
-    assert kept.spans[T0].end == 55
-    take_offsets(kept, now_ms - 1, now_ms)
-    assert kept.offsets["g"] == {}
 
 
 def test_a_replica_that_brokers_leave_out_is_missed_in_the_snapshot() -> None:
