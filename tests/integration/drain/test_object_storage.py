@@ -10,6 +10,8 @@ from obstore.exceptions import GenericError
 from tests.support.clusters import fresh_name
 from tests.support.s3_server import BUCKET, file_system, s3_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
+from zkconsumer.drain import layout
+from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
@@ -76,6 +78,32 @@ def test_a_marker_of_a_folder_is_no_file(storage: ObjectStorage) -> None:
     assert storage.files("") == [StoredFile("staging/1/begun", 1)]
     storage.delete("staging/1")
     assert (storage.names("staging/1"), storage.files("")) == ([], [])
+
+
+def test_an_empty_object_is_a_file(storage: ObjectStorage) -> None:
+    """An empty plan or manifest is damaged, not another drain's; and none outlives its folder."""
+    system, below = file_system(storage.uri(""))
+    for path in (layout.plan_file(1), layout.manifest_file(1), "_zkconsumer/a/b"):
+        system.open_output_stream(f"{below}/{path}").close()
+    journal = BatchJournal(storage)
+    journal.begin(
+        DrainIdentity(
+            id="d",
+            created_ms=1,
+            cluster="c",
+            subscription="t",
+            starting="earliest",
+            group=None,
+            format="parquet",
+        )
+    )
+    with pytest.raises(DrainError, match=rf"{layout.plan_file(1)} .*damaged"):
+        journal.held()
+    with pytest.raises(DrainError, match=rf"{layout.manifest_file(1)} .*damaged"):
+        journal.manifest(1)
+    assert storage.files("_zkconsumer/a") == [StoredFile("b", 0)]
+    storage.delete("_zkconsumer/a")
+    assert storage.read("_zkconsumer/a/b") is None
 
 
 def test_a_bucket_that_is_not_there_is_told() -> None:

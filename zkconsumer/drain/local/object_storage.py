@@ -3,7 +3,8 @@
 Objects are created only if absent (``If-None-Match``), so two drains can't both commit a batch.
 Renaming there is copying, then deleting.
 
-An object of no bytes is no file: Hadoop marks folders by such, and so does S3's console.
+An object whose key ends with ``/`` is no file: Hadoop marks folders by such, and so does S3's
+console. The store tells their paths without the ``/``.
 
 Address and credentials come from the ``AWS_*`` environment variables, as for other tools.
 """
@@ -80,14 +81,22 @@ class ObjectStorage:
         """See ``Storage``."""
         with self.door(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
-            paths = [*found["common_prefixes"], *(path for path, _ in _files(found["objects"]))]
-        return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
+            paths = [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
+        # The folder itself is listed where it is marked.
+        return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths if path != folder]
 
     def files(self, folder: str) -> list[StoredFile]:
         """See ``Storage``."""
         skipped = len(folder) + 1 if folder else 0
         with self.door(folder):
-            return sorted(StoredFile(path[skipped:], size) for path, size in self._below(folder))
+            below = self._below(folder)
+            folders = {path.rpartition("/")[0] for path, _ in below}
+            return sorted(
+                StoredFile(path[skipped:], size)
+                for path, size in below
+                # The mark of an empty folder looks like an empty file, until it is asked for.
+                if size or (path not in folders and self._size(path) is not None)
+            )
 
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
@@ -118,8 +127,10 @@ class ObjectStorage:
         return obstore.open_reader(self._store, path, buffer_size=_READ_BYTES)
 
     def _below(self, folder: str) -> list[tuple[str, int]]:
+        """Return path and length of all objects in a folder, its marks included."""
         found = obstore.list(self._store, prefix=folder or None)
-        return [file for some in found for file in _files(some)]
+        entries = (entry for some in found for entry in some)
+        return [(entry["path"], entry["size"]) for entry in entries if entry["path"] != folder]
 
     def _size(self, path: str) -> int | None:
         try:
@@ -136,8 +147,3 @@ class ObjectStorage:
             message = " ".join(str(error).split())[:_SHOWN_CHARS]
             what = f"{self._what}, at {path!r}"
             raise DrainError(f"{what}: {message or type(error).__name__}") from error
-
-
-def _files(listed: Iterable[Any]) -> list[tuple[str, int]]:
-    """Return path and length of each object that is a file."""
-    return [(entry["path"], entry["size"]) for entry in listed if entry["size"]]
