@@ -175,9 +175,14 @@ class HadoopStorage:
         return self._gateway.new_array(kind, length)
 
     def _write(self, stream: Any, data: bytes) -> None:
-        stream.write(bytearray(data))
-        # Not where that was cut off: closing puts an object, whatever was written to it.
-        stream.close()
+        is_whole = False
+        try:
+            stream.write(bytearray(data))
+            is_whole = True
+        finally:
+            # Closing puts an object, whatever was written to it.
+            if is_whole or self._scheme not in _IN_ONE_PUT:
+                stream.close()
 
     def _length(self, at: Any) -> int:
         length: int = self._system.getFileStatus(at).getLen()

@@ -50,11 +50,13 @@ class _Bucket(_Gateway):
 
     Args:
         names: of the objects in each folder.
+        scheme: of its paths.
     """
 
-    def __init__(self, names: Sequence[str] = ()) -> None:
+    def __init__(self, names: Sequence[str] = (), scheme: str = "s3a") -> None:
         super().__init__()
         self._names = names
+        self._scheme = scheme
         self.is_closed = False
 
     def Path(self, *_: object) -> Any:  # noqa: N802 - Java's
@@ -63,7 +65,7 @@ class _Bucket(_Gateway):
 
     def getScheme(self) -> str:  # noqa: N802 - Java's
         """Hadoop's."""
-        return "s3a"
+        return self._scheme
 
     def exists(self, *_: object) -> bool:
         """See Hadoop's."""
@@ -115,6 +117,16 @@ def test_an_object_that_was_cut_off_is_not_put() -> None:
     with pytest.raises(KeyboardInterrupt):
         storage.create("a", b"1")
     assert not bucket.is_closed
+
+
+@pytest.mark.parametrize("scheme", ["file", "hdfs"])
+def test_a_file_that_was_cut_off_is_closed(scheme: str) -> None:
+    """It lies aside and goes; a name node would hold its lease for an hour."""
+    bucket = _Bucket(scheme=scheme)
+    storage = storage_of(bucket, object)
+    with pytest.raises(KeyboardInterrupt):
+        storage.create("a", b"1")
+    assert bucket.is_closed
 
 
 @pytest.mark.parametrize(
