@@ -10,7 +10,7 @@ Address and credentials come from the ``AWS_*`` environment variables, as for ot
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any

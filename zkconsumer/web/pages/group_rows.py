@@ -118,8 +118,12 @@ class GroupRow:
 
     @property
     def is_silent(self) -> bool:
-        """Whether records wait, no commit was seen of late, and it is too early for a verdict."""
-        return self.burrow is BurrowStatus.OK and bool(self.lag) and not self.rates.read
+        """Whether records wait or may, no commit was seen of late, and it is early for a verdict.
+
+        They may where no lag is known, as of a group that has not committed yet.
+        """
+        may_wait = self.partitions > 0 if self.lag is None else self.lag > 0
+        return self.burrow is BurrowStatus.OK and may_wait and not self.rates.read
 
     @property
     def verdict(self) -> Verdict:
@@ -174,8 +178,8 @@ class GroupRow:
                 meaning = f"{self.late[0].status.meaning} ({self._latest})"
             return BURROW_TONES[self.burrow], BURROW_WORDS[self.burrow], meaning
         if self.last_commit_ms is None:
-            meaning = "no commit was seen yet, though there is something to read"
-            return Tone.CALM, "no commits yet", meaning
+            why = "though there is something to read" if self.lag else "so no lag is known"
+            return Tone.CALM, "no commits yet", f"no commit was seen yet, {why}"
         return Tone.CALM, "not known yet", "its next commit tells, or minutes without one"
 
     @property

@@ -192,12 +192,16 @@ def test_silence_is_not_called_well_before_it_is_called_a_stop(state: ClusterSta
         (silent, "no commits yet", Tone.CALM),
         (replace(silent, last_commit_ms=NOW_MS), "not known yet", Tone.CALM),
         (replace(silent, state=GroupState.EMPTY), "nobody reads", Tone.CALM),
+        (replace(silent, lag=None), "no commits yet", Tone.CALM),
+        (replace(silent, lag=None, partitions=0), "keeps up", Tone.OK),
         (replace(silent, rates=GroupRates(written=29, read=28)), "keeps up", Tone.OK),
         (replace(silent, lag=0), "keeps up", Tone.OK),
         (replace(silent, burrow=BurrowStatus.STOP), "no commits", Tone.BAD),
     ):
         assert (row.verdict.word, row.verdict.tone) == (word, tone)
     assert silent.verdict.about.startswith("no commit was seen yet")
+    about = replace(silent, lag=None).verdict.about
+    assert about.startswith("no commit was seen yet, so no lag is known")
     assert "no commit was" not in replace(silent, last_commit_ms=NOW_MS).verdict.about
 
 
