@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Generator
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from zkconsumer.properties_file import load_properties
 from zkconsumer.schemas.remembered import RememberedSchemas, SchemaMemory
 
 if TYPE_CHECKING:
-    from zkconsumer.schemas.definition import SchemaSource
+    from zkconsumer.schemas.registry_settings import RegistrySettings
 
 _REGISTRY_MS: Final = 2_000
 """How long a schema is waited for: somebody waits for the look."""
@@ -44,7 +45,8 @@ def add_registry_argument(parser: Container) -> None:
 class Looks:
     """Looks at messages: no group is joined, nothing is committed. Thread: any.
 
-    Schemas are remembered from one look to the next: a page that follows messages looks on and on.
+    The registry's file is read once, since it may be a pipe. Schemas are remembered from one look
+    to the next: a page that follows messages looks on and on.
 
     Args:
         args: with the arguments of ``add_cluster_arguments`` and ``add_registry_argument``.
@@ -58,20 +60,22 @@ class Looks:
         self._args = args
         self._limits = limits
         self._known = SchemaMemory()
-        self.decoder()
+        self._registry = _registry(args.schema_registry, args.schema_registry_config)
+
+    def at(self, args: argparse.Namespace) -> "Looks":
+        """Return looks at another cluster, with the same registry."""
+        other = copy(self)
+        other._args = args  # noqa: SLF001 - an instance of this class
+        return other
 
     def decoder(self) -> BytesDecoder:
-        """Return the decoder of one look, with the time that it has for schemas.
+        """Return the decoder of one look, with the time that it has for schemas."""
+        if self._registry is None:
+            return BytesDecoder()
+        from zkconsumer.schemas.registry import RegistryClient  # noqa: PLC0415 - an extra
 
-        Raises:
-            ConfigError: see above.
-        """
-        url, config = self._args.schema_registry, self._args.schema_registry_config
-        if url:
-            return BytesDecoder(RememberedSchemas(_registry(url, config), self._known))
-        if config is not None:
-            raise ConfigError("--schema-registry-config is for a registry: give --schema-registry")
-        return BytesDecoder()
+        client = RegistryClient(self._registry, "avro", budget_ms=_REGISTRY_BUDGET_MS)
+        return BytesDecoder(RememberedSchemas(client, self._known))
 
     def __call__(self, query: MessageQuery) -> BrowseResult:
         """Look at messages.
@@ -108,12 +112,14 @@ class Looks:
                 )
 
 
-def _registry(url: str, config: str | None) -> "SchemaSource":
+def _registry(url: str | None, config: str | None) -> "RegistrySettings | None":
+    if not url:
+        if config is not None:
+            raise ConfigError("--schema-registry-config is for a registry: give --schema-registry")
+        return None
     from zkconsumer.schemas.payloads import need_library  # noqa: PLC0415 - an extra
-    from zkconsumer.schemas.registry import RegistryClient  # noqa: PLC0415
     from zkconsumer.schemas.registry_settings import RegistrySettings  # noqa: PLC0415
 
     need_library("avro")
     settings = RegistrySettings.of(url, {} if config is None else load_properties(config))
-    settings = replace(settings, timeout_ms=min(settings.timeout_ms, _REGISTRY_MS))
-    return RegistryClient(settings, "avro", budget_ms=_REGISTRY_BUDGET_MS)
+    return replace(settings, timeout_ms=min(settings.timeout_ms, _REGISTRY_MS))

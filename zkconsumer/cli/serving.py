@@ -25,12 +25,14 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.inbound.table import ConnectionLimits
 from zkconsumer.notify.settings import NotifySettings
 from zkconsumer.scope import side_by_side
+from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.app import build_app, build_clusters_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.history.database import check_file
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import Recorder, RecorderSettings
 from zkconsumer.web.history.upkeep import Keep
+from zkconsumer.web.publishing import OnNews
 from zkconsumer.web.security import Hosts, Tokens, check_token, is_loopback
 from zkconsumer.web.serving import (
     Address,
@@ -40,7 +42,10 @@ from zkconsumer.web.serving import (
     parse_address,
 )
 from zkconsumer.web.site import Site
+from zkconsumer.web.state import ClusterState
 from zkconsumer.web.watching import RETRY_MS, ClusterWatch, WatchSettings
+
+log = logging.getLogger(__name__)
 
 _NAME_CHARS: Final = 150
 _TIMES_MOST: Final = 2_000
@@ -68,11 +73,11 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
     token = _token(args)
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
-    if args.messages:
-        _check_messages(args, token)
+    messages = _messages(args, token) if args.messages else None
     clusters = clusters_of(args) if args.clusters else {"": args}
     for cluster in clusters.values():
         cluster.address = _address(cluster)
+        cluster.looks = None if messages is None else messages.at(cluster)
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
@@ -80,7 +85,7 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
             name: stack.enter_context(_recorder(cluster, several=len(clusters) > 1))
             for name, cluster in clusters.items()
         }
-        _check_histories(recorders)
+        _check_histories({name: recorder.path for name, recorder in recorders.items()})
         for cluster in clusters.values():
             cluster.notifier = (
                 stack.enter_context(notifying(cluster, settings)) if settings.routes else None
@@ -89,7 +94,7 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
 
 
 def _address(args: argparse.Namespace) -> str:
-    """Return where a cluster is, as its page says.
+    """Return where a cluster is; "" if only a file that can't be used now says that.
 
     Raises:
         ConfigError: it can't be used. Of one among several its own page says that.
@@ -100,8 +105,7 @@ def _address(args: argparse.Namespace) -> str:
     except (ConfigError, OSError):
         if not args.clusters:
             raise
-        address: str = args.zookeeper or args.bootstrap_servers or args.cluster_name
-        return address
+        return args.zookeeper or args.bootstrap_servers or ""
 
 
 def _serve(
@@ -119,7 +123,7 @@ def _serve(
         names=frozenset(name.lower() for name in args.allow_host),
     )
     served = {
-        name: _watched(cluster, recorders[name], tokens, hosts, lambda _error: server.end())
+        name: _watched(name, cluster, recorders, tokens, hosts, lambda _error: server.end())
         for name, cluster in clusters.items()
     }
     sites = {name: site for name, (_, site) in served.items()}
@@ -159,13 +163,15 @@ def _serve(
 
 
 def _watched(
+    name: str,
     args: argparse.Namespace,
-    recorder: Recorder,
+    recorders: Mapping[str, Recorder],
     tokens: Tokens,
     hosts: Hosts,
     on_death: Callable[[BaseException], None],
 ) -> tuple[ClusterWatch, Site]:
     """Return the watcher of one cluster, and its parts of the application."""
+    recorder = recorders[name]
     watch = ClusterWatch(
         lambda: open_cluster(args, even_without=True, times_most=_TIMES_MOST),
         WatchSettings(
@@ -176,7 +182,7 @@ def _watched(
             groups=args.groups,
             ends=not args.clusters,
         ),
-        on_change=recorder.take,
+        on_change=_recording(name, args, recorders),
         on_death=on_death,
     )
     notifier = args.notifier
@@ -187,12 +193,31 @@ def _watched(
         tokens=tokens,
         hosts=hosts,
         events=EventHub(watch),
-        messages=Looks(args) if args.messages else None,
+        messages=args.looks,
         untold=lambda: None if notifier is None else notifier.problem,
     )
     if notifier is not None:
         watch.subscribe(notifier.take)
     return watch, site
+
+
+def _recording(name: str, args: argparse.Namespace, recorders: Mapping[str, Recorder]) -> OnNews:
+    """Return what records a cluster's states: in its own history, once its address is known."""
+    recorder = recorders[name]
+
+    def take(state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
+        if not args.address and state.ready:
+            args.address = state.snapshot.address
+            try:
+                path = _history_file(args)
+                others = {other: recorder.path for other, recorder in recorders.items()}
+                _check_histories({**others, name: path})
+                recorder.move(path)
+            except ConfigError as error:
+                log.warning("the history of %s is not kept: %s", name, error)
+        recorder.take(state, rebalances)
+
+    return take if not (args.address or args.no_history) else recorder.take
 
 
 def _token(args: argparse.Namespace) -> str | None:
@@ -213,8 +238,8 @@ def _check_open(address: Address, token: str | None, *, no_token: bool) -> None:
         )
 
 
-def _check_messages(args: argparse.Namespace, token: str | None) -> None:
-    """Check what messages need, before anybody looks at any.
+def _messages(args: argparse.Namespace, token: str | None) -> Looks:
+    """Return what looks at messages; check what that needs, before anybody does.
 
     Raises:
         ConfigError: there is no token, or the registry can't be used.
@@ -224,8 +249,8 @@ def _check_messages(args: argparse.Namespace, token: str | None) -> None:
             f"--messages shows what topics hold: it needs a token, by --token-file or "
             f"{TOKEN_VARIABLE}"
         )
-    Looks(args)
     logging.getLogger("zkconsumer.web.audit").setLevel(logging.INFO)
+    return Looks(args)
 
 
 @contextmanager
@@ -233,36 +258,45 @@ def _recorder(args: argparse.Namespace, *, several: bool) -> Iterator[Recorder]:
     if several and args.history is not None:
         raise ConfigError("--history is the file of one cluster: leave it out with --clusters")
     with ExitStack() as stack:
-        if args.no_history:
+        if args.no_history or not args.address:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zkconsumer-page-"))
             path = Path(folder) / "history.sqlite"
         else:
-            path = args.history or _default_history(args.address)
-        check_file(path, ours=args.history is None)
+            path = _history_file(args)
         keep = Keep(days=args.keep_days, max_bytes=args.history_mb << 20)
         recorder = Recorder(path, RecorderSettings(keep=keep))
         stack.callback(recorder.close)
         yield recorder
 
 
-def _check_histories(recorders: Mapping[str, Recorder]) -> None:
+def _check_histories(paths: Mapping[str, Path]) -> None:
     """Check that no two clusters would write to one history.
 
     Raises:
         ConfigError: two have the same address.
     """
     names: dict[Path, str] = {}
-    for name, recorder in recorders.items():
-        other = names.setdefault(recorder.path, name)
+    for name, path in paths.items():
+        other = names.setdefault(path, name)
         if other != name:
             raise ConfigError(
-                f"{other} and {name} would be kept in one history, {recorder.path}: they have the "
-                "same address; leave one of them out, or say --no-history"
+                f"{other} and {name} would be kept in one history, {path}: they have the same "
+                "address; leave one of them out, or say --no-history"
             )
 
 
+def _history_file(args: argparse.Namespace) -> Path:
+    """Return the path of a cluster's history: as given, or by its address.
+
+    Raises:
+        ConfigError: no history can be kept there.
+    """
+    path = args.history or _default_history(args.address)
+    check_file(path, ours=args.history is None)
+    return path
+
+
 def _default_history(address: str) -> Path:
-    """Return the default path of this cluster's history."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(home) / "zkconsumer"
     try:

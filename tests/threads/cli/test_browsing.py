@@ -2,15 +2,21 @@
 
 import argparse
 import json
+import os
 import threading
 from base64 import b64encode
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.support.registry_server import registry_server
+from zkconsumer.browse.decoding import BytesDecoder, Form
+from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.cli.browsing import Looks
+from zkconsumer.cli.main import main
 from zkconsumer.errors import ConfigError
+from zkconsumer.schemas.remembered import SchemaMemory
 
 ORDER = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]})
 
@@ -53,6 +59,45 @@ def test_schemas_of_a_registry_that_wants_a_password(
         notes = [hanging(b"\0\0\0\0" + bytes([number])).note for number in range(1, 60)]
         assert "can't be asked" in notes[0]
         assert "took all the time that there is for schemas" in notes[-1]
+
+
+def test_settings_of_a_registry_from_a_pipe() -> None:
+    """They come once, and hold for each look at each cluster."""
+    read, write = os.pipe()
+    with closing(os.fdopen(read)), registry_server() as registry:
+        with os.fdopen(write, "w") as pipe:
+            pipe.write("basic.auth.user.info=me:hidden\n")
+        registry.by_id[7] = {"schema": ORDER}
+        registry.authorization = "Basic " + b64encode(b"me:hidden").decode()
+        given = args(registry.url, Path(f"/dev/fd/{read}"))
+        looks = Looks(given)
+        for other in (looks, looks.at(given)):
+            other._known = SchemaMemory()
+            assert other.decoder().decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
+
+
+@pytest.mark.parametrize(("form", "shown"), [("hex", "ff 00"), ("text", "\\xff\\x00")])
+def test_bytes_in_a_pipe_are_whole(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], form: Form, shown: str
+) -> None:
+    """However many there are, and as they are asked for; null is the word."""
+    value, decoder = b"\xff\0" * 9_000, BytesDecoder()
+    message = SeenMessage(
+        topic="t",
+        partition=0,
+        offset=0,
+        timestamp=-1,
+        raw_key=None,
+        raw_value=value,
+        key=decoder.decode(None, form=form),
+        value=decoder.decode(value, form=form),
+    )
+    found = BrowseResult(messages=[message], scanned=1)
+    monkeypatch.setattr("zkconsumer.cli.consume.browsing.Looks", lambda *_, **__: lambda _: found)
+    show = ("--show-as", form, "--property", "print.key=true", "--property", "key.separator=|")
+    assert main(["consume", "--bootstrap-server", "b:1", "--topic", "t", "--tail", "1", *show]) == 0
+    between = " " if form == "hex" else ""
+    assert capfd.readouterr().out == f"null|{between.join([shown] * 9_000)}\n"
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:

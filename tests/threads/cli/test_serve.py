@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,42 @@ def test_two_clusters_never_share_a_history(
     assert main(["serve", "--clusters", "a,b,c"]) == 2
     assert "b and c would be kept in one history" in capsys.readouterr().err
     assert main(["serve", "--clusters", "all", "--no-history"]) == 0
+
+
+def test_a_history_begins_when_the_address_is_known(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file that comes later may be all that tells it: it is no address until then."""
+    file, brokers = tmp_path / "config.toml", tmp_path / "brokers.properties"
+    file.write_text(f'[clusters.torn]\ncommand-config = "{brokers}"\n')
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
+
+    def open_it(
+        args: argparse.Namespace, **options: bool
+    ) -> AbstractContextManager[CommandCluster]:
+        found = argparse.Namespace(**{**vars(args), "zookeeper": "zk:2181/chroot"})
+        return opening(world)(found, **options)
+
+    monkeypatch.setattr(command, "open_cluster", open_it)
+    watches: list[ClusterWatch] = []
+    make = ClusterWatch.__init__
+
+    def noting(self: ClusterWatch, *given: object, **named: object) -> None:
+        make(self, *given, **named)  # type: ignore[arg-type]
+        watches.append(self)
+        alone = self.current.snapshot.brokers_alone
+        assert alone is not None
+        assert alone.bootstrap_servers == ""
+
+    def run(self: PageServer, sockets: object) -> None:
+        del self, sockets
+        wait_until(lambda: watches[0].current.ready, what="the reading")
+
+    monkeypatch.setattr(ClusterWatch, "__init__", noting)
+    monkeypatch.setattr(PageServer, "run", run)
+    folder = tmp_path / "state" / "zkconsumer"
+    assert main(["serve", "--clusters", "torn"]) == 0
+    assert [path.name for path in folder.iterdir()] == ["zk_2181_chroot.history"]
 
 
 def test_clusters_that_hang_are_closed_side_by_side(

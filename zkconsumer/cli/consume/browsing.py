@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
+from zkconsumer.browse.decoding import DecodedBytes
 from zkconsumer.browse.filters import parse_filters
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage, ndjson_line
@@ -221,10 +222,16 @@ def _printed(args: argparse.Namespace, messages: Sequence[SeenMessage]) -> bytes
 
 
 def _as_shown(message: SeenMessage) -> SeenMessage:
-    """Return a message whose bytes are those of the text that it is shown as."""
+    """Return a message whose bytes are those of the text that it is shown as, whole."""
     return replace(
-        message, raw_key=message.key.text.encode(), raw_value=message.value.text.encode()
+        message,
+        raw_key=_whole(message.raw_key, message.key),
+        raw_value=_whole(message.raw_value, message.value),
     )
+
+
+def _whole(data: bytes | None, shown: DecodedBytes) -> bytes:
+    return (shown.text if data is None or shown.kind != "hex" else data.hex(" ")).encode()
 
 
 def table_of(messages: Sequence[SeenMessage], width: int, *, is_steady: bool = False) -> str:

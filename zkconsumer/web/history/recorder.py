@@ -57,7 +57,7 @@ class Recorder:
     """Writes states to the history. Thread: any.
 
     Args:
-        path: the file; call ``database.check_file`` first.
+        path: the file, an attribute, too; call ``database.check_file`` first.
         settings: see ``RecorderSettings``.
         clock: for ages.
     """
@@ -68,7 +68,7 @@ class Recorder:
         settings: RecorderSettings = RecorderSettings(),
         clock: Clock | None = None,
     ) -> None:
-        self.path = path
+        self.path = self._opened = path
         self._settings = settings
         self._clock = clock or SystemClock()
         self._scope = ThreadScope("history", clock=self._clock)
@@ -103,6 +103,10 @@ class Recorder:
             while len(self._rebalances) > _REBALANCES_WAITING:
                 del self._rebalances[next(iter(self._rebalances))]
         self._wakeup.notify()
+
+    def move(self, path: Path) -> None:
+        """Go on in another file, without what was recorded before."""
+        self.path = path
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
         """Write the last state, and end. Idempotent."""
@@ -141,6 +145,9 @@ class Recorder:
             self._problem = None
 
     def _connected(self) -> sqlite3.Connection:
+        if self._opened != self.path:
+            self._disconnect()
+            self._opened = self.path
         if self._connection is not None and self._file != identity_of(self.path):
             log.warning("the history %s is gone: going on with what is there now", self.path)
             self._disconnect()
