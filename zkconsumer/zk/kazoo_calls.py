@@ -3,12 +3,20 @@
 Part of ``kazoo_store``: only the ``kazoo_*`` files import kazoo.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from kazoo import exceptions as ke
-from kazoo.protocol.serialization import CheckVersion, Create, Delete, GetChildren, SetData
+from kazoo.protocol.serialization import (
+    CheckVersion,
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
+    GetData,
+    SetData,
+)
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
@@ -28,6 +36,8 @@ from zkconsumer.zk.store import (
     ZNode,
     ZNodeStat,
 )
+
+_Read: TypeAlias = type[Exists] | type[GetChildren] | type[GetData]
 
 _EPHEMERAL = 1  # flag of a create
 _OP_ERRORS: dict[type[BaseException], OpError] = {
@@ -54,21 +64,25 @@ class KazooWatch:
             self.watch(event.path, event.type)
 
 
-def read_call(call: Callable[..., PendingResponse], path: str, watch: Watch | None) -> Send:
-    """Return one of kazoo's read calls for one path."""
-    callback = None if watch is None else KazooWatch(watch)
-    return lambda: call(path, watch=callback)
+def read_call(kazoo: Any, read: _Read, server_path: str, watch: Watch | None = None) -> Send:
+    """Return the call that reads a path of the server.
 
-
-def server_children_call(kazoo: Any, path: str) -> Send:
-    """Return the call for a server path's children: kazoo's own would prefix the chroot."""
+    kazoo's own would prefix the chroot, and split every path and join it again twice, a quarter of
+    the time of reading thousands.
+    """
+    request = read(server_path, None if watch is None else KazooWatch(watch))
 
     def send() -> PendingResponse:
         response: PendingResponse = kazoo.handler.async_result()
-        kazoo._call(GetChildren(path, None), response)  # noqa: SLF001 - nothing public does it
+        kazoo._call(request, response)  # noqa: SLF001 - nothing public does it
         return response
 
     return send
+
+
+def in_chroot(chroot: str, path: str) -> str:
+    """Return the server's path of a path in a chroot, "" for none."""
+    return chroot + path if path != "/" else chroot or "/"
 
 
 def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
@@ -88,8 +102,7 @@ def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
 def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity = OPEN) -> Send:
     """Return the call for one transaction.
 
-    Its operations are built here: kazoo's own functions split every path and join it again, which
-    with thousands of paths takes longer than everything else.
+    Its operations are built here, see ``read_call``.
     """
     transaction = kazoo.transaction()
     chroot = kazoo.chroot
@@ -106,7 +119,7 @@ def _acl(path: str, security: ZookeeperSecurity) -> Any:
 
 
 def _part(op: Op, chroot: str, security: ZookeeperSecurity) -> Any:
-    path = chroot + op.path if op.path != "/" else chroot or "/"
+    path = in_chroot(chroot, op.path)
     match op:
         case CreateOp():
             flags = _EPHEMERAL if op.ephemeral else 0

@@ -26,7 +26,7 @@ from typing import Any
 from kazoo import exceptions as ke
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
-from kazoo.protocol.serialization import Connect
+from kazoo.protocol.serialization import Connect, Exists, GetChildren, GetData
 from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
@@ -38,18 +38,18 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.zk import kazoo_io, kazoo_pings, kazoo_security
 from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
 from zkconsumer.zk.kazoo_calls import (
+    in_chroot,
     multi_call,
     multi_result,
     read_call,
     read_result,
-    server_children_call,
     write_call,
     write_error,
     znode,
     znode_stat,
 )
 from zkconsumer.zk.live_brokers import clusters_at
-from zkconsumer.zk.pipeline import PendingResponse, Pipeline
+from zkconsumer.zk.pipeline import Pipeline
 from zkconsumer.zk.session import ResponseListener, SessionListener, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
 from zkconsumer.zk.store import (
@@ -218,16 +218,16 @@ class _KazooRawClient:
         return f". Brokers are registered in {' and '.join(found)}" if found else ""
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        found = self._read(self._kazoo.get_async, paths, watch, fence)
+        found = self._read(GetData, paths, watch, fence)
         return [None if node is None else znode(node) for node in found]
 
     def children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        return self._read(self._kazoo.get_children_async, paths, watch, fence)
+        return self._read(GetChildren, paths, watch, fence)
 
     def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
-        sends = [server_children_call(self._kazoo, path) for path in paths]
+        sends = [read_call(self._kazoo, GetChildren, path) for path in paths]
         responses = self._pipeline.run(sends, fence)
         found = [
             read_result(path, response) for path, response in zip(paths, responses, strict=True)
@@ -237,7 +237,7 @@ class _KazooRawClient:
     def exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
-        found = self._read(self._kazoo.exists_async, paths, watch, fence)
+        found = self._read(Exists, paths, watch, fence)
         return [None if stat is None else znode_stat(stat) for stat in found]
 
     def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
@@ -321,12 +321,14 @@ class _KazooRawClient:
 
     def _read(
         self,
-        call: Callable[..., PendingResponse],
+        read: type[Exists] | type[GetChildren] | type[GetData],
         paths: Sequence[str],
         watch: Watch | None,
         fence: int,
     ) -> list[Any]:
-        responses = self._pipeline.run([read_call(call, path, watch) for path in paths], fence)
+        chroot = self._kazoo.chroot
+        sends = [read_call(self._kazoo, read, in_chroot(chroot, path), watch) for path in paths]
+        responses = self._pipeline.run(sends, fence)
         return [
             read_result(path, response) for path, response in zip(paths, responses, strict=True)
         ]

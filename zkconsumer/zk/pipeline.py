@@ -80,6 +80,8 @@ class Pipeline:
         self._unanswered = [response for response in self._unanswered if not response.ready()]
 
     def _await(self, response: PendingResponse, deadline_ms: int) -> None:
+        if response.ready():
+            return
         left_ms = max(0, deadline_ms - self._clock.now_ms())
-        if not response.ready() and not response.wait(left_ms / 1000):
+        if not response.wait(left_ms / 1000):
             raise RegistryError(f"ZooKeeper gave no answer within {self._timeout_ms} ms")
