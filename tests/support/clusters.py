@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.large_cluster import large_cluster
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
@@ -61,6 +63,17 @@ def without(
         yield
     finally:
         cluster.start_broker(broker_id)
+
+
+@contextmanager
+def unclean_election(cluster: Sandbox, topic: str, work: Callable[[], object]) -> Iterator[None]:
+    """While broker 1 leads the topic's one partition, without what broker 0 got in ``work``."""
+    with ExitStack() as until_the_end:
+        with without(cluster, 1, end=Sandbox.stop_broker):
+            work()
+            until_the_end.enter_context(without(cluster, 0))
+        wait_until(lambda: ZkTree(cluster).leaders(topic) == {0: 1}, what="the election")
+        yield
 
 
 @contextmanager

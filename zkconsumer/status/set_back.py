@@ -53,11 +53,9 @@ def _moved(value: Any, by_ms: int) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         now = {field.name: getattr(value, field.name) for field in fields(value)}
         return replace(value, **_changed(now, by_ms))
-    if isinstance(value, tuple):
-        if hasattr(value, "_fields"):
-            return value._replace(**_changed(value._asdict(), by_ms))
-        return tuple(_moved(item, by_ms) for item in value)
-    return value
+    if hasattr(value, "_fields"):  # a named tuple
+        return value._replace(**_changed(value._asdict(), by_ms))
+    return tuple(_moved(item, by_ms) for item in value) if isinstance(value, tuple) else value
 
 
 def _changed(now: Mapping[str, Any], by_ms: int) -> dict[str, Any]:

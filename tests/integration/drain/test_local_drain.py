@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.support import warm
-from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.clusters import BrokerOf, fresh_name, unclean_election
 from tests.support.drain_kills import command
 from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import partitions_of, write
@@ -198,3 +198,37 @@ def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
     checks = [of.cluster for of in proof.partitions if of.cluster is not None]
     missing = [check.differing.get(Difference.ONLY_IN_CLUSTER) for check in checks]
     assert sum(differing.count for differing in missing if differing is not None) == held
+
+
+@pytest.mark.parametrize("brokers", ["cluster3", "modern3"])
+def test_a_log_that_an_unclean_election_cut_back(
+    brokers: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """While it is shorter than what was landed the drain stops; later a proof tells it.
+
+    What is left of it is what the other replica knew to be on both; on old brokers that may be less
+    than it had.
+    """
+    sandbox: Sandbox = request.getfixturevalue(brokers)
+    topic = fresh_name("local-unclean")
+    sandbox.create_topic(topic, assignment={0: [0, 1]})
+    tp = TopicPartition(topic, 0)
+    quick = {"kafka.request.timeout.ms": "3000"}
+    settings = replace(settings_for(sandbox, topic, tmp_path), options=quick)
+    write(sandbox, tp, [b"both"] * 10)
+
+    def land_more() -> None:
+        write(sandbox, tp, [b"one"] * 5)
+        assert drain_locally(settings).rows == 15
+
+    with unclean_election(sandbox, topic, land_more):
+        with pytest.raises(DrainError, match="shorter"):
+            drain_locally(settings)
+        cut_at = write(sandbox, tp, [b"anew"] * 20)
+        assert cut_at <= 10
+        assert drain_locally(settings).rows == cut_at + 20 - 15
+        where = {"zookeeper.connect": settings.zookeeper or ""}
+        text = as_text(verify_locally(settings.path, cluster=where))
+    differing = f"{15 - cut_at} messages differ from the cluster's (content), from offset {cut_at}"
+    assert f"{differing} to 14" in text
+    assert "NOT PROVEN" in text

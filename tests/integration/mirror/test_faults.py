@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.clusters import BrokerOf, fresh_name, unclean_election
 from tests.support.killed_mirror import POINTS
 from tests.support.mirrors import (
     MirrorProcess,
@@ -21,7 +21,7 @@ from tests.support.mirrors import (
     running,
     write_all,
 )
-from tests.support.traffic import Traffic, partitions_of
+from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import PROMPT_MS, wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer.clock import SystemClock
@@ -261,3 +261,40 @@ def test_a_mirror_that_was_frozen_cant_move_the_group_back(
             wait_until(lambda: tree.offsets(group) == {tp: end}, what="all committed")
     copies_in(read_topic(servers, topic), set(sent.values()))
     assert tree.offsets(group) == {tp: end}
+
+
+@pytest.mark.parametrize("runs_on", [True, False], ids=["while it runs", "while it rests"])
+def test_a_log_that_an_unclean_election_cut_back(
+    modern3: Sandbox, broker_of: BrokerOf, tmp_path: Path, *, runs_on: bool
+) -> None:
+    """A mirror that runs goes on where the logs part; a proof tells what came in place of what."""
+    target, topic, group = broker_of("3.9.1"), fresh_name("unclean"), fresh_name("group")
+    servers, file = target.bootstrap_servers, tmp_path / "offsets"
+    modern3.create_topic(topic, assignment={0: [0, 1]})
+    tp = TopicPartition(topic, 0)
+    settings = mirror_settings(modern3, group, topic, servers, offsets_file=file)
+    write(modern3, tp, [b"both"] * 10)
+    with ExitStack() as stack:
+        mirror = stack.enter_context(running(settings))
+
+        def copy_more() -> None:
+            write(modern3, tp, [b"one"] * 5)
+            await_acknowledged(mirror, 15)
+            if not runs_on:
+                stack.close()
+
+        with unclean_election(modern3, topic, copy_more):
+            if not runs_on:
+                write(modern3, tp, [b"anew"] * 20)
+                mirror = stack.enter_context(running(settings))
+                await_acknowledged(mirror, 15)
+            else:
+                write(modern3, tp, [b"anew"] * 7)
+                await_acknowledged(mirror, 22)
+            stack.close()
+            proof = proof_of(modern3, group, servers, file)
+    values = [record.value for record in read_topic(servers, topic)[0]]
+    assert values[:15] == [b"both"] * 10 + [b"one"] * 5
+    assert values[15:] == [b"anew"] * (7 if runs_on else 15)
+    (partition,) = proof.partitions
+    assert (partition.different, partition.missing, partition.unproven) == (5, 0, 0)

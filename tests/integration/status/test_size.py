@@ -181,7 +181,7 @@ def test_a_large_cluster_is_read_at_little_cost(large_connect: str, batches: lis
                 for _ in range(TRIES):
                     on_snapshot, cost = cost_of(partial(reader.look, [key]), time.process_time)
                     looks.append(cost)
-            assert on_snapshot.failures == ()
+                    assert on_snapshot.failures == ()
             _check(snapshot)
     assert min(reads) < READ_MOST, reads
     assert min(looks) < LOOK_MOST, looks
