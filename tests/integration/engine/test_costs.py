@@ -7,6 +7,7 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.members import settings_for
 from tests.support.queues import RUNS_NATIVE
 from tests.support.set_producer import Producer
 from tests.support.traffic import partitions_of, write
+from tests.support.yardstick import piece_s
 from zkconsumer import ConsumerTimeout, ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record
@@ -63,7 +65,8 @@ def probe(
 def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
     """Below 2 % of a core, and it asks once per ``fetch.wait.max.ms``.
 
-    With 200 partitions each answer is 200 parts, empty ones: that is 2 ms of Python.
+    With 200 partitions each answer is 200 parts, empty ones: that is 2 ms of Python, three of the
+    yardstick's pieces in all.
     """
     topics = {count: fresh_name(f"rest-{count}") for count in (1, 200)}
     for count, topic in topics.items():
@@ -75,8 +78,10 @@ def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
         }
         reported = {count: future.result() for count, future in futures.items()}
     for count, figures in reported.items():
-        share = 0.02 if RUNS_NATIVE or count == 1 else 0.04
-        assert figures["cpu_s"] < share * figures["wall_s"], reported
+        most_s = 0.02 * figures["wall_s"]
+        if not RUNS_NATIVE and count > 1:
+            most_s = 5 * piece_s(time.process_time)
+        assert figures["cpu_s"] < most_s, reported
         # The native engine tells of its fetches once a second.
         most = figures["wall_s"] * 1000 / FETCH_WAIT_MS
         assert 0.5 * most < figures["fetches"] < 1.3 * most, reported
