@@ -118,7 +118,7 @@ from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
 from zkconsumer.zk.pipeline import PendingResponse, Pipeline, Send
 
 READ_MOST, LOOK_MOST = 65.0, 1.8
-"""In times of the piece: 35 on two cores that others use, too, to 50 on quiet ones; and 1.0 to 1.3."""
+"""In times of the piece: it is 35 on two busy cores, to 50 on quiet ones; a look is 1.0 to 1.3."""
 BATCHES_MOST = 100
 OTHERS = 50
 TRIES = 3
