@@ -95,7 +95,8 @@ def test_an_empty_object_is_a_file(storage: ObjectStorage) -> None:
             starting="earliest",
             group=None,
             format="parquet",
-        )
+        ),
+        "a",
     )
     with pytest.raises(DrainError, match=rf"{layout.plan_file(1)} .*damaged"):
         journal.held()

@@ -3,13 +3,10 @@
 At once is in times of a fixed piece of Python, made in the same process at the same time.
 """
 
-import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -28,16 +25,8 @@ from zkconsumer.web.serving import Address, PageServer, listening
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 from zkconsumer.zk.kazoo_store import KazooStore
 
-<<<<<<< HEAD
-RATIO_MOST: Final = 12
-"""How much longer a page may take than ``parse_json`` does beside the same readings.
-
-The slowest takes 3 to 5 times as long.
-"""
-=======
 MEDIAN_MOST, TENTH_MOST = 2.0, 5.0
 """Of the pages' times to the piece's: half of them, and all but one in ten, take no longer."""
->>>>>>> bed2cfcf (tests: a large cluster is judged by a yardstick of the same run)
 PAGES = (
     "/",
     "/topics",
@@ -46,25 +35,6 @@ PAGES = (
     "/groups/zookeeper/group-001",
     "/api/groups",
 )
-
-
-def took(deed: Callable[[], object]) -> float:
-    """Seconds of the clock."""
-    began = time.perf_counter()
-    deed()
-    return time.perf_counter() - began
-
-
-def parse_json() -> None:
-    """Do what takes Python 10 ms, and has nothing to do with us."""
-    text = json.dumps({"leader": 1, "isr": [1, 2], "version": 1, "epochs": {"leader": 0}})
-    for _ in range(5_000):
-        json.loads(text)
-
-
-def nearly_most(times: list[float]) -> float:
-    """What nine of ten don't exceed."""
-    return sorted(times)[len(times) * 9 // 10]
 
 
 class Opened:
@@ -127,23 +97,6 @@ def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) 
         page = ServedPage(stack.enter_context(serving(watch, recorder)), None)
         wait_until(lambda: watch.current.ready, what="the first reading", timeout_s=60)
         first = watch.current.number
-<<<<<<< HEAD
-        pages: dict[str, list[float]] = {path: [] for path in PAGES}
-        python: list[float] = []
-
-        def ask(path: str) -> None:
-            assert page.get(path, accept="text/html").status == 200
-
-        def ask_all() -> bool:
-            for path in PAGES:
-                python.append(took(parse_json))
-                pages[path].append(took(partial(ask, path)))
-            return watch.current.number > first
-
-        wait_until(ask_all, what="another reading", timeout_s=90)
-    ratios = {path: nearly_most(times) / nearly_most(python) for path, times in pages.items()}
-    assert max(ratios.values()) < RATIO_MOST, ratios
-=======
         took: dict[str, list[float]] = {path: [] for path in PAGES}
         pieces: list[float] = []
 
@@ -164,4 +117,3 @@ def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) 
 
 def _quantile(times: list[float], share: float) -> float:
     return sorted(times)[int(len(times) * share)]
->>>>>>> bed2cfcf (tests: a large cluster is judged by a yardstick of the same run)
