@@ -46,6 +46,7 @@ class ConsumerConfig(SecurityFields):
     Raises:
         ConfigError: names the key, its value and what is allowed; or the key that is not known.
 
+    Thread: any.
     Source: Kafka 0.8.2.2 ``ConsumerConfig``, ``ZKConfig``, ``VerifiableProperties``.
 
     Example:
@@ -131,6 +132,13 @@ class ConsumerConfig(SecurityFields):
     ) -> Self:
         """Read a Java ``.properties`` file; keyword arguments win over what it says.
 
+        Args:
+            path: a Java ``.properties`` file.
+            **settings: settings by their keys with underscores; they win, and must be known.
+
+        Returns:
+            The configuration; keys that nothing knows are logged as a warning.
+
         Raises:
             ConfigError: the file can't be read, or a setting is wrong.
         """
@@ -140,13 +148,16 @@ class ConsumerConfig(SecurityFields):
     def from_properties(
         cls, props: Mapping[str, str], **settings: "Unpack[ConsumerSettings]"
     ) -> Self:
-        """Take what a ``.properties`` file held: keys that nothing knows are warned about.
+        """Return the configuration that the content of a ``.properties`` file stands for.
 
         Files are shared with other clients and later releases, which have settings of their own.
 
         Args:
             props: settings by their keys with dots.
             **settings: settings by their keys with underscores; they win, and must be known.
+
+        Returns:
+            The configuration; keys that nothing knows are logged as a warning.
 
         Raises:
             ConfigError: a setting is wrong.

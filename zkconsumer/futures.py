@@ -14,11 +14,16 @@ log = logging.getLogger(__name__)
 
 
 class CallbackFuture(Generic[T]):
-    """A value or an error that is known later. Thread: any; resolved once, by its owner.
+    """A value or an error that is known later.
+
+    Its owner resolves it once, in whichever thread.
 
     Attributes:
         value: the value; None before the end, and after a failure.
         exception: the error; None before the end, and after success.
+
+    Thread: any.
+    Source: kafka-python ``Future``.
     """
 
     __slots__ = ("_calls", "_is_done", "exception", "value")
@@ -37,51 +42,87 @@ class CallbackFuture(Generic[T]):
         return self._is_done
 
     def succeeded(self) -> bool:
-        """Return whether there is a value."""
+        """Return whether there is a value.
+
+        Returns:
+            False also before the outcome is known.
+
+        Thread: any.
+        """
         return self.is_done and self.exception is None
 
     def failed(self) -> bool:
-        """Return whether there is an error."""
+        """Return whether there is an error.
+
+        Returns:
+            False also before the outcome is known.
+
+        Thread: any.
+        """
         return self.is_done and self.exception is not None
 
     def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call a function on success; at once if that is known already. What it raises is logged.
+        """Call a function on success, at once if the outcome is known.
+
+        What the function raises is logged.
 
         Args:
             call: the function; the last argument is the outcome's value.
             *values: its first arguments.
             **named: its keyword arguments.
+
+        Returns:
+            This future, so that calls can be chained.
+
+        Thread: any; the function runs in the thread that resolves the future, or in this one if the
+            outcome is known already.
         """
         self._calls.append((True, partial(call, *values, **named)))
         return self._run_if_done()
 
     def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call a function on failure; as ``add_callback``.
+        """Call a function on failure, at once if the outcome is known.
+
+        What the function raises is logged.
 
         Args:
             call: the function; the last argument is the error.
             *values: its first arguments.
             **named: its keyword arguments.
+
+        Returns:
+            This future, so that calls can be chained.
+
+        Thread: any; the function runs in the thread that resolves the future, or in this one if the
+            outcome is known already.
         """
         self._calls.append((False, partial(call, *values, **named)))
         return self._run_if_done()
 
     def add_both(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call a function on success and on failure.
+        """Call a function when the outcome is known, on success and on failure.
 
         Args:
             call: the function; the last argument is the value or the error.
             *values: its first arguments.
             **named: its keyword arguments.
+
+        Returns:
+            This future, so that calls can be chained.
+
+        Thread: any; the function runs in the thread that resolves the future, or in this one if the
+            outcome is known already.
         """
         return self.add_callback(call, *values, **named).add_errback(call, *values, **named)
 
     def notify(self, value: T | None, error: Exception | None) -> None:
-        """Resolve the future, and run its callbacks. Called once, by its owner.
+        """Resolve the future, and run its callbacks.
 
         Args:
             value: the value, on success.
             error: None on success.
+
+        Thread: the owner's, once.
         """
         self.value, self.exception = (value if error is None else None), error
         self._is_done = True

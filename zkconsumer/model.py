@@ -22,6 +22,12 @@ class TopicPartition(NamedTuple):
     Its ``str`` is that of kafka-python's tuple. In an f-string it is short, as in Kafka's logs: the
     topic, a dash, the number.
 
+    Attributes:
+        topic: the topic's name.
+        partition: the partition's number, from 0 on.
+
+    Source: Kafka ``TopicPartition``.
+
     Example:
         >>> tp = TopicPartition("clicks", 3)
         >>> tp.topic, f"{tp}"
@@ -46,6 +52,13 @@ def numbers_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int
 class TopicPartitionReplica(NamedTuple):
     """One replica of a partition, on one broker.
 
+    Attributes:
+        topic: the topic's name.
+        partition: the partition's number.
+        broker_id: the broker that has the replica.
+
+    Source: Kafka ``TopicPartitionReplica``.
+
     Example:
         >>> TopicPartitionReplica("clicks", 3, broker_id=1).broker_id
         1
@@ -59,6 +72,13 @@ class TopicPartitionReplica(NamedTuple):
 @dataclass(frozen=True, slots=True, order=True)
 class Broker:
     """A broker and the address at which clients reach it.
+
+    Attributes:
+        id: the broker's id; below 0 for an address to start from.
+        host: a name or an address.
+        port: the port that clients connect to.
+
+    Source: Kafka ``Node``.
 
     Example:
         >>> print(Broker(1, "kafka1", 9092))
@@ -101,9 +121,16 @@ class OffsetRange:
 class OffsetAndMetadata(NamedTuple):
     """A position to commit: the next offset to read, and the committer's free text.
 
-    ``leader_epoch`` is that of the previous record, -1 if unknown: with it a reader detects that
-    the log was truncated (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it. The
-    offset's default is that of kafka-python's tuple; a commit needs one.
+    The offset's default is that of kafka-python's tuple; a commit needs one.
+
+    Attributes:
+        offset: the next offset to read.
+        metadata: any text; empty for none.
+        leader_epoch: the leader epoch of the record before that offset, -1 if unknown: a reader
+            that has it detects that the log was truncated (KIP-320). ZooKeeper, and brokers before
+            2.1, don't keep it.
+
+    Source: Kafka ``OffsetAndMetadata``.
 
     Example:
         >>> OffsetAndMetadata(42)
@@ -116,7 +143,14 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """The result of a lookup by time: a record's offset, its time in ms, its leader epoch or -1.
+    """The result of a lookup by time: the first record that is not older.
+
+    Attributes:
+        offset: the record's offset.
+        timestamp: the record's own time, in ms since the epoch.
+        leader_epoch: the leader epoch of the record, -1 if unknown.
+
+    Source: Kafka ``OffsetAndTimestamp``.
 
     Example:
         >>> OffsetAndTimestamp(42, 1_700_000_000_000).offset
@@ -242,9 +276,15 @@ class Record(NamedTuple):
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class ConsumerThreadId:
-    """One stream of one member. Sorts *as text*, so thread 10 comes before thread 2.
+    """The name of one stream of one member; it sorts *as text*, so thread 10 comes before thread 2.
 
-    Both assignors of the original depend on that order (Kafka 0.8.2.2 ``ConsumerThreadId``).
+    Both assignors of the original depend on that order.
+
+    Attributes:
+        consumer_id: the member, as in ``/consumers/<group>/ids``.
+        thread: the number of the stream within the member, from 0 on.
+
+    Source: Kafka 0.8.2.2 ``ConsumerThreadId``.
 
     Example:
         >>> sorted(map(str, [ConsumerThreadId("c", 10), ConsumerThreadId("c", 2)]))
@@ -264,7 +304,16 @@ class ConsumerThreadId:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Split a thread id at its last dash; return None if the text is not one."""
+        """Split a thread id at its last dash.
+
+        Args:
+            text: the content of an owner node, ``consumer-id-0``.
+
+        Returns:
+            The id; None if the text is none.
+
+        Thread: any.
+        """
         consumer_id, dash, thread = text.rpartition("-")
         if not dash or not consumer_id or not (thread.isascii() and thread.isdigit()):
             return None

@@ -21,6 +21,10 @@ log = logging.getLogger(__name__)
 class MemberName(NamedTuple):
     """The subject of an event: one member of one group.
 
+    Attributes:
+        group_id: the group.
+        consumer_id: the member of it, as in ``/consumers/<group>/ids``.
+
     Example:
         >>> MemberName("billing", "billing_host-1-abc").group_id
         'billing'
@@ -295,13 +299,15 @@ class Observer(Protocol):
     """
 
     def observe(self, member: MemberName, event: Event) -> None:
-        """Handle an event, quickly: the calling thread has other work. Thread: any.
+        """Handle an event, quickly: the calling thread has other work.
 
         It must not call the connector. What it raises is logged and otherwise ignored.
 
         Args:
             member: the subject of the event.
-            event: one of the classes of this module.
+            event: one of the event classes of ``zkconsumer.observe``.
+
+        Thread: any.
         """
         ...
 

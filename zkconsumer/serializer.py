@@ -12,7 +12,10 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class Deserializer(ABC):
-    """What makes keys or values of bytes, with the topic and the headers at hand.
+    """Makes an object of a key's or value's bytes; base class.
+
+    Thread: the one that reads a record's key or value.
+    Source: kafka-python ``kafka.serializer.Deserializer``.
 
     Example:
         >>> class Hex(Deserializer):
@@ -24,20 +27,30 @@ class Deserializer(ABC):
 
     @abstractmethod
     def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
-        """Make it.
+        """Return the object that bytes stand for.
 
         Args:
-            topic: where the record is from.
-            headers: the record's.
-            data: None is null.
+            topic: the topic of the record.
+            headers: the headers of the record, names with values.
+            data: the bytes; None is null.
+
+        Returns:
+            Any object; None for null, as a rule.
+
+        Raises:
+            Exception: the bytes are not what was expected; the caller that reads the key or value
+                gets it.
         """
 
     def close(self) -> None:  # noqa: B027 - nothing to do is the rule
-        """Do nothing: it holds no resources."""
+        """Release resources; does nothing by default."""
 
 
 class Serializer(ABC):
-    """The other way round, for producers.
+    """Makes bytes of a key or a value; base class.
+
+    Thread: the one that sends.
+    Source: kafka-python ``kafka.serializer.Serializer``.
 
     Example:
         >>> class Utf8(Serializer):
@@ -49,26 +62,32 @@ class Serializer(ABC):
 
     @abstractmethod
     def serialize(self, topic: str, headers: Headers, data: Any) -> bytes | None:
-        """Make bytes.
+        """Return the bytes that stand for an object.
 
         Args:
-            topic: where the record goes.
-            headers: the record's.
-            data: what to write; None is null.
+            topic: the topic of the record.
+            headers: the headers of the record, names with values.
+            data: the object to write; None is null.
 
         Returns:
             Bytes; None for null.
+
+        Raises:
+            Exception: the object can't be written; the caller of ``send`` gets it.
         """
 
     def close(self) -> None:  # noqa: B027 - nothing to do is the rule
-        """Do nothing: it holds no resources."""
+        """Release resources; does nothing by default."""
 
 
 class DefaultSerializer(Serializer, Deserializer):
-    """Text in an encoding; null stays None.
+    """Writes and reads text in an encoding; null stays None.
 
     Args:
-        encoding: of the bytes.
+        encoding: a character set that Python knows.
+
+    Thread: any.
+    Source: kafka-python ``kafka.serializer.DefaultSerializer``.
 
     Example:
         >>> DefaultSerializer().deserialize("t", [], b"abc")
@@ -79,12 +98,15 @@ class DefaultSerializer(Serializer, Deserializer):
         self.encoding = encoding
 
     def serialize(self, topic: str, headers: Headers, data: Any) -> bytes | None:
-        """Encode text; bytes and None go through.
+        """Encode text; return bytes and None unchanged.
 
         Args:
-            topic: where the record goes.
-            headers: the record's.
-            data: what to write; None is null.
+            topic: the topic of the record.
+            headers: the headers of the record, names with values.
+            data: the object to write; None is null.
+
+        Returns:
+            Bytes; None for null.
 
         Raises:
             UnicodeEncodeError: the encoding has no such character.
@@ -99,9 +121,9 @@ class DefaultSerializer(Serializer, Deserializer):
         """Decode bytes.
 
         Args:
-            topic: where the record is from.
-            headers: the record's.
-            data: None is null.
+            topic: the topic of the record.
+            headers: the headers of the record, names with values.
+            data: the bytes; None is null.
 
         Returns:
             Text; None for null.
@@ -114,7 +136,13 @@ class DefaultSerializer(Serializer, Deserializer):
 
 
 class JsonSerializer(DefaultSerializer):
-    """Values of JSON; null stays None.
+    """Writes and reads JSON; null stays None.
+
+    Args:
+        encoding: a character set that Python knows.
+
+    Thread: any.
+    Source: kafka-python ``kafka.serializer.JsonSerializer``.
 
     Example:
         >>> JsonSerializer().deserialize("t", [], b'{"a": 1}')
@@ -122,12 +150,15 @@ class JsonSerializer(DefaultSerializer):
     """
 
     def serialize(self, topic: str, headers: Headers, data: Any) -> bytes | None:
-        """Write JSON.
+        """Encode an object as JSON.
 
         Args:
-            topic: where the record goes.
-            headers: the record's.
-            data: what to write; None is null.
+            topic: the topic of the record.
+            headers: the headers of the record, names with values.
+            data: the object to write; None is null.
+
+        Returns:
+            Bytes; None for null.
 
         Raises:
             TypeError: JSON has no such value.
@@ -135,15 +166,15 @@ class JsonSerializer(DefaultSerializer):
         return None if data is None else super().serialize(topic, headers, json.dumps(data))
 
     def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
-        """Read JSON.
+        """Decode JSON.
 
         Args:
-            topic: where the record is from.
-            headers: the record's.
-            data: None is null.
+            topic: the topic of the record.
+            headers: the headers of the record, names with values.
+            data: the bytes; None is null.
 
         Returns:
-            What the JSON stands for; None for null.
+            The object; None for null.
 
         Raises:
             ValueError: the bytes are no JSON.

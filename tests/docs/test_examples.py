@@ -1,15 +1,15 @@
-"""Public names are explained by examples, and what needs no broker of them runs."""
+"""Public names are explained by examples, which run."""
 
 import doctest
 import inspect
 import re
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
 
 import pytest
 
 import zkconsumer
+from tests.support.documented_world import documented_names
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {name: getattr(zkconsumer, name) for name in zkconsumer.__all__ if name != "__version__"}
@@ -31,50 +31,23 @@ def test_a_public_name_has_an_example(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_the_examples_of_a_module_run(name: str) -> None:
-    """As they are printed, with the public names at hand; what is skipped is Python, at least."""
+    """As they are printed, each docstring on a cluster of its own; what is skipped is Python."""
     module = import_module(name)
     runner = doctest.DocTestRunner()
     for found in doctest.DocTestFinder().find(module, extraglobs=PUBLIC):
         for example in found.examples:
             compile(example.source, name, "single")
-        runner.run(found)
+        if found.examples:
+            with documented_names() as names:
+                found.globs |= names
+                runner.run(found)
     assert runner.summarize(verbose=False).failed == 0
 
 
-def methods(kind: type) -> list[tuple[str, FunctionType]]:
-    """The public methods of a class, of its own and of the parts that it is made of."""
-    found = inspect.getmembers(kind, inspect.isfunction)
-    return [
-        (name, method)
-        for name, method in found
-        if not name.startswith("_") and inspect.unwrap(method).__module__.startswith("zkconsumer")
-    ]
-
-
-@pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_every_argument_of_a_public_method_is_explained(name: str) -> None:
-    """By a line of its own under ``Args``."""
-    missing = [
-        f"{method}({argument})"
-        for method, function in methods(PUBLIC[name])
-        for argument in inspect.signature(function).parameters
-        if argument != "self"
-        and not re.search(
-            rf"^ +\*{{0,2}}{argument}: ", inspect.getdoc(function) or "", re.MULTILINE
-        )
-    ]
-    assert missing == []
-
-
-@pytest.mark.parametrize("name", ["KafkaConsumer", "ZookeeperConsumerConnector", "KafkaStream"])
-def test_a_public_method_says_who_may_call_it(name: str) -> None:
-    """And what it gives, where that is something."""
-    for method, function in methods(PUBLIC[name]):
-        text = inspect.getdoc(function) or ""
-        assert "Thread: " in text, method
-        returns = inspect.signature(function).return_annotation
-        one_line = len(text.split("Thread: ")[0].strip().splitlines()) <= 1
-        assert returns is None or one_line or "Returns:" in text or "Whether" in text, method
+def test_no_example_of_a_public_name_is_skipped() -> None:
+    """A cluster in memory is at hand (``tests/support/documented_world.py``)."""
+    skipped = [name for name in PUBLIC if "+SKIP" in (inspect.getdoc(PUBLIC[name]) or "")]
+    assert skipped == []
 
 
 def test_every_public_name_stands_in_the_reference() -> None:

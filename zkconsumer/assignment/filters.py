@@ -80,6 +80,16 @@ class _Filter:
 class Whitelist(_Filter):
     """Includes the topics whose whole name matches a Java regular expression.
 
+    Attributes:
+        text: the expression as it was given.
+        pattern: the expression as it is matched and registered: commas mean *or*, spaces are
+            dropped.
+
+    Raises:
+        ConfigError: it is no valid expression, or its meaning outside Java is not certain.
+
+    Source: Kafka 0.8.2.2 ``Whitelist``.
+
     Example:
         >>> Whitelist("web.*,sales").allows("weblog", exclude_internal=True)
         True
@@ -89,6 +99,16 @@ class Whitelist(_Filter):
 @dataclass(frozen=True, slots=True)
 class Blacklist(_Filter):
     """Includes the topics whose whole name does not match a Java regular expression.
+
+    Attributes:
+        text: the expression as it was given.
+        pattern: the expression as it is matched and registered: commas mean *or*, spaces are
+            dropped.
+
+    Raises:
+        ConfigError: it is no valid expression, or its meaning outside Java is not certain.
+
+    Source: Kafka 0.8.2.2 ``Blacklist``.
 
     Example:
         >>> Blacklist("test-.*").allows("weblog", exclude_internal=True)

@@ -60,11 +60,17 @@ class ZookeeperConsumerConnector:
             chroot does not exist, or it holds no cluster while another one does.
 
     Example:
-        >>> config = ConsumerConfig(zookeeper_connect="zk1:2181/kafka", group_id="billing")
-        >>> with ZookeeperConsumerConnector(config) as connector:  # doctest: +SKIP
+        >>> config = ConsumerConfig(
+        ...     zookeeper_connect="zk1:2181/kafka",
+        ...     group_id="billing",
+        ...     auto_offset_reset="smallest",
+        ...     consumer_timeout_ms=500,
+        ... )
+        >>> with ZookeeperConsumerConnector(config) as connector:
         ...     [stream] = connector.create_message_streams({"clicks": 1})["clicks"]
-        ...     for message in stream:
-        ...         print(message.partition, message.offset, message.value)
+        ...     message = next(stream)
+        ...     print(message.partition, message.offset, message.value)
+        0 0 b'/index.html'
     """
 
     _subscription = ""
@@ -146,6 +152,7 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
 
         Thread: any, once.
+        Source: Kafka 0.8.2.2 ``ConsumerConnector.createMessageStreams``.
         """
         check_topic_counts(topic_counts)
         self._calls.claim_creation()
@@ -215,6 +222,7 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
 
         Thread: any, once.
+        Source: Kafka 0.8.2.2 ``ConsumerConnector.createMessageStreamsByFilter``.
         """
         check_filter(topic_filter)
         check_stream_count(num_streams, f"filter {topic_filter.pattern}")
@@ -237,6 +245,7 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
 
         Thread: any, before the streams are created.
+        Source: Kafka 0.9.0 ``ConsumerConnector.setConsumerRebalanceListener``.
         """
         self._calls.check_fresh()
         self._parts.listener.listener = listener
@@ -247,8 +256,6 @@ class ZookeeperConsumerConnector:
         retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
     ) -> int:
         """Commit every message that was handed over so far, in all streams; or just `offsets`.
-
-        Thread: any; also from the rebalance listener.
 
         Args:
             offsets: the *next* offset to read of each partition, with metadata where offsets are
@@ -266,6 +273,9 @@ class ZookeeperConsumerConnector:
             ConfigError: `offsets` is no map of partitions to offsets.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
+
+        Thread: any; also from the rebalance listener.
+        Source: Kafka 0.8.2.2 ``ConsumerConnector.commitOffsets``.
         """
         self._parts.fork_guard.check()
         return self._calls.commit(check_offsets(offsets), retry=retry_on_failure)
@@ -282,12 +292,13 @@ class ZookeeperConsumerConnector:
             retry_on_failure: see ``commit_offsets``.
 
         Returns:
-            How many partitions were written.
+            The number of partitions written.
 
         Raises:
-            ZkConsumerError: as ``commit_offsets``.
+            ZkConsumerError: any error that ``commit_offsets`` raises.
 
         Thread: any event loop's.
+        Source: this project; ``commit_offsets`` is its model.
         """
         commit = partial(self.commit_offsets, offsets, retry_on_failure)
         return await asyncio.get_running_loop().run_in_executor(None, commit)
@@ -299,6 +310,7 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
 
         Thread: any event loop's.
+        Source: this project; ``shutdown`` is its model.
         """
         await asyncio.get_running_loop().run_in_executor(None, self.shutdown)
 
@@ -313,18 +325,25 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
 
         Thread: any, and any signal handler.
+        Source: Kafka 0.8.2.2 ``ConsumerConnector.shutdown``.
         """
         self._parts.fork_guard.check()
         self._calls.shut_down()
 
     def metrics(self) -> dict[str, MBean]:
-        """Return the attributes of each of the original's MBeans, by MBean name. Thread: any.
+        """Return the attributes of each of the original's MBeans, by MBean name.
 
-        Rates are per second, times in ms; see docs/metrics.md. Empty after the shutdown: a closed
-        connector removes its own metrics only.
+        Rates are per second, times in ms; see docs/metrics.md.
+
+        Returns:
+            Numbers by attribute; empty after the shutdown, as a closed connector removes its own
+            metrics only.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
+
+        Thread: any.
+        Source: the MBeans of Kafka 0.8.2.2 and 0.9.0.
         """
         return {} if self.closed else mbeans(self.numbers())
 
@@ -343,6 +362,7 @@ class ZookeeperConsumerConnector:
             ConsumerForked: this is a child of the connector's process.
 
         Thread: any.
+        Source: this project; the numbers of the MBeans are among them.
         """
         self._parts.fork_guard.check()
         return self._parts.measuring.read()

@@ -24,10 +24,12 @@ class ArrowPolls(Iteration):
         max_records: int | None = None,
         columns: Collection[str] | None = None,
     ) -> "RecordBatch":
-        """``poll``, as one Arrow record batch: no object is made for any record.
+        """Wait for records as ``poll`` does, and return them as one Arrow record batch.
+
+        No object is made for any record.
 
         Args:
-            timeout_ms: see ``poll``.
+            timeout_ms: how long to wait, in ms, if nothing was fetched yet; 0 does not wait.
             max_records: the maximum to hand out; None: everything fetched.
             columns: the names of the columns, in their order; others cost nothing. None: all.
 
@@ -39,10 +41,12 @@ class ArrowPolls(Iteration):
 
         Raises:
             ImportError: there is no pyarrow (``pip install zkconsumer[arrow]``).
-            ConfigError: there is no such column.
-            ZkConsumerError: as ``poll``.
+            ConfigError: there is no such column, or an argument is invalid.
+            IllegalState: another thread is in a call of this consumer.
+            ZkConsumerError: any error that ``poll`` raises.
 
         Thread: one at a time, as for a poll.
+        Source: this project; ``KafkaConsumer.poll`` is its model.
         """
         # An extra: pyarrow need not be installed for anything else.
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
@@ -59,11 +63,10 @@ class ArrowPolls(Iteration):
         """Export the records to a library that reads Arrow: ``polars.DataFrame(consumer)``.
 
         Each batch is one of ``poll_arrow``, from the consumer's position; nothing is polled before
-        the library asks, and each time it asks is a poll. For it the stream ends where an iteration
-        does: after ``consumer_timeout_ms`` without a record, or with ``close``; a library that
-            reads everything first needs that time-out. Other errors of a poll reach the library as
-            Arrow
-        errors with the same text.
+        the library asks, and each time it asks is a poll. The library's stream ends where an
+        iteration does: after ``consumer_timeout_ms`` without a record, or with ``close``; a library
+        that reads everything first needs that time-out. Other errors of a poll reach the library as
+        Arrow errors with the same text.
 
         Args:
             requested_schema: a capsule; only its columns are made, cast by pyarrow to its types.

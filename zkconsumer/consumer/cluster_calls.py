@@ -42,15 +42,18 @@ class ClusterCalls:
             An offset for each partition that was given.
 
         Raises:
-            TransportError: no broker responded in time.
+            ConfigError: an argument is invalid.
+            TransportError: no broker responded in time; ``RequestTimedOut``, and a ``BrokerError``
+                too, if the last response was a retriable error, such as that the partition does not
+                exist.
             BrokerError: a broker refused.
-            BrokerTimedOut: the time was over after a retriable error, such as that the partition
-                does not exist.
             TopicAuthorizationFailed: we may not read that topic.
+            IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.beginningOffsets``.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
         return {tp: offset.offset for tp, offset in found.items()}
@@ -70,9 +73,18 @@ class ClusterCalls:
             offset with ``read_committed``.
 
         Raises:
-            ZkConsumerError: as ``beginning_offsets``.
+            ConfigError: an argument is invalid.
+            TransportError: no broker responded in time; ``RequestTimedOut``, and a ``BrokerError``
+                too, if the last response was a retriable error, such as that the partition does not
+                exist.
+            BrokerError: a broker refused.
+            TopicAuthorizationFailed: we may not read that topic.
+            IllegalState: another thread is in a call of this consumer.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.endOffsets``.
         """
         found = self._request(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
         return {tp: offset.offset for tp, offset in found.items()}
@@ -84,17 +96,27 @@ class ClusterCalls:
         """Return the first record of each partition that is not older than a time.
 
         Args:
-            timestamps: milliseconds since the epoch.
-            timeout_ms: by default ``default_api_timeout_ms``.
+            timestamps: the time to look up in each partition, in milliseconds since the epoch.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
-            Its offset and its own timestamp; None if all records are older, or have no timestamp.
+            For each partition that was given, the record's offset and its own timestamp; None if
+            all records are older, or have no timestamp.
 
         Raises:
             UnsupportedVersion: the brokers are older than 0.10.1.
-            ZkConsumerError: as ``beginning_offsets``.
+            ConfigError: an argument is invalid.
+            TransportError: no broker responded in time; ``RequestTimedOut``, and a ``BrokerError``
+                too, if the last response was a retriable error, such as that the partition does not
+                exist.
+            BrokerError: a broker refused.
+            TopicAuthorizationFailed: we may not read that topic.
+            IllegalState: another thread is in a call of this consumer.
+            ConsumerClosed: the consumer was closed.
+            ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.offsetsForTimes`` (KIP-79).
         """
         if not isinstance(timestamps, Mapping):
             raise IllegalArgumentError(
@@ -128,11 +150,15 @@ class ClusterCalls:
             Their names.
 
         Raises:
-            TransportError: no broker answered in time.
+            ConfigError: the time-out is invalid.
+            TransportError: no broker responded in time.
+            AuthenticationFailed: the brokers refuse our credentials.
+            IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.listTopics``; kafka-python ``KafkaConsumer.topics``.
         """
         parts = self._parts
         with parts.one_caller:
@@ -155,11 +181,16 @@ class ClusterCalls:
             Numbers from 0 on.
 
         Raises:
-            TransportError: no broker answered in time.
+            ConfigError: the time-out is invalid.
+            TransportError: no broker responded in time.
+            AuthenticationFailed: the brokers refuse our credentials.
+            IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.partitionsFor``; kafka-python
+            ``KafkaConsumer.partitions_for_topic``.
         """
         parts = self._parts
         with parts.one_caller:
@@ -181,15 +212,19 @@ class ClusterCalls:
         """Wait for the first metadata of the cluster; other calls do so only if they need it.
 
         Args:
-            timeout_ms: by default ``default_api_timeout_ms``.
-            refresh: request metadata even if there is some.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
+            refresh: whether to request metadata even if there is some.
 
         Raises:
-            TransportError: no broker answered in time.
+            ConfigError: the time-out is invalid.
+            TransportError: no broker responded in time.
+            AuthenticationFailed: the brokers refuse our credentials.
+            IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: kafka-python ``KafkaConsumer.bootstrap``.
         """
         parts = self._parts
         with parts.one_caller:
@@ -206,6 +241,7 @@ class ClusterCalls:
             True also while no connection is open: they are opened when they are needed.
 
         Thread: any, also while another one polls.
+        Source: kafka-python ``KafkaConsumer.bootstrap_connected``.
         """
         metadata = self._parts.metadata
         return metadata.failure is None and (self._has_result or bool(metadata.view.brokers))

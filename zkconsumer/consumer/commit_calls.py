@@ -25,7 +25,7 @@ _STATES = {
 
 
 class CommitFuture(CallbackFuture[Offsets]):
-    """The outcome of ``commit_async``, once it is known: its value are the committed offsets.
+    """The outcome of ``commit_async``, once it is known: its value is the committed offsets.
 
     It is resolved where callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or
     ``close`` of the consumer, or when the consumer's thread reads ``is_done``.
@@ -34,8 +34,12 @@ class CommitFuture(CallbackFuture[Offsets]):
         look: runs the callbacks that are due, if that is possible now.
 
     Example:
-        >>> future = consumer.commit_async()  # doctest: +SKIP
-        >>> future.add_errback(lambda error: print("not committed:", error))  # doctest: +SKIP
+        >>> record = next(consumer)
+        >>> future = consumer.commit_async()
+        >>> _ = future.add_errback(lambda error: print("not committed:", error))
+        >>> consumer.commit()
+        >>> [offset.offset for offset in future.value.values()]
+        [1]
     """
 
     __slots__ = ("_look",)
@@ -72,18 +76,20 @@ class CommitCalls:
         Args:
             offsets: the *next* offset to read of each partition; None: after everything handed out,
                 including the record that an iteration handed out last.
-            timeout_ms: None: ``default_api_timeout_ms``.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Raises:
             CommitFailed: the partitions may have other owners by now; nothing was committed.
             RebalanceInProgress: poll, then commit again what is still ours.
             OffsetCommitFailed: some were not committed, or the outcome is unknown; names them.
             GroupFailed: the group refuses our commits.
-            IllegalState: there is no ``group_id``.
+            ConfigError: an argument is invalid.
+            IllegalState: there is no ``group_id``, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll; a listener or a callback may call it.
+        Source: Kafka ``KafkaConsumer.commitSync``; kafka-python ``KafkaConsumer.commit``.
         """
         parts = self._parts
         with parts.one_caller:
@@ -110,11 +116,13 @@ class CommitCalls:
             The future outcome.
 
         Raises:
-            IllegalState: there is no ``group_id``.
+            ConfigError: an argument is invalid.
+            IllegalState: there is no ``group_id``, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll; a listener or a callback may call it.
+        Source: Kafka ``KafkaConsumer.commitAsync``.
         """
         parts = self._parts
         with parts.one_caller:
@@ -168,18 +176,21 @@ class CommitCalls:
         Args:
             partition: any partition.
             metadata: whether to return an ``OffsetAndMetadata``, not the offset alone.
-            timeout_ms: None: ``default_api_timeout_ms``.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
             The next offset to read; an ``OffsetAndMetadata`` with ``metadata``; None: nothing.
 
         Raises:
+            ConfigError: an argument is invalid.
             RequestTimedOut: no response came in time.
-            IllegalState: there is no ``group_id``.
+            GroupFailed: the group refuses us.
+            IllegalState: there is no ``group_id``, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll; a listener or a callback may call it.
+        Source: Kafka ``KafkaConsumer.committed``.
         """
         found = self._committed(partition, timeout_ms)
         return found if found is None or metadata else found.offset
@@ -199,6 +210,7 @@ class CommitCalls:
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: Kafka ``KafkaConsumer.groupMetadata`` (KIP-447).
         """
         self._parts.one_caller.check_access()
         config, membership = self._parts.config, self._parts.session.membership

@@ -54,6 +54,12 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         **settings: settings as keyword arguments, ``group_id="g"``, which win; the table is in
             docs/poll-api.md.
 
+    Attributes:
+        DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it. A subclass may
+            have one of its own; changing this one has no effect.
+        config: what holds for this one, as attributes and as a map; ``config["api_version"]`` is
+            the release of the broker that was found, (2, 8) say, where none was given.
+
     Raises:
         ConfigError: a setting makes no sense, or is unknown; names it.
         NoBrokersAvailable: no broker answers within ``bootstrap_timeout_ms``; names each and why.
@@ -61,17 +67,17 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             too old, or are no brokers.
         RegistryError: ZooKeeper, if asked for, does not answer.
 
-    Attributes:
-        DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it. A subclass may
-            have one of its own; changing this one has no effect.
-        config: what holds for this one, as attributes and as a map; ``config["api_version"]`` is
-            the release of the broker that was found, (2, 8) say, where none was given.
-
     Example:
-        >>> with KafkaConsumer("clicks", bootstrap_servers="kafka1:9092", group_id="g") as consumer:
-        ...     # doctest: +SKIP
+        >>> with KafkaConsumer(
+        ...     "clicks",
+        ...     bootstrap_servers="kafka1:9092",
+        ...     auto_offset_reset="earliest",
+        ...     consumer_timeout_ms=500,
+        ... ) as consumer:
         ...     for record in consumer:
         ...         print(record.offset, record.value)
+        0 b'/index.html'
+        1 b'/about.html'
     """
 
     DEFAULT_CONFIG: ClassVar[dict[str, object]] = dict(PollConfig())
@@ -135,11 +141,13 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
         Raises:
             ConfigError: neither topics nor a pattern, or invalid ones.
-            IllegalState: both, or partitions are assigned already.
+            IllegalState: both topics and a pattern, or partitions are assigned already, or another
+                thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.subscribe``.
         """
         with self._parts.one_caller:
             self._parts.session.subscribe(topics, pattern, listener)
@@ -154,12 +162,13 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             partitions: all that are to be read; they may be of topics that don't exist yet.
 
         Raises:
-            IllegalState: topics are subscribed.
-            ConfigError: one of them is no partition.
+            IllegalState: topics are subscribed, or another thread is in a call of this consumer.
+            ConfigError: an item is no partition.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.assign``.
         """
         # kafka-python accepts None, too.
         chosen = partitions_of(partitions or ())
@@ -176,11 +185,13 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         What was handed out is committed before, with ``enable_auto_commit``.
 
         Raises:
+            IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
             Exception: what the listener raised; nothing is read any more all the same.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.unsubscribe``.
         """
         with self._parts.one_caller:
             self._parts.session.unsubscribe(self.config.default_api_timeout_ms)
@@ -192,11 +203,12 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         For example if our own strategy would decide differently now. The next polls take part.
 
         Raises:
-            IllegalState: no topics are subscribed.
+            IllegalState: no topics are subscribed, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll.
+        Source: Kafka ``KafkaConsumer.enforceRebalance`` (KIP-568).
         """
         with self._parts.one_caller:
             if not self._parts.session.subscription.is_group_managed:
@@ -217,6 +229,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: Kafka ``KafkaConsumer.assignment``.
         """
         self._parts.one_caller.check_access()
         return set(self._parts.session.assignment())
@@ -233,6 +246,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: Kafka ``KafkaConsumer.subscription``.
         """
         self._parts.one_caller.check_access()
         subscription = self._parts.session.subscription
@@ -262,6 +276,8 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             another thread ended the poll.
 
         Raises:
+            ConfigError: an argument is invalid, or a positional time-out looks like seconds.
+            IllegalState: another thread is in a call of this consumer.
             Woken: by ``wakeup()``.
             ConsumerClosed: the consumer was closed before.
             NoOffsetForPartition, OffsetOutOfRange, LogTruncated: with ``auto_offset_reset=none``:
@@ -274,6 +290,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             ConsumerForked: this is a forked child.
 
         Thread: one at a time; no listener and no callback.
+        Source: Kafka ``KafkaConsumer.poll``; arguments as in kafka-python.
         """
         parts = self._parts
         session = parts.session
@@ -300,6 +317,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         """End the poll under way, or the next, with ``Woken``.
 
         Thread: any, and any signal handler.
+        Source: Kafka ``KafkaConsumer.wakeup``.
         """
         self._parts.wakeup.wake()
 
@@ -326,6 +344,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: Kafka ``KafkaConsumer.metrics``.
         """
         if not self.config.metrics_enabled:
             return None  # type: ignore[return-value]  # kafka-python's answer to who wants none
@@ -365,11 +384,13 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             timeout_ms: how long all of it may take; None: ``default_api_timeout_ms``.
 
         Raises:
+            ConfigError: the time-out is invalid.
             RequestTimedOut: another thread's call did not end in time; it will close at its end.
             ConsumerForked: this is a forked child.
             Exception: what the listener raised; the consumer is closed all the same.
 
         Thread: any, and any signal handler.
+        Source: Kafka ``KafkaConsumer.close``.
         """
         limit_ms = timeout_of(timeout_ms, self.config.default_api_timeout_ms)
         close(self._parts, limit_ms, commit=autocommit)

@@ -35,20 +35,23 @@ class PositionCalls:
 
         Args:
             partition: an assigned partition.
-            timeout_ms: how long to wait; None: ``default_api_timeout_ms``.
+            timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
             The offset; None if it is not known within a given ``timeout_ms``.
 
         Raises:
-            IllegalState: the partition is not assigned, or a rebalance took it meanwhile.
+            ConfigError: an argument is invalid.
+            IllegalState: the partition is not assigned, or a rebalance took it meanwhile; or it is
+                not known yet, and another thread is in a call of this consumer.
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
             RequestTimedOut: no time-out was given, and it is not known within the default.
             ConsumerClosed: the consumer was closed, before or meanwhile.
             ConsumerForked: this is a forked child.
 
-        Thread: any, also while another one polls; where it isn't known yet, that one's polls find
-            it out.
+        Thread: any, also while another one polls; a position that is not known yet is then looked
+            up by that thread's polls.
+        Source: Kafka ``KafkaConsumer.position``.
         """
         return self._position(partition, timeout_ms)
 
@@ -93,17 +96,19 @@ class PositionCalls:
         """Return the high watermark of the last fetch, or None before it.
 
         Args:
-            partition: an assigned one.
+            partition: an assigned partition.
 
         Returns:
-            An offset.
+            The offset after the last replicated record; None before the first fetch.
 
         Raises:
+            ConfigError: the argument is no partition.
             IllegalState: the partition is not assigned.
             ConsumerClosed: another thread is closing the consumer.
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: kafka-python ``KafkaConsumer.highwater``.
         """
         self._parts.one_caller.check_access()
         return self._parts.engine.high_watermark(self._assigned(partition))
@@ -118,12 +123,14 @@ class PositionCalls:
                 log truncated below it is detected (KIP-320).
 
         Raises:
-            IllegalState: the partition is not assigned.
-            ConfigError: no such offset can be.
+            IllegalState: the partition is not assigned, or another thread is in a call of this
+                consumer.
+            ConfigError: an argument is no partition, or no offset.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll; a listener or a callback may call it.
+        Source: Kafka ``KafkaConsumer.seek``.
         """
         with self._parts.one_caller:
             tp = self._assigned(partition)
@@ -138,14 +145,17 @@ class PositionCalls:
         """Read on from the first offset of each log; of all assigned partitions if none is given.
 
         Args:
-            *partitions: assigned ones; none given: all that are assigned.
+            *partitions: assigned partitions; none given: all that are assigned.
 
         Raises:
-            IllegalState: a partition is not assigned, or none is.
+            ConfigError: an argument is no partition.
+            IllegalState: a partition is not assigned, or none is, or another thread is in a call of
+                this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll; a listener or a callback may call it.
+        Source: Kafka ``KafkaConsumer.seekToBeginning``.
         """
         self._reset(partitions, EARLIEST)
 
@@ -156,14 +166,17 @@ class PositionCalls:
         With ``read_committed`` it is the last stable offset.
 
         Args:
-            *partitions: assigned ones; none given: all that are assigned.
+            *partitions: assigned partitions; none given: all that are assigned.
 
         Raises:
-            IllegalState: a partition is not assigned, or none is.
+            ConfigError: an argument is no partition.
+            IllegalState: a partition is not assigned, or none is, or another thread is in a call of
+                this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time, as for a poll; a listener or a callback may call it.
+        Source: Kafka ``KafkaConsumer.seekToEnd``.
         """
         self._reset(partitions, LATEST)
 
@@ -175,15 +188,17 @@ class PositionCalls:
         as in all but cooperative ones: pause it again in ``on_partitions_assigned``.
 
         Args:
-            *partitions: assigned ones.
+            *partitions: assigned partitions.
 
         Raises:
+            ConfigError: an argument is no partition.
             IllegalState: a partition is not assigned.
             ConsumerClosed: another thread is closing the consumer.
             ConsumerForked: this is a forked child.
 
         Thread: any; a poll that is under way in another one may still hand out what it had taken
             when this began.
+        Source: Kafka ``KafkaConsumer.pause``.
         """
         self._parts.one_caller.check_access()
         self._parts.session.pause([self._assigned(partition) for partition in partitions])
@@ -193,14 +208,16 @@ class PositionCalls:
         """Undo ``pause``.
 
         Args:
-            *partitions: assigned ones.
+            *partitions: assigned partitions.
 
         Raises:
+            ConfigError: an argument is no partition.
             IllegalState: a partition is not assigned.
             ConsumerClosed: another thread is closing the consumer.
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: Kafka ``KafkaConsumer.resume``.
         """
         self._parts.one_caller.check_access()
         self._parts.session.resume([self._assigned(partition) for partition in partitions])
@@ -217,6 +234,7 @@ class PositionCalls:
             ConsumerForked: this is a forked child.
 
         Thread: any, also while another one polls.
+        Source: Kafka ``KafkaConsumer.paused``.
         """
         self._parts.one_caller.check_access()
         return set(self._parts.engine.paused())

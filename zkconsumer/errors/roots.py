@@ -14,19 +14,21 @@ E = TypeVar("E", bound="KafkaError")
 
 
 class KafkaError(RuntimeError):
-    """The root: ``except KafkaError`` catches everything this package raises.
+    """The base of all errors: ``except KafkaError`` catches everything this package raises.
 
     It is a ``RuntimeError`` as that of kafka-python is up to 2.2. All errors can be pickled.
 
     Attributes:
-        retriable: whether the same call may work later.
-        invalid_metadata: whether that takes new metadata.
+        retriable: whether the same call may succeed later.
+        invalid_metadata: whether it needs new metadata to succeed.
 
     Example:
-        >>> try:  # doctest: +SKIP
+        >>> consumer.close()
+        >>> try:
         ...     records = consumer.poll(timeout_ms=1000)
         ... except KafkaError as error:
-        ...     log.warning("no records: %s", error)
+        ...     print(type(error).__name__)
+        ConsumerClosed
     """
 
     retriable: ClassVar[bool] = False

@@ -33,6 +33,9 @@ class ConsumerRebalanceListener:
 
         Args:
             revoked: the partitions, without those that stay.
+
+        Thread: the caller's, in ``poll``, ``unsubscribe`` or ``close``.
+        Source: Kafka ``ConsumerRebalanceListener.onPartitionsRevoked``.
         """
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
@@ -40,6 +43,9 @@ class ConsumerRebalanceListener:
 
         Args:
             assigned: the partitions, without those owned before. May be empty.
+
+        Thread: the caller's, in ``poll``, ``unsubscribe`` or ``close``.
+        Source: Kafka ``ConsumerRebalanceListener.onPartitionsAssigned``.
         """
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
@@ -49,11 +55,14 @@ class ConsumerRebalanceListener:
 
         Args:
             lost: the partitions.
+
+        Thread: the caller's, in ``poll``, ``unsubscribe`` or ``close``.
+        Source: Kafka ``ConsumerRebalanceListener.onPartitionsLost``.
         """
         self.on_partitions_revoked(lost)
 
     def before_releasing_partitions(self, ownership: Mapping[str, frozenset[int]]) -> None:
-        """See ``ReleaseListener``.
+        """Prepare for partitions being released; see ``ReleaseListener``.
 
         Args:
             ownership: the partitions to be released, by topic.
@@ -66,11 +75,12 @@ class ConsumerRebalanceListener:
         consumer_id: str,
         global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
     ) -> None:
-        """See ``ReleaseListener``.
+        """Prepare for the new assignment, before anything of it is read; see ``ReleaseListener``.
 
         Args:
-            consumer_id: this member.
-            global_assignment: who reads what in the whole group, by topic and partition.
+            consumer_id: the id of this member.
+            global_assignment: the consumer thread that reads each partition of the whole group, by
+                topic and partition number.
 
         Thread: the connector's own.
         """

@@ -32,7 +32,13 @@ from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, outgoing_bytes, parts_of
 from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.producer_config import read_producer_config
-from zkconsumer.produce.send_arguments import bytes_of, headers_of, text_of, timestamp_of
+from zkconsumer.produce.send_arguments import (
+    bytes_of,
+    headers_of,
+    seconds_of,
+    text_of,
+    timestamp_of,
+)
 from zkconsumer.produce.send_future import FutureRecordMetadata, RecordMetadata
 from zkconsumer.produce.send_queue import QueuedRecord, SendQueue
 from zkconsumer.produce.topic_partitions import PartitionLookup
@@ -63,15 +69,16 @@ class KafkaProducer:
         ConfigError: a setting makes no sense, or is unknown; names it.
         UnsupportedCodec: the library for ``compression_type`` is not installed.
         NoBrokersAvailable: no broker answers within ``bootstrap_timeout_ms``.
-        AuthenticationFailed, UnsupportedVersion, ProtocolError: those that answer refuse us, are
-            too old, or are no brokers.
+        AuthenticationFailed, UnsupportedVersion, ProtocolError: the brokers that answer refuse us,
+            are too old, or are no brokers.
 
     Thread: any, all methods.
 
     Example:
-        >>> with KafkaProducer(bootstrap_servers="kafka1:9092") as producer:  # doctest: +SKIP
-        ...     future = producer.send("clicks", b"/index.html", key=b"user 7")
+        >>> with KafkaProducer(bootstrap_servers="kafka1:9092") as producer:
+        ...     future = producer.send("views", b"/index.html", key=b"user 7")
         ...     print(future.get(timeout=10).offset)
+        0
     """
 
     def __init__(self, config: Mapping[str, object] | None = None, **settings: object) -> None:
@@ -154,6 +161,7 @@ class KafkaProducer:
             Exception: what a serializer or the partitioner raised.
 
         Thread: any.
+        Source: Kafka ``KafkaProducer.send``; arguments as in kafka-python.
         """
         self._check_open()
         config = self.config
@@ -190,12 +198,14 @@ class KafkaProducer:
             timeout: in seconds; None: without a limit (``delivery_timeout_ms`` is one).
 
         Raises:
+            IllegalArgumentError: the time-out is no number.
             KafkaTimeoutError: the time is over first.
             IllegalState: a callback of the same producer waits, which would wait for itself.
             ConsumerClosed: the producer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: any but the producer's own.
+        Source: Kafka ``KafkaProducer.flush``.
         """
         self._check_open()
         with self._changed:
@@ -212,18 +222,23 @@ class KafkaProducer:
             raise KafkaTimeoutError(f"not everything was acknowledged within {timeout} s")
 
     def partitions_for(self, topic: str) -> set[int]:
-        """Return the partitions of a topic; asks the brokers if it is new to this producer.
+        """Return the partitions of a topic; ask the brokers if it is new to this producer.
 
         Args:
-            topic: the name.
+            topic: its name.
+
+        Returns:
+            Partition numbers, in a new set.
 
         Raises:
-            KafkaTimeoutError: the topic is not there within ``max_block_ms``.
+            IllegalArgumentError: the argument is no topic name.
+            KafkaTimeoutError: the topic does not exist within ``max_block_ms``.
             BrokerError: the topic's name is illegal, or we are not authorized.
             ConsumerClosed: the producer was closed.
             ConsumerForked: this is a forked child.
 
         Thread: any.
+        Source: Kafka ``KafkaProducer.partitionsFor``.
         """
         self._check_open()
         name = text_of("topic", topic)
@@ -236,17 +251,21 @@ class KafkaProducer:
             True also while no connection is open: they are opened when they are needed.
 
         Thread: any.
+        Source: kafka-python ``KafkaProducer.bootstrap_connected``.
         """
         return self._client.release is not None
 
     def close(self, timeout: float | None = None) -> None:
-        """Write what is queued, and end. Idempotent.
+        """Write what is queued, then disconnect; a second call does nothing.
+
+        It waits for ``delivery_timeout_ms`` at most, even without a ``timeout``.
 
         Args:
-            timeout: in seconds, for writing; what is not acknowledged then fails. None: no limit
-                but ``delivery_timeout_ms``.
+            timeout: in seconds, for writing; records that are not acknowledged by then fail. None:
+                no limit but ``delivery_timeout_ms``.
 
         Thread: any; a callback may call it, and then what is queued fails.
+        Source: Kafka ``KafkaProducer.close``.
         """
         if self._guard.forked:
             return
@@ -377,7 +396,8 @@ class KafkaProducer:
         self._guard.check()  # no thread of a forked child would ever end the wait
         if self._is_own_thread() and not condition():
             raise IllegalState("a callback waits for its own producer, which waits for it")
-        deadline_ms = None if timeout is None else self._clock.now_ms() + timeout * 1000
+        limit_s = seconds_of(timeout)
+        deadline_ms = None if limit_s is None else self._clock.now_ms() + limit_s * 1000
         with self._resolved:
             while not condition():
                 left_ms = NAP_MS if deadline_ms is None else deadline_ms - self._clock.now_ms()

@@ -35,6 +35,17 @@ def timestamp_of(given: SupportsIndex) -> int:
     )
 
 
+def seconds_of(timeout: object) -> float | None:
+    """Return a time-out in seconds; None: no limit.
+
+    Raises:
+        IllegalArgumentError: it is no number.
+    """
+    if timeout is None or isinstance(timeout, int | float):
+        return timeout
+    raise IllegalArgumentError(f"timeout is {shown(timeout)}: give seconds, or None")
+
+
 def bytes_of(name: str, given: object) -> bytes | None:
     """Return the bytes of a key or a value; None for null.
 
@@ -54,8 +65,10 @@ def headers_of(given: Iterable[object] | None) -> Headers:
     """Return names and values.
 
     Raises:
-        IllegalArgumentError: one is something else.
+        IllegalArgumentError: these are no headers, or one of them is none.
     """
+    if given is not None and not isinstance(given, Iterable):
+        raise IllegalArgumentError(f"headers are {shown(given)}: give a list of (name, bytes)")
     headers: list[tuple[str, bytes | None]] = []
     for header in given or ():
         match header:

@@ -15,21 +15,21 @@ class RecordMetadata(NamedTuple):
     """The place of a written record.
 
     Attributes:
-        topic: of the record.
-        partition: of the record.
+        topic: the record's topic.
+        partition: the number of the record's partition.
         topic_partition: both.
-        offset: its offset.
+        offset: the record's offset.
         timestamp: the time it was sent with, in ms since the epoch. Brokers before 0.10 keep none;
             a topic with ``message.timestamp.type=LogAppendTime`` has one of its own.
         checksum: always None; kafka-python has one for old formats.
-        serialized_key_size: bytes; -1: the key is null.
-        serialized_value_size: bytes; -1: the value is null.
-        serialized_header_size: bytes; -1: there are no headers.
+        serialized_key_size: in bytes; -1: the key is null.
+        serialized_value_size: in bytes; -1: the value is null.
+        serialized_header_size: in bytes; -1: there are no headers.
 
     Example:
-        >>> place = producer.send("clicks", b"1").get(timeout=10)  # doctest: +SKIP
-        >>> place.partition, place.offset  # doctest: +SKIP
-        (0, 41)
+        >>> metadata = producer.send("views", b"1").get(timeout=10)
+        >>> metadata.topic, metadata.partition, metadata.offset
+        ('views', 0, 0)
     """
 
     topic: str
@@ -44,17 +44,22 @@ class RecordMetadata(NamedTuple):
 
 
 class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
-    """The outcome of one ``send``. Callbacks run in the producer's thread: they must not block.
+    """The outcome of one ``send``.
+
+    Callbacks run in the producer's thread, so they must not block.
 
     Args:
         wait: waits until a condition holds, for this many seconds (None: for ever); returns
             whether it does.
 
+    Thread: any.
+    Source: kafka-python ``FutureRecordMetadata``.
+
     Example:
-        >>> future = producer.send("clicks", b"1")  # doctest: +SKIP
-        >>> future.add_errback(lambda error: print("lost:", error))  # doctest: +SKIP
-        >>> future.get(timeout=10).offset  # doctest: +SKIP
-        41
+        >>> future = producer.send("views", b"1")
+        >>> _ = future.add_errback(lambda error: print("lost:", error))
+        >>> future.get(timeout=10).offset
+        0
     """
 
     __slots__ = ("_wait",)
@@ -69,13 +74,18 @@ class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
         Args:
             timeout: in seconds; None: without a limit (``delivery_timeout_ms`` is one).
 
+        Returns:
+            The place of the record, once it is written.
+
         Raises:
+            IllegalArgumentError: the time-out is no number.
             KafkaTimeoutError: the time is over; the record may be written later.
             ZkConsumerError: the record was not written; as brokers and connections have it.
             IllegalState: a callback of the same producer waits, which would wait for itself.
             ConsumerForked: this is a forked child, and the outcome was not known before.
 
         Thread: any but the producer's own.
+        Source: kafka-python ``FutureRecordMetadata.get``.
         """
         if not self._is_done and not self._wait(lambda: self._is_done, timeout):
             raise KafkaTimeoutError(f"no acknowledgement within {timeout} s")

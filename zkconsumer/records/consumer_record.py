@@ -77,7 +77,7 @@ class RecordOrigin:
 
 
 class ConsumerRecord(metaclass=ABCMeta):
-    """A record with its position in the log (Kafka ``ConsumerRecord``; names as in kafka-python).
+    """A record with its position in the log.
 
     It is also a sequence of the same fields in the same order as kafka-python's named tuple, with
     ``_fields``, ``_asdict``, ``_replace`` and ``_make``; calling the class makes such a tuple
@@ -85,12 +85,18 @@ class ConsumerRecord(metaclass=ABCMeta):
     tuples. Two records are equal if their bytes in the log are, whatever their deserializers
     return; a record equals a tuple if the fields do.
 
-    A pickled record brings its key and value along as they are made, and needs no deserialiser
-    where it is unpickled.
+    A pickled record brings its deserialized key and value along, so it needs no deserializer where
+    it is unpickled.
+
+    Thread: any.
+    Source: Kafka ``ConsumerRecord``; names as in kafka-python.
 
     Example:
-        >>> for record in consumer:  # doctest: +SKIP
-        ...     print(record.topic, record.partition, record.offset, record.key, record.value)
+        >>> record = next(consumer)
+        >>> record.topic, record.partition, record.offset, record.key, record.value
+        ('clicks', 0, 0, None, b'/index.html')
+        >>> record.raw_value, record.serialized_value_size
+        (b'/index.html', 11)
     """
 
     __slots__ = ("_headers", "_leader_epoch", "_origin", "_row")
@@ -135,14 +141,17 @@ class ConsumerRecord(metaclass=ABCMeta):
         return iter(self[:])
 
     def index(self, value: object, *bounds: int) -> int:
-        """Return the index of a value; raise ValueError if it is absent.
+        """Return the index of the first field with a value.
 
         Args:
-            value: what to look for among the fields.
-            *bounds: where to begin and to end, as of ``tuple.index``.
+            value: the value to look for among the fields.
+            *bounds: where to begin and to end, as in ``tuple.index``.
+
+        Returns:
+            The index, from 0 on.
 
         Raises:
-            ValueError: no field has it.
+            ValueError: no field has that value.
         """
         return tuple(self).index(value, *bounds)
 
@@ -150,7 +159,10 @@ class ConsumerRecord(metaclass=ABCMeta):
         """Return the number of fields with that value.
 
         Args:
-            value: what to look for.
+            value: the value to look for among the fields.
+
+        Returns:
+            A number from 0 on.
         """
         return tuple(self).count(value)
 

@@ -2,11 +2,13 @@
 
 
 class StringDecoder:
-    """Decodes bytes to text (Kafka ``StringDecoder``).
+    """Decodes bytes to text.
 
     Args:
         encoding: the charset; ``serializer.encoding`` of the configuration, UTF-8 by default.
         errors: what to do with bytes that are not such text, as in ``bytes.decode``.
+
+    Source: Kafka 0.8.2.2 ``StringDecoder``.
 
     Example:
         >>> StringDecoder("latin-1")(b"abc")

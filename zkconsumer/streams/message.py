@@ -36,12 +36,20 @@ class Origin(Generic[K, V]):
 
 
 class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
-    r"""A message with its position in the log (Kafka ``MessageAndMetadata``).
+    r"""A message with its position in the log.
 
     ``key`` and ``value`` are decoded on access, as in the original since 0.8.1: a decoder that
     raises does so at that access, and the stream goes on undisturbed.
 
-    What the native core makes is one of these too, by ``isinstance``.
+    Messages of the native core are instances, too, by ``isinstance``.
+
+    Args:
+        topic_partition: the partition it was read from.
+        record: its offset and bytes.
+        key_decoder: turns the bytes of a key into ``key``; None leaves the bytes.
+        value_decoder: turns the bytes of a value into ``value``; None leaves the bytes.
+
+    Source: Kafka 0.8.2.2 ``MessageAndMetadata``.
 
     Example:
         >>> record = Record(offset=42, key=None, value=b"caf\xc3\xa9")

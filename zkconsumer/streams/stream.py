@@ -56,10 +56,13 @@ class KafkaStream(Generic[K, V]):
         ConfigError: ``at_most_once`` without ``commit_ahead``.
 
     Example:
-        >>> for message in stream:  # doctest: +SKIP
-        ...     print(message.offset, message.value)
-        >>> for batch in stream.batches(max_records=1000):  # doctest: +SKIP
-        ...     print(len(batch))
+        >>> message = next(stream)
+        >>> message.topic, message.partition, message.offset, message.value
+        ('clicks', 0, 0, b'/index.html')
+        >>> for batch in stream.batches(max_records=1000):
+        ...     print(len(batch), batch[0].value)
+        ...     break
+        1 b'/about.html'
     """
 
     def __init__(  # noqa: PLR0913 - one optional part a line, all by name
@@ -145,6 +148,7 @@ class KafkaStream(Generic[K, V]):
             ValueError: an argument is out of range.
 
         Thread: one at a time iterates a stream, in whichever way.
+        Source: this project; iteration is that of Kafka 0.8.2.2 ``KafkaStream``.
         """
         return Batches(
             self._reader,
@@ -185,6 +189,7 @@ class KafkaStream(Generic[K, V]):
             ImportError: there is no pyarrow.
 
         Thread: one at a time iterates a stream, in whichever way.
+        Source: this project; columns of Spark's Kafka source.
         """
         # A large import that few callers need.
         from zkconsumer.streams.arrow import ArrowBatches  # noqa: PLC0415
@@ -221,7 +226,14 @@ class KafkaStream(Generic[K, V]):
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 
     def handed_over(self) -> dict[str, int]:
-        """Return how many messages of each topic were handed over; for metrics. Thread: any."""
+        """Return how many messages were handed over, for metrics.
+
+        Returns:
+            The count of each topic.
+
+        Thread: any.
+        Source: Kafka 0.8.2.2 ``ConsumerTopicStats`` (``MessagesPerSec``).
+        """
         return self._reader.handed_over()
 
     def _refuse_others(self) -> None:

@@ -21,7 +21,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
 
     Example:
         >>> settings: KafkaConsumerSettings = {"group_id": "billing", "client_id": "b1"}
-        >>> consumer = KafkaConsumer("clicks", **settings)  # doctest: +SKIP
+        >>> consumer = KafkaConsumer("clicks", bootstrap_servers="kafka1:9092", **settings)
+        >>> consumer.close()
     """
 
     bootstrap_servers: str | Sequence[str] | None
