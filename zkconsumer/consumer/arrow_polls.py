@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from zkconsumer.consumer.arguments import count_of, timeout_of
-from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
+from zkconsumer.consumer.handing_out import Starts, confirm_or_put_back, deliver
 from zkconsumer.consumer.iteration import Iteration, Slices, starts_of
 from zkconsumer.errors import ConsumerClosed
 
@@ -122,7 +122,7 @@ class ArrowPolls(Iteration):
 
         def take() -> "RecordBatch":
             batch = parts.engine.collect_as(most, made, session.collectable())
-            if is_ours_still(parts, starts):
+            if confirm_or_put_back(parts, starts):
                 return batch
             left.clear()
             return batch.slice(0, 0)

@@ -171,7 +171,7 @@ class _Wiring:
         self._view_listeners = (
             engine.cluster_changed,
             lambda _: session.saw_view(),
-            lambda _: membership.topics_changed(),
+            lambda _: membership.on_topics_changed(),
             lambda _: wakeup.signal(),
         )
         one_caller = SingleCaller(guard)

@@ -26,19 +26,22 @@ class AutoCommit:
         self._under_way_since_ms: int | None = None
         self._failures = 0
 
-    def is_due(self, now_ms: int) -> bool:
-        """Return whether to commit now; the first is due one interval after the first call."""
-        if not self.enabled or self._is_under_way(now_ms):
-            return False
+    def start(self, now_ms: int) -> None:
+        """Schedule the first commit one interval from the first call."""
         if self._due_ms is None:
             self._due_ms = now_ms + self._interval_ms
-        return now_ms >= self._due_ms
 
-    def began(self, now_ms: int) -> None:
+    def is_due(self, now_ms: int) -> bool:
+        """Return whether to commit now; False before ``start``."""
+        if not self.enabled or self._is_under_way(now_ms):
+            return False
+        return self._due_ms is not None and now_ms >= self._due_ms
+
+    def on_begun(self, now_ms: int) -> None:
         """Record that a commit has begun."""
         self._under_way_since_ms = now_ms
 
-    def ended(self, now_ms: int, *, failed: bool) -> None:
+    def on_ended(self, now_ms: int, *, failed: bool) -> None:
         """Record that the commit has ended and schedule the next one."""
         self._under_way_since_ms = None
         delay_ms = self._interval_ms
@@ -48,7 +51,7 @@ class AutoCommit:
         self._failures = self._failures + 1 if failed else 0
         self._due_ms = now_ms + delay_ms
 
-    def postponed(self, now_ms: int) -> None:
+    def postpone(self, now_ms: int) -> None:
         """Schedule the next commit one interval from now: everything handed out is committed."""
         if not self._is_under_way(now_ms):
             self._due_ms = now_ms + self._interval_ms

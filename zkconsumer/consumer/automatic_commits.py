@@ -49,6 +49,10 @@ class AutomaticCommits:
         """Whether there are any."""
         return self._settings.in_group and self._timer.enabled
 
+    def start(self) -> None:
+        """Schedule the first commit an interval from the first call."""
+        self._timer.start(self._clock.now_ms())
+
     @property
     def is_due(self) -> bool:
         """Whether one is due now."""
@@ -56,14 +60,14 @@ class AutomaticCommits:
 
     def postpone(self) -> None:
         """Have the next one due an interval from now: everything handed out is committed."""
-        self._timer.postponed(self._clock.now_ms())
+        self._timer.postpone(self._clock.now_ms())
 
     def begin(self, offsets: Offsets) -> None:
         """Commit without waiting."""
         if not offsets:
             self.postpone()
             return
-        self._timer.began(self._clock.now_ms())
+        self._timer.on_begun(self._clock.now_ms())
         self.membership.commit_async(offsets, self._ended)
 
     def commit(self, offsets: Offsets, *, timeout_ms: int | None = None) -> None:
@@ -86,7 +90,7 @@ class AutomaticCommits:
         self._report(offsets, error)
 
     def _ended(self, offsets: Offsets, error: Exception | None) -> None:
-        self._timer.ended(self._clock.now_ms(), failed=error is not None)
+        self._timer.on_ended(self._clock.now_ms(), failed=error is not None)
         self._report(offsets, error)
 
     def _report(self, offsets: Offsets, error: Exception | None) -> None:

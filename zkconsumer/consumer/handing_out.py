@@ -56,10 +56,17 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
     return nothing()
 
 
-def is_ours_still(parts: ConsumerComponents, starts: Starts) -> bool:
-    """Return whether what was taken may still be handed out; if not, put it back.
+def confirm_or_put_back(parts: ConsumerComponents, starts: Starts) -> bool:
+    """Put back what was taken if the partitions may have other owners by now.
 
     To be called when the result is complete: the process may have been stopped meanwhile.
+
+    Args:
+        parts: the consumer's components.
+        starts: the start positions of what was taken; emptied if it is put back.
+
+    Returns:
+        True if what was taken may be handed out.
     """
     session = parts.session
     if starts.keys() <= session.deliverable():

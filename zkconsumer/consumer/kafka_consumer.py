@@ -16,7 +16,7 @@ from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.commit_calls import CommitCalls
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.described import described_consumer
-from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
+from zkconsumer.consumer.handing_out import Starts, confirm_or_put_back, deliver
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
@@ -302,7 +302,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
             def take() -> dict[TopicPartition, list[ConsumerRecord]]:
                 taken = self._take(count, starts)
-                return taken if is_ours_still(parts, starts) else {}
+                return taken if confirm_or_put_back(parts, starts) else {}
 
             found = parts.loop.run(
                 timeout_of(timeout_ms, 0), partial(session.positions.taking, starts, take)

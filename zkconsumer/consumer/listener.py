@@ -56,17 +56,17 @@ class ListenerInvoker:
                     )
         self._listener = listener
 
-    def revoked(self, partitions: Iterable[TopicPartition]) -> None:
+    def on_revoked(self, partitions: Iterable[TopicPartition]) -> None:
         """Call the listener for partitions that are ours only until it returns."""
         if self._listener is not None:
             self._listener.on_partitions_revoked(set(partitions))
 
-    def assigned(self, partitions: Iterable[TopicPartition]) -> None:
+    def on_assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """Call the listener for new partitions."""
         if self._listener is not None:
             self._listener.on_partitions_assigned(set(partitions))
 
-    def lost(self, partitions: Iterable[TopicPartition]) -> None:
+    def on_lost(self, partitions: Iterable[TopicPartition]) -> None:
         """Call the listener for partitions that may have other owners already."""
         if self._listener is not None:
             # A listener written before KIP-429 may not have the method.

@@ -171,11 +171,11 @@ class PollSession:
         """See ``OwnershipHandler``."""
         try:
             if why is RevocationKind.LOST:
-                self.listener.lost(partitions)
+                self.listener.on_lost(partitions)
                 return
             if self.commits_on_close:
                 self._commit(partitions)
-            self.listener.revoked(partitions)
+            self.listener.on_revoked(partitions)
         finally:
             self._forget(partitions)
 
@@ -199,7 +199,7 @@ class PollSession:
         self._add(owned - stay)
         self.commits.postpone()
         log.info("assigned: %s", ", ".join(map(format, sorted(owned))) or "no partitions")
-        self.listener.assigned(added)
+        self.listener.on_assigned(added)
 
     def _commit(self, partitions: Partitions, *, timeout_ms: int | None = None) -> None:
         """Commit what was handed out of these, with ``enable_auto_commit``."""
@@ -271,6 +271,7 @@ class PollSession:
             # Topics that a pattern matched should not wait for the next round.
             self.membership.poll()
         self.starts.advance()
+        self.commits.start()
         if self.commits.is_due:
             self.commits.begin(self.positions.consumed(self._engine.partitions()))
 

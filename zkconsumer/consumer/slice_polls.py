@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from zkconsumer.consumer.arguments import timeout_of
-from zkconsumer.consumer.handing_out import Starts, deliver, is_ours_still
+from zkconsumer.consumer.handing_out import Starts, confirm_or_put_back, deliver
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.model import TopicPartition
@@ -45,7 +45,7 @@ class SliceConsumer(KafkaConsumer):
 
             def take() -> dict[TopicPartition, RecordSlice]:
                 taken = parts.engine.collect_as(max_records, made, session.collectable())
-                return taken if is_ours_still(parts, starts) else {}
+                return taken if confirm_or_put_back(parts, starts) else {}
 
             return parts.loop.run(
                 timeout_of(timeout_ms, 0), partial(session.positions.taking, starts, take)

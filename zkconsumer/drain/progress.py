@@ -76,7 +76,7 @@ class DrainMeter:
         self._until = until
         return self._pace(positions)
 
-    def landed(self, plan: BatchPlan) -> DrainPace:
+    def on_landed(self, plan: BatchPlan) -> DrainPace:
         """See ``Watch``."""
         self._landed += sum(wanted.count for wanted in plan.ranges)
         return self._pace(plan.after())
@@ -99,9 +99,9 @@ class LoggedProgress(Watch):
         """See ``Watch``."""
         self._meter.on_snapshot(positions, until)
 
-    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
-        pace = self._meter.landed(plan)
+        pace = self._meter.on_landed(plan)
         self._out.write(f"batch {plan.number}: {manifest.rows:,} messages; {pace}\n")
         self._out.flush()
 
@@ -120,9 +120,9 @@ class JsonProgress(Watch):
         """See ``Watch``."""
         self._show(self._meter.on_snapshot(positions, until))
 
-    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
-        self._show(self._meter.landed(plan), batch=plan.number, rows=manifest.rows)
+        self._show(self._meter.on_landed(plan), batch=plan.number, rows=manifest.rows)
 
     def ended(self, path: str, report: DrainReport) -> None:
         """Print what the whole run landed."""
@@ -169,15 +169,15 @@ class BarWatch(Watch):
         """See ``Watch``."""
         self._show(self._meter.on_snapshot(positions, until), "all is landed")
 
-    def landing(self, plan: BatchPlan) -> None:
+    def on_landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
         count = sum(wanted.count for wanted in plan.ranges)
         self._progress.update(self._task, description=f"batch {plan.number}: {count:,} offsets")
 
-    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
         text = f"batch {plan.number}: {manifest.rows:,} messages"
-        self._show(self._meter.landed(plan), text)
+        self._show(self._meter.on_landed(plan), text)
 
     def _show(self, pace: DrainPace, text: str) -> None:
         self._progress.update(

@@ -65,10 +65,10 @@ class Watch:
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """Handle new positions and log ends."""
 
-    def landing(self, plan: BatchPlan) -> None:
+    def on_landing(self, plan: BatchPlan) -> None:
         """Handle the start of a batch, or its resumption."""
 
-    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Handle a batch that is landed, published and committed to the group."""
 
 

@@ -109,7 +109,7 @@ class DrainRunner:
             # What tasks of a killed run wrote after its batch was landed by another.
             self._journal.clean(state.plan.number)
         if state.step is DrainStep.PUBLISH:
-            self._sides.watch.landing(state.batch)
+            self._sides.watch.on_landing(state.batch)
         while not (self._sides.stop.requested() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
             following = self._do(state)
             if following is None:
@@ -195,7 +195,7 @@ class DrainRunner:
         if plan.ranges:
             # Before, so that nothing is read in vain; and after, since it may happen meanwhile.
             self._check_topics(plan)
-            self._sides.watch.landing(plan)
+            self._sides.watch.on_landing(plan)
             try:
                 manifest = self._sides.landing.land(plan, attempt)
             except DrainError as error:
@@ -242,7 +242,7 @@ class DrainRunner:
             expired=before.expired + plan.expired + _expired_since(manifest),
             positions=plan.after(),
         )
-        self._sides.watch.landed(plan, manifest)
+        self._sides.watch.on_landed(plan, manifest)
 
 
 def _touched(plan: BatchPlan) -> set[TopicPartition]:

@@ -48,16 +48,16 @@ class SlowBatches(Watch):
         """See ``Watch``."""
         self._watch.on_snapshot(positions, until)
 
-    def landing(self, plan: BatchPlan) -> None:
+    def on_landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
         offsets = sum(wanted.count for wanted in plan.ranges)
         self._batch = _Batch(plan.number, offsets, self._clock.now_ms())
-        self._watch.landing(plan)
+        self._watch.on_landing(plan)
 
-    def landed(self, plan: BatchPlan, manifest: Manifest) -> None:
+    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``Watch``."""
         self._batch = None
-        self._watch.landed(plan, manifest)
+        self._watch.on_landed(plan, manifest)
 
     def report(self) -> None:
         """Write the line if it is due. Thread: one, beside the drain's."""

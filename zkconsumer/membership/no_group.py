@@ -91,7 +91,7 @@ class NoGroup:
         del partitions, timeout_ms
         raise _without_group("look up what is committed")
 
-    def topics_changed(self) -> None:
+    def on_topics_changed(self) -> None:
         """See ``Membership``."""
 
     def rejoin(self) -> None:

@@ -152,7 +152,7 @@ class Membership(Protocol):
         """
         ...
 
-    def topics_changed(self) -> None:
+    def on_topics_changed(self) -> None:
         """Check whether the cluster's topics need a new assignment. Thread: any."""
         ...
 

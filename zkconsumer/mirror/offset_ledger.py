@@ -88,7 +88,7 @@ class OffsetLedger:
 
     # --- events -----------------------------------------------------------------------------
 
-    def read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> None:
+    def on_read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> None:
         """Record messages that were read, by their offsets.
 
         ``start``: where reading began, if these are the first.
@@ -136,14 +136,14 @@ class OffsetLedger:
         with self._lock:
             self._accounts[dropped.source].dropped += 1
 
-    def reached(self, source: TopicPartition, position: int) -> None:
+    def on_reached(self, source: TopicPartition, position: int) -> None:
         """Record that everything before this offset is in the target (or was dropped)."""
         with self._lock:
             self._accounts[source].reach(position)
             if self._ends is not None:
                 self._ends.reached(source, position)
 
-    def reached_by_others(self, source: TopicPartition, committed: int) -> None:
+    def on_reached_by_others(self, source: TopicPartition, committed: int) -> None:
         """Record an offset that another process has committed."""
         with self._lock:
             if self._ends is not None:
@@ -156,7 +156,7 @@ class OffsetLedger:
                 gone = {tp for tp in self._ends.missing if tp.topic not in topics}
                 self._ends.forget(gone)
 
-    def ends_now(self, ends: Mapping[TopicPartition, int]) -> None:
+    def on_ends(self, ends: Mapping[TopicPartition, int]) -> None:
         """Record current log ends; lower ones replace the ends to reach."""
         with self._lock:
             for tp, end in {} if self._ends is None else ends.items():
@@ -184,7 +184,7 @@ class OffsetLedger:
         self._in_file[source] = max(before, until)
         return until > before
 
-    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def on_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Record committed offsets."""
         with self._lock:
             for tp, offset in offsets.items():

@@ -210,7 +210,7 @@ class MirrorStream(ConsumerRebalanceListener):
             count = self._source_count(consumer, source)
             partitions = self._partitions(target, topic, count)
             runs = self._add(batch, source, piece, partitions, consumer.position(source))
-            self._ledger.read(source, runs, self._starts.pop(source, None))
+            self._ledger.on_read(source, runs, self._starts.pop(source, None))
         return batch
 
     def _add(
@@ -238,7 +238,7 @@ class MirrorStream(ConsumerRebalanceListener):
         for source, position in batch.positions().items():
             with self._lock:
                 self._due[source] = position
-            self._ledger.reached(source, position)
+            self._ledger.on_reached(source, position)
         self._ledger.settle(batch.count, batch.count)
         if self._ledger.is_complete:
             self._on_complete()
@@ -298,11 +298,13 @@ class MirrorStream(ConsumerRebalanceListener):
         with suppress(ZkConsumerError):
             # A log may have been truncated, or its topic recreated: it never gets that long again.
             ends = consumer.end_offsets(list(self._ledger.missing()))
-            self._ledger.ends_now(ends)
+            self._ledger.on_ends(ends)
             for tp, end in ends.items():
                 # An offset behind the end was cut off with the log: reading goes back from there.
                 if 0 <= done.get(tp, -1) <= end:
-                    reached = self._ledger.reached if tp in ours else self._ledger.reached_by_others
+                    reached = (
+                        self._ledger.on_reached if tp in ours else self._ledger.on_reached_by_others
+                    )
                     reached(tp, done[tp])
 
     def _all_due(self) -> Collection[TopicPartition]:
@@ -325,7 +327,7 @@ class MirrorStream(ConsumerRebalanceListener):
             self._repeats.happened("committing", text)
             return
         self._repeats.works("committing")
-        self._ledger.committed(due)
+        self._ledger.on_committed(due)
         with self._lock:
             for tp, offset in due.items():
                 if self._due.get(tp) == offset:

@@ -108,7 +108,7 @@ class BrokerConnection:
         self._frame: _Incoming | None = None
         self._closed = False
         self._traffic = traffic
-        traffic.opened(broker)
+        traffic.on_opened(broker)
 
     @property
     def is_idle(self) -> bool:
@@ -273,7 +273,7 @@ class BrokerConnection:
         was_open, self._closed = not self._closed, True
         self._transport.close()
         if was_open:
-            self._traffic.closed(self.broker)
+            self._traffic.on_closed(self.broker)
 
     def _take_response(self, in_flight: InFlight[R], deadline_ms: int) -> R:
         self._require_in_flight(in_flight)
@@ -318,7 +318,7 @@ class BrokerConnection:
         except BaseException:
             self.close()
             raise
-        self._traffic.sent(self.broker, len(data))
+        self._traffic.on_sent(self.broker, len(data))
         return correlation_id
 
     def _require_none_in_flight(self, name: str, most: int = 0) -> None:

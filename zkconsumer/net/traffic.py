@@ -9,15 +9,15 @@ from zkconsumer.wire.api import ApiKey
 class Traffic(Protocol):
     """Receives reports of connections and requests; must neither block nor raise. Thread: any."""
 
-    def opened(self, broker: Broker) -> None:
+    def on_opened(self, broker: Broker) -> None:
         """Record an opened connection."""
         ...
 
-    def closed(self, broker: Broker) -> None:
+    def on_closed(self, broker: Broker) -> None:
         """Record a closed connection."""
         ...
 
-    def sent(self, broker: Broker, size_bytes: int) -> None:
+    def on_sent(self, broker: Broker, size_bytes: int) -> None:
         """Record a sent request of ``size_bytes``."""
         ...
 
@@ -39,13 +39,13 @@ class Traffic(Protocol):
 class NoTraffic:
     """Discards all reports."""
 
-    def opened(self, broker: Broker) -> None:
+    def on_opened(self, broker: Broker) -> None:
         """See ``Traffic``."""
 
-    def closed(self, broker: Broker) -> None:
+    def on_closed(self, broker: Broker) -> None:
         """See ``Traffic``."""
 
-    def sent(self, broker: Broker, size_bytes: int) -> None:
+    def on_sent(self, broker: Broker, size_bytes: int) -> None:
         """See ``Traffic``."""
 
     def on_response(

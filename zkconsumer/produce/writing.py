@@ -124,7 +124,7 @@ class Writing:
 
     def run(self) -> tuple[WrittenSet, ...]:
         """See ``BatchProducer.write`` and ``write_from``."""
-        while self._is_unfinished():
+        while self._exchange_with_source():
             self._send()
             if self._under_way:
                 self._take(self._under_way.popleft())
@@ -153,8 +153,8 @@ class Writing:
             for tp in self._resting - self._failed.keys()
         )
 
-    def _is_unfinished(self) -> bool:
-        """Tell the source what was written, and get more of it; return whether there is any."""
+    def _exchange_with_source(self) -> bool:
+        """Report results to the source, and take more of it; return whether sets are pending."""
         if self._source is not None:
             self._report_written(self._source)
             self._report_failed(self._source)

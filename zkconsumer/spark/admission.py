@@ -68,6 +68,7 @@ class BatchAdmission:
         origin = {**begins, **{tp: max(at, begins.get(tp, at)) for tp, at in start.items()}}
         if self._is_put_off(origin, latest, now_ms):
             return dict(start)
+        self._last_batch_ms = now_ms
         if self._max_offsets is None:
             return dict(latest)
         return rate_limit(origin, latest, self._max_offsets)
@@ -78,8 +79,5 @@ class BatchAdmission:
             return False
         last_ms = self._last_batch_ms
         waited = last_ms is None or now_ms - last_ms >= self._max_delay_ms
-        there = sum(max(0, end - origin.get(tp, end)) for tp, end in latest.items())
-        if not waited and there < minimum:
-            return True
-        self._last_batch_ms = now_ms
-        return False
+        available = sum(max(0, end - origin.get(tp, end)) for tp, end in latest.items())
+        return not waited and available < minimum

@@ -83,7 +83,7 @@ class EventHub:
         Returns:
             False if the limit is reached, and nothing was sent.
         """
-        if self._closed or not self._has_capacity(address):
+        if self._closed or not self._make_capacity(address):
             return False
         wakeup = _Listener(asyncio.get_running_loop(), address)
         self._bells[wakeup] = None
@@ -101,8 +101,8 @@ class EventHub:
             self._bells.pop(wakeup, None)
         return True
 
-    def _has_capacity(self, address: str) -> bool:
-        """Return whether this address may open one more; another address may lose one for it."""
+    def _make_capacity(self, address: str) -> bool:
+        """Close a connection of a more crowded address if needed; return whether one may open."""
         if len(self._bells) < self._clients_max:
             return True
         counts = Counter(wakeup.address for wakeup in self._bells)

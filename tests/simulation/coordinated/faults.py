@@ -72,7 +72,7 @@ def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) 
     self.in_flight = False
     self._last_response_ms = now_ms
     self._rebalancing = rebalancing
-    self.confirmed(now_ms + 300)
+    self.on_confirmed(now_ms + 300)
 
 
 def _takes_first(self: Ownership) -> tuple[Partitions, RevocationKind] | None:
@@ -131,7 +131,7 @@ FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "keeps what is void": _swap(Ownership, "void", _keeps_void),
     "trusts too long": _swap(Heartbeat, "on_response", _trusts_answers),
     "takes before it gives": _swap(Ownership, "give_up_for_share", _takes_first),
-    "stays without polls": _swap(Heartbeat, "poll_expired", _endless_patience),
+    "stays without polls": _swap(Heartbeat, "is_poll_expired", _endless_patience),
     "deaf to new partitions": _swap(MembershipCore, "_on_caller_event", _deaf_to_topics),
     "takes late answers": (
         Swap(Steps, "begin", _same_round),

@@ -32,8 +32,8 @@ class Terminal(io.StringIO):
 def drained(watch: Watch) -> None:
     """What a runner tells of one batch of two."""
     watch.on_snapshot({TP: 0}, {TP: 10_000})
-    watch.landing(PLAN)
-    watch.landed(PLAN, MANIFEST)
+    watch.on_landing(PLAN)
+    watch.on_landed(PLAN, MANIFEST)
 
 
 def test_a_bar_shows_rate_and_lag() -> None:
@@ -89,13 +89,13 @@ def test_what_is_to_go_is_not_told_before_the_cluster_was_looked_at() -> None:
     """A run finishes the batch of one that was killed first: no lag is not a lag of 0."""
     reading, writing = os.pipe()
     with io.FileIO(writing, "w") as out:
-        JsonProgress(out, DrainMeter(ManualClock())).landed(PLAN, MANIFEST)
+        JsonProgress(out, DrainMeter(ManualClock())).on_landed(PLAN, MANIFEST)
     with open(reading, encoding="utf-8") as told:
         batch = json.loads(told.read())
     assert batch == {"ended": False, "landed": 4_000, "running_ms": 0, "batch": 1, "rows": 0}
     terminal = Terminal()
     with shown(terminal) as watch:
-        watch.landed(PLAN, MANIFEST)
+        watch.on_landed(PLAN, MANIFEST)
     assert "4,000 landed" in terminal.getvalue()
     assert "lag" not in terminal.getvalue()
 

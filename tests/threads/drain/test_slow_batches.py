@@ -14,17 +14,17 @@ def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
     clock, out = ManualClock(), io.StringIO()
     batches = SlowBatches(Watch(), out, clock=clock)
     batches.report()
-    batches.landing(PLAN)
+    batches.on_landing(PLAN)
     for _ in range(11):
         clock.advance(60_000)
         batches.report()
     assert out.getvalue().splitlines() == [
         f"batch 1, of 4,000 offsets, has been under way for {minutes} min" for minutes in (2, 4, 8)
     ]
-    batches.landed(PLAN, MANIFEST)
+    batches.on_landed(PLAN, MANIFEST)
     clock.advance(600_000)
     batches.report()
-    batches.landing(PLAN)
+    batches.on_landing(PLAN)
     clock.advance(119_999)
     batches.report()
     assert len(out.getvalue().splitlines()) == 3
@@ -34,5 +34,5 @@ def test_it_is_reported_while_the_drain_is_at_work() -> None:
     """By a thread that ends with the run."""
     out = io.StringIO()
     with reporting_slow_batches(Watch(), out, first_ms=20) as watch:
-        watch.landing(PLAN)
+        watch.on_landing(PLAN)
         wait_until(lambda: "batch 1" in out.getvalue(), what="the line")

@@ -199,12 +199,14 @@ def test_without_a_pattern_a_view_changes_nothing() -> None:
 def test_commits_are_due_after_each_interval() -> None:
     """Counted from the end of the one before."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
-    assert not timer.is_due(0)
+    assert not timer.is_due(10**6)
+    timer.start(0)
+    timer.start(500)
     assert not timer.is_due(999)
     assert timer.is_due(1000)
-    timer.began(1000)
+    timer.on_begun(1000)
     assert not timer.is_due(5000)
-    timer.ended(1200, failed=False)
+    timer.on_ended(1200, failed=False)
     assert not timer.is_due(2199)
     assert timer.is_due(2200)
 
@@ -212,8 +214,8 @@ def test_commits_are_due_after_each_interval() -> None:
 def test_a_commit_whose_end_was_not_heard_does_not_stop_all_others() -> None:
     """Its callback may have been interrupted."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
-    timer.is_due(0)
-    timer.began(1000)
+    timer.start(0)
+    timer.on_begun(1000)
     assert not timer.is_due(300_999)
     assert timer.is_due(301_000)
 
@@ -221,29 +223,29 @@ def test_a_commit_whose_end_was_not_heard_does_not_stop_all_others() -> None:
 def test_after_a_failure_it_is_tried_sooner() -> None:
     """But not later than usual."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
-    timer.is_due(0)
-    timer.began(1000)
-    timer.ended(1000, failed=True)
+    timer.start(0)
+    timer.on_begun(1000)
+    timer.on_ended(1000, failed=True)
     assert not timer.is_due(1099)
     assert timer.is_due(1100)
     for late_ms in (200, 400, 800, 1000, 1000):
-        timer.ended(0, failed=True)
+        timer.on_ended(0, failed=True)
         assert not timer.is_due(late_ms - 1)
         assert timer.is_due(late_ms)
-    timer.ended(0, failed=False)
-    timer.ended(0, failed=True)
+    timer.on_ended(0, failed=False)
+    timer.on_ended(0, failed=True)
     assert not timer.is_due(99)
     assert timer.is_due(100)
     short = AutoCommit(enabled=True, interval_ms=50, retry_ms=100)
-    short.ended(0, failed=True)
+    short.on_ended(0, failed=True)
     assert short.is_due(50)
 
 
 def test_a_new_share_begins_a_new_interval() -> None:
     """Unless a commit is under way."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
-    timer.is_due(0)
-    timer.postponed(900)
+    timer.start(0)
+    timer.postpone(900)
     assert not timer.is_due(1899)
     assert timer.is_due(1900)
 

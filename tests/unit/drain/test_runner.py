@@ -354,7 +354,7 @@ class Began(Watch):
     def __init__(self) -> None:
         self.numbers: list[int] = []
 
-    def landing(self, plan: BatchPlan) -> None:
+    def on_landing(self, plan: BatchPlan) -> None:
         """See ``Watch``."""
         self.numbers.append(plan.number)
 

@@ -39,9 +39,9 @@ def test_without_limits_it_never_is_complete() -> None:
 def test_ends_may_be_reached_by_other_processes() -> None:
     """Their commits count."""
     ledger = OffsetLedger(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
-    ledger.reached(SOURCE, 5)
+    ledger.on_reached(SOURCE, 5)
     assert ledger.missing() == {OTHER}
-    ledger.reached_by_others(OTHER, 9)
+    ledger.on_reached_by_others(OTHER, 9)
     assert ledger.is_complete
     assert ledger.totals()[OTHER].end == 9
     assert ledger.totals()[OTHER].position is None
@@ -50,8 +50,8 @@ def test_ends_may_be_reached_by_other_processes() -> None:
 def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """At the start, where a mirror comes back; not for each hole that compaction left."""
     ledger = OffsetLedger()
-    ledger.read(SOURCE, runs_of([10, 12]), 4)
-    ledger.read(SOURCE, runs_of([20]), None)
+    ledger.on_read(SOURCE, runs_of([10, 12]), 4)
+    ledger.on_read(SOURCE, runs_of([20]), None)
     (record,) = caplog.records
     assert "clicks-0: offsets 4 to 9 are not mirrored" in record.getMessage()
 
@@ -61,12 +61,12 @@ def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     ledger = OffsetLedger(offsets_file=file)
-    ledger.read(SOURCE, runs_of([10, 12]), 4)
-    ledger.read(OTHER, runs_of([3]), None)
+    ledger.on_read(SOURCE, runs_of([10, 12]), 4)
+    ledger.on_read(OTHER, runs_of([3]), None)
     first = Landed(SOURCE, ((10, 11), (12, 13)), OTHER, 0)
     ledger.on_landed([first])
-    ledger.read(SOURCE, runs_of([13]), 13)
-    ledger.read(SOURCE, runs_of([20]), 20)
+    ledger.on_read(SOURCE, runs_of([13]), 13)
+    ledger.on_read(SOURCE, runs_of([20]), 20)
     file.close()
     assert list(read_offsets_file(path)) == [
         Began(SOURCE, 4),
@@ -81,11 +81,11 @@ def test_holes_that_were_read_are_in_the_file_before_they_are_committed(tmp_path
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     ledger = OffsetLedger(offsets_file=file)
-    ledger.read(SOURCE, runs_of([0, 1, 2]), 0)
+    ledger.on_read(SOURCE, runs_of([0, 1, 2]), 0)
     ledger.on_landed(LINES[:1])
     for due in (3, 5, 5):
         ledger.sync({SOURCE: due})
-    ledger.read(SOURCE, runs_of([5]), 5)
+    ledger.on_read(SOURCE, runs_of([5]), 5)
     file.close()
     assert list(read_offsets_file(path)) == [Began(SOURCE, 0), LINES[0], ReadUntil(SOURCE, 5)]
 

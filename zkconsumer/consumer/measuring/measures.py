@@ -64,17 +64,17 @@ class Measures:
 
     # --- reports. Thread: any -------------------------------------------------------------
 
-    def opened(self, broker: Broker) -> None:
+    def on_opened(self, broker: Broker) -> None:
         """See ``Traffic``."""
         del broker
         self._notify(self._count_opened)
 
-    def closed(self, broker: Broker) -> None:
+    def on_closed(self, broker: Broker) -> None:
         """See ``Traffic``."""
         del broker
         self._notify(self._count_closed)
 
-    def sent(self, broker: Broker, size_bytes: int) -> None:
+    def on_sent(self, broker: Broker, size_bytes: int) -> None:
         """See ``Traffic``."""
         self._notify(self._count_sent, broker.id, size_bytes)
 

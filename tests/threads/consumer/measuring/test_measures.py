@@ -16,7 +16,7 @@ def test_nobody_waits_for_who_was_interrupted_and_nothing_is_lost() -> None:
     assert one._lock.acquire(blocking=False)  # as of a thread that was stopped in the middle
     scope = ThreadScope("others")
     for number in range(5):
-        scope.spawn(f"other {number}", lambda: one.sent(ONE, 10), stop=lambda: None)
+        scope.spawn(f"other {number}", lambda: one.on_sent(ONE, 10), stop=lambda: None)
     assert scope.close(5_000) == []
     assert not one._nodes
     one._lock.release()

@@ -65,7 +65,7 @@ def test_all_names_of_kafka_python_are_there(make: Make) -> None:
     consumer, fakes = joined(make)
     measures = consumer._parts.measures
     for broker in (FIRST, ONE):
-        measures.sent(broker, 10)
+        measures.on_sent(broker, 10)
     found = consumer.metrics()
     for group, names in KAFKA_PYTHONS.items():
         assert set(names) <= found[group].keys(), group
@@ -84,11 +84,11 @@ def test_traffic_is_counted_by_broker_and_in_all() -> None:
     clock = ManualClock()
     one = Measures(TERMS, clock)
     for broker, size in ((ONE, 100), (ONE, 300), (FIRST, 50)):
-        one.opened(broker)
-        one.sent(broker, size)
+        one.on_opened(broker)
+        one.on_sent(broker, size)
         one.on_response(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
     one.on_response(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
-    one.closed(FIRST)
+    one.on_closed(FIRST)
     one.fetched(2_000, 20, 30)
     one.fetched(1_000, 0, 10)
     node = one.nodes()["node-1"]
@@ -118,6 +118,6 @@ def test_a_handler_that_tells_amid_a_count_is_counted() -> None:
     """It is in the thread that is at it."""
     one = Measures(TERMS, ManualClock())
     with one._lock:
-        one.sent(ONE, 10)
-        one.closed(ONE)
+        one.on_sent(ONE, 10)
+        one.on_closed(ONE)
         assert one.nodes()["node-1"]["request-rate"] == 1

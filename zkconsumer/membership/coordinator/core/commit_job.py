@@ -38,7 +38,7 @@ class CommitJob:
         done: called with the outcome; None: no caller waits.
         number: its number in the queue, counted from the first job ever.
         left: the offsets without a final result.
-        settled: whether none is left; then ``error`` is the error, or None.
+        is_settled: whether none is left; then ``error`` is the error, or None.
         ended: whether it and all jobs before it are settled.
     """
 
@@ -65,22 +65,22 @@ class CommitJob:
         self._doubtful = False
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether its outcome is final."""
         return self.error is not None or not self.left
 
-    def committed(self, tp: TopicPartition) -> None:
+    def on_committed(self, tp: TopicPartition) -> None:
         """Record that this partition's offset is stored."""
         self.left.pop(tp, None)
         self._finish()
 
-    def refused(self, tp: TopicPartition, code: int) -> None:
+    def on_refused(self, tp: TopicPartition, code: int) -> None:
         """Record that this partition's offset will not be stored."""
         if self.left.pop(tp, None) is not None:
             self._refused[tp] = code
         self._finish()
 
-    def postponed(self, reason: str, *, doubtful: bool = False) -> None:
+    def on_postponed(self, reason: str, *, doubtful: bool = False) -> None:
         """Record that what is left will be retried.
 
         Args:
@@ -90,7 +90,7 @@ class CommitJob:
         self._reason = reason
         self._doubtful = self._doubtful or doubtful
 
-    def over(self, gone: Iterable[TopicPartition]) -> None:
+    def fail_as_lost(self, gone: Iterable[TopicPartition]) -> None:
         """Fail: these partitions are no longer ours, so nothing more is sent."""
         names = ", ".join(map(format, gone))
         self.error = CommitFailed(

@@ -55,7 +55,7 @@ class CommitQueue:
     @property
     def busy(self) -> bool:
         """Whether a commit is pending."""
-        return any(not job.settled for job in self._jobs)
+        return any(not job.is_settled for job in self._jobs)
 
     def add(self, job: CommitJob) -> None:
         """Append a job."""
@@ -65,13 +65,13 @@ class CommitQueue:
 
     def touches(self, partitions: frozenset[TopicPartition]) -> bool:
         """Return whether a commit of one of these partitions is pending."""
-        return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.settled)
+        return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.is_settled)
 
     def next_due_ms(self) -> int | None:
         """Return when there is something to do; None: only after the next event."""
         if self._in_flight is not None:
             return None
-        open_ = [job.deadline_ms for job in self._jobs if not job.settled]
+        open_ = [job.deadline_ms for job in self._jobs if not job.is_settled]
         return min(self._due_ms, *open_) if open_ else None
 
     def check(self, signature: Signature, claims: Claims) -> None:
@@ -82,7 +82,7 @@ class CommitQueue:
                 continue
             gone = claims.gone(job.left, job.take_overs)
             if gone or signature.generation < 0:
-                job.over(gone or sorted(job.left))
+                job.fail_as_lost(gone or sorted(job.left))
 
     def batch(self, signature: Signature, claims: Claims, now_ms: int) -> CommitBatch | None:
         """Return the batch to send now, or None."""
@@ -129,11 +129,11 @@ class CommitQueue:
             if passes(code) or (moved_on and code in OVER):
                 failed = True
                 for job in holders:
-                    job.postponed(explained(code))
+                    job.on_postponed(explained(code))
             elif code == ErrorCode.NONE:
                 self._in_doubt.discard(tp)
                 for job in holders:
-                    job.committed(tp)
+                    job.on_committed(tp)
             else:
                 self._sent.pop(tp)
                 # A bad position is no fault of the jobs before it; but if a later one may be
@@ -141,7 +141,7 @@ class CommitQueue:
                 only_it = code in _OF_POSITION and tp not in self._in_doubt
                 for job in holders:
                     if not only_it or job.left[tp] == batch.offsets[tp]:
-                        job.refused(tp, code)
+                        job.on_refused(tp, code)
         self._pause(now_ms, failed=failed)
 
     def on_request_failed(self, reason: str, now_ms: int, *, sent: bool) -> None:
@@ -150,7 +150,7 @@ class CommitQueue:
         if sent:
             self._in_doubt.update(batch.offsets)
         for job in batch.jobs:
-            job.postponed(reason, doubtful=sent)
+            job.on_postponed(reason, doubtful=sent)
         self._pause(now_ms, failed=True)
 
     def on_unsendable(self, error: ZkConsumerError) -> None:
@@ -166,15 +166,15 @@ class CommitQueue:
     def postpone_all(self, reason: str, now_ms: int) -> None:
         """Postpone all jobs: nothing can be sent at this time."""
         for job in self._open():
-            job.postponed(reason)
+            job.on_postponed(reason)
         self._pause(now_ms, failed=True)
 
     def give_up(self, job: CommitJob) -> None:
         """Fail a job that its caller no longer waits for."""
-        if job.settled:
+        if job.is_settled:
             return
         if self._in_flight is not None and job in self._in_flight.jobs:
-            job.postponed("the coordinator has not answered yet", doubtful=True)
+            job.on_postponed("the coordinator has not answered yet", doubtful=True)
         job.expire()
 
     def found(self) -> None:
@@ -187,7 +187,7 @@ class CommitQueue:
         if self._in_flight is None:
             self._expire(now_ms)
         done: list[CommitJob] = []
-        while self._jobs and self._jobs[0].settled:
+        while self._jobs and self._jobs[0].is_settled:
             job = self._jobs.popleft()
             job.ended = True
             done.append(job)
@@ -199,12 +199,12 @@ class CommitQueue:
     def abandon(self, now_ms: int) -> list[CommitJob]:
         """Fail all jobs when closing; one in flight may be stored or not."""
         for job in self._open():
-            job.postponed("the consumer was closed")
+            job.on_postponed("the consumer was closed")
             self.give_up(job)
         return self.ended(now_ms)
 
     def _open(self) -> Iterator[CommitJob]:
-        return (job for job in self._jobs if not job.settled)
+        return (job for job in self._jobs if not job.is_settled)
 
     def _next_jobs(self) -> tuple[CommitJob, ...]:
         """Return the first open jobs, as far as they share an identity."""

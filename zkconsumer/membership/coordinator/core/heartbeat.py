@@ -25,17 +25,17 @@ class Heartbeat:
         self._rebalancing = False
         self.in_flight = False
 
-    def agreed(self, settings: GroupSettings) -> None:
+    def set_timeouts(self, settings: GroupSettings) -> None:
         """Set the timeouts that were agreed with the coordinator."""
         self._settings = settings
 
     # --- what happens -------------------------------------------------------------------
 
-    def polled(self, now_ms: int) -> None:
+    def on_poll(self, now_ms: int) -> None:
         """Record a poll of the caller."""
         self._polled_ms = now_ms
 
-    def joined(self, sent_ms: int, now_ms: int) -> None:
+    def on_joined(self, sent_ms: int, now_ms: int) -> None:
         """Record the response to a request of ``sent_ms`` that counts as a heartbeat.
 
         A heartbeat in flight belongs to an earlier generation.
@@ -44,9 +44,9 @@ class Heartbeat:
         self._rebalancing = False
         self._last_response_ms = now_ms
         self._next_send_ms = now_ms + self._settings.heartbeat_interval_ms
-        self.confirmed(sent_ms)
+        self.on_confirmed(sent_ms)
 
-    def found(self, now_ms: int) -> None:
+    def on_coordinator_found(self, now_ms: int) -> None:
         """Record that a coordinator was found; allow a whole session timeout, send a heartbeat now.
 
         Waiting for the interval would shorten the time left by the old coordinator's count.
@@ -55,7 +55,7 @@ class Heartbeat:
         self._last_response_ms = now_ms
         self._next_send_ms = now_ms
 
-    def sent(self, now_ms: int) -> None:
+    def on_sent(self, now_ms: int) -> None:
         """Record that a heartbeat was sent."""
         self.in_flight = True
         self._sent_ms = now_ms
@@ -66,14 +66,14 @@ class Heartbeat:
         self.in_flight = False
         self._last_response_ms = now_ms
         self._rebalancing = rebalancing
-        self.confirmed(self._sent_ms)
+        self.on_confirmed(self._sent_ms)
 
-    def failed(self, now_ms: int) -> None:
+    def on_failed(self, now_ms: int) -> None:
         """Record that the heartbeat in flight failed; send the next after a short pause."""
         self.in_flight = False
         self._next_send_ms = now_ms + self._settings.retry_backoff_ms
 
-    def confirmed(self, sent_ms: int) -> None:
+    def on_confirmed(self, sent_ms: int) -> None:
         """Record that the coordinator knew the member when it received a request of ``sent_ms``."""
         if self._confirmed_ms is None or sent_ms > self._confirmed_ms:
             self._confirmed_ms = sent_ms
@@ -87,15 +87,15 @@ class Heartbeat:
 
     # --- what follows -------------------------------------------------------------------
 
-    def due(self, now_ms: int) -> bool:
+    def is_due(self, now_ms: int) -> bool:
         """Return whether to send a heartbeat now; only one is in flight at a time."""
         return not self.in_flight and now_ms >= self._next_send_ms
 
-    def session_expired(self, now_ms: int) -> bool:
+    def is_session_expired(self, now_ms: int) -> bool:
         """Return whether the coordinator has been silent for too long."""
         return now_ms >= self._session_deadline_ms
 
-    def poll_expired(self, now_ms: int) -> bool:
+    def is_poll_expired(self, now_ms: int) -> bool:
         """Return whether the caller has been silent for too long."""
         return now_ms >= self.poll_deadline_ms
 

@@ -37,7 +37,7 @@ class MemberIdentity:
         if forget_member:
             self.member_id = ""
 
-    def sent(self, response: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
+    def is_sender_of(self, response: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
         """Return whether this responds to a request of the present identity."""
         return (response.member_id, response.generation) == (self.member_id, self.generation)
 

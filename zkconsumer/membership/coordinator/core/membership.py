@@ -51,7 +51,9 @@ class MembershipCore:
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
         self._settings = settings
         self._heartbeat = Heartbeat(settings)
-        self.agreed = self._heartbeat.agreed  # JoinGroup 0 has one timeout for both of ours
+        self.set_timeouts = (
+            self._heartbeat.set_timeouts
+        )  # JoinGroup 0 has one timeout for both of ours
         self._ownership = Ownership(settings.mode)
         self._search = CoordinatorSearch(settings, random)
         self._join_pauses = Pauses(settings, random)
@@ -146,7 +148,7 @@ class MembershipCore:
             case ev.HeartbeatCompleted():
                 self._on_heartbeat_completed(event)
             case ev.CommitCompleted():
-                if self.identity.sent(event):
+                if self.identity.is_sender_of(event):
                     self._refused(MembershipRequest.COMMIT, event.code)
 
     def _subscribed(self, topics: frozenset[str], *, open_ended: bool) -> None:
@@ -157,7 +159,7 @@ class MembershipCore:
         self._topics, self._open_ended = topics, open_ended
 
     def _polled(self) -> None:
-        self._heartbeat.polled(self._now_ms)
+        self._heartbeat.on_poll(self._now_ms)
         self._is_polling = True
         if self._left_unpolled and self._topics is not None:
             self._left_unpolled = False
@@ -195,7 +197,7 @@ class MembershipCore:
             return
         if isinstance(event, ev.CoordinatorLocated):
             self._search.found()
-            self._heartbeat.found(self._now_ms)
+            self._heartbeat.on_coordinator_found(self._now_ms)
         elif event.code is None or handling(MembershipRequest.FIND, event.code) is Handling.RETRY:
             self._search.pause(self._now_ms)
         else:
@@ -217,14 +219,14 @@ class MembershipCore:
     def _check_deadlines(self) -> None:
         if self._topics is None:
             return
-        expired = self._heartbeat.poll_expired(self._now_ms)
+        expired = self._heartbeat.is_poll_expired(self._now_ms)
         if expired and self._is_polling and self.state is not MembershipState.UNJOINED:
             self._leave_for_silence()
         if self._search.located and self.state in HEARTBEATS:
-            if self._heartbeat.session_expired(self._now_ms):
+            if self._heartbeat.is_session_expired(self._now_ms):
                 self._forget_coordinator("session timed out without receiving a heartbeat response")
-            elif self._heartbeat.due(self._now_ms):
-                self._heartbeat.sent(self._now_ms)
+            elif self._heartbeat.is_due(self._now_ms):
+                self._heartbeat.on_sent(self._now_ms)
                 self._actions.append(self.identity.heartbeat())
 
     def _leave_for_silence(self) -> None:
@@ -239,7 +241,7 @@ class MembershipCore:
     # --- results and responses ----------------------------------------------------------
 
     def _on_heartbeat_completed(self, event: ev.HeartbeatCompleted) -> None:
-        if not self.identity.sent(event) or not self._heartbeat.in_flight:
+        if not self.identity.is_sender_of(event) or not self._heartbeat.in_flight:
             return
         reaction = handling(MembershipRequest.HEARTBEAT, event.code)
         if reaction is Handling.FINE:
@@ -249,7 +251,7 @@ class MembershipCore:
             if self.state is MembershipState.STABLE:
                 self._request(ev.JoinReason.GROUP_REBALANCES)
         else:
-            self._heartbeat.failed(self._now_ms)
+            self._heartbeat.on_failed(self._now_ms)
             self._refused(MembershipRequest.HEARTBEAT, event.code)
 
     def _respond(self, event: ev.StepResult) -> None:
@@ -290,7 +292,7 @@ class MembershipCore:
         else:
             self.identity.enter(event)
             self.state = MembershipState.COMPLETING
-            self._heartbeat.joined(self._steps.begun_ms, self._now_ms)
+            self._heartbeat.on_joined(self._steps.begun_ms, self._now_ms)
             if self.identity.leading and not event.skip_assignment:
                 round_ = self._steps.begin(PendingStep.ASSIGNING, self._now_ms)
                 self._actions.append(ev.Assign(round_, event.protocol, event.members))
@@ -304,7 +306,7 @@ class MembershipCore:
             self._refused(MembershipRequest.SYNC, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         else:
             self.state = MembershipState.STABLE
-            self._heartbeat.confirmed(self._steps.begun_ms)
+            self._heartbeat.on_confirmed(self._steps.begun_ms)
             if not self._open_ended and any(
                 tp.topic not in self._subscribed_topics for tp in event.partitions
             ):

@@ -47,7 +47,7 @@ class HandlerRuns:
                 finally:
                     # Else it is not done: the next poll notices, and joins again.
                     if reached:
-                        session.called(call)
+                        session.on_call_done(call)
             finally:
                 session.handling -= 1
         if failed is not None:

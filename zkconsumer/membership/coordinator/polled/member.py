@@ -97,12 +97,12 @@ class GroupMember:
         failure = self._waits.death or self._session.take_failure()
         if failure is not None:
             raise failure
-        self._session.polled()
+        self._session.on_poll()
         self._calls.run()
 
-    def topics_changed(self) -> None:
+    def on_topics_changed(self) -> None:
         """See ``Membership``."""
-        self._session.topics_changed(self._view().partitions)
+        self._session.on_topics_changed(self._view().partitions)
 
     def rejoin(self) -> None:
         """See ``Membership``."""

@@ -146,13 +146,13 @@ class GroupThread:
             )
         except AuthenticationFailed as error:
             session.fail(error)
-            session.lost(address, str(error))
+            session.on_connection_lost(address, str(error))
         except (TransportError, RemoteProtocolError) as error:
             if isinstance(error, RemoteProtocolError):
                 log.warning(
                     "%s: the response to a heartbeat cannot be read: %s", session.name, error
                 )
-            session.lost(address, str(error))
+            session.on_connection_lost(address, str(error))
         except ZkConsumerError as error:
             code = ErrorCode.UNSUPPORTED_VERSION
             result = ev.HeartbeatCompleted(order.member_id, order.generation, code)
@@ -180,8 +180,8 @@ class GroupThread:
         except (TransportError, RemoteProtocolError) as error:
             log.info("%s: could not send LeaveGroup: %s", session.name, error)
             if address is not None:
-                session.lost(address, str(error))
+                session.on_connection_lost(address, str(error))
         except ZkConsumerError as error:
             log.info("%s: could not send LeaveGroup: %s", session.name, error)
         finally:
-            session.has_left()
+            session.on_left()

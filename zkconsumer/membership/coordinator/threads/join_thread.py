@@ -90,7 +90,7 @@ class JoinThread:
                     self._steps.connection.cut()
                 self._session.notify(event, cause=cause)
             elif wanted:
-                self._session.lost(address, str(cause))
+                self._session.on_connection_lost(address, str(cause))
 
     def _request(
         self, step: ev.SendJoin | ev.SendSync, address: CoordinatorAddress
@@ -159,7 +159,9 @@ class JoinThread:
         """Set the time-outs that the coordinator enforces: version 0 has one for both."""
         rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
         self._waits_ms = rebalance_ms + _GRACE_MS
-        self._session.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
+        self._session.set_timeouts(
+            session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms
+        )
 
     def _send_join(
         self, step: ev.SendJoin, connection: Connection, version: int
@@ -208,7 +210,7 @@ class JoinThread:
         return partitions
 
     def _lead(self, topics: frozenset[str], partitions: dict[str, tuple[int, ...]]) -> None:
-        self._session.leads(topics, partitions)
+        self._session.on_leading(topics, partitions)
         self._on_group_topics(topics)
 
     # --- SyncGroup ----------------------------------------------------------------------

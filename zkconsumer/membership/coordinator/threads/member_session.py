@@ -189,7 +189,7 @@ class MemberSession:
             self._events = True
             self._interrupted = False
 
-    def polled(self) -> None:
+    def on_poll(self) -> None:
         """Report a poll to the core, unless one was reported just now and nothing has happened."""
         now_ms = self.clock.now_ms()
         if not self._events and now_ms - self._polled_ms < _POLL_NOTICE_MS:
@@ -210,7 +210,7 @@ class MemberSession:
             self._taken_over = call.owned
             self.claims.take(call.added)
 
-    def called(self, call: HandlerCall) -> None:
+    def on_call_done(self, call: HandlerCall) -> None:
         """Report that a handler call is done."""
         with self.lock:
             self._begin()
@@ -251,7 +251,7 @@ class MemberSession:
                 self.group_orders.put(leave)
             return leave is not None
 
-    def has_left(self) -> None:
+    def on_left(self) -> None:
         """Record that LeaveGroup was sent, or could not be."""
         self.left = True
         self.responses.notify()
@@ -263,16 +263,16 @@ class MemberSession:
                 self._failure = without_frames(error)
         self._wake()
 
-    def lost(self, address: CoordinatorAddress, reason: str) -> None:
+    def on_connection_lost(self, address: CoordinatorAddress, reason: str) -> None:
         """Record that a connection to this address broke."""
         if self.location.lose(address):
             log.info("%s: lost the coordinator, %s: %s", self.name, address.broker, reason)
             self.notify(ev.CoordinatorLost())
 
-    def agreed(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
-        """Set the timeouts that were sent to the coordinator."""
+    def set_timeouts(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """Set the timeouts that were agreed with the coordinator."""
         with self.lock:
-            self._core.agreed(
+            self._core.set_timeouts(
                 replace(
                     self.terms.settings,
                     session_timeout_ms=session_timeout_ms,
@@ -299,12 +299,12 @@ class MemberSession:
 
     # --- topics of the group --------------------------------------------------------------
 
-    def leads(self, topics: frozenset[str], partitions: Topics) -> None:
+    def on_leading(self, topics: frozenset[str], partitions: Topics) -> None:
         """Record the topics that we assign, and their present partitions."""
         with self.lock:
             self._known_topics = {topic: partitions.get(topic, ()) for topic in topics}
 
-    def topics_changed(self, partitions: Topics) -> None:
+    def on_topics_changed(self, partitions: Topics) -> None:
         """Compare the group's topics with the cluster's; rejoin if they changed. Thread: any."""
         with self.lock:
             known = self._known_topics

@@ -112,7 +112,7 @@ class OffsetTraffic:
             sent = not isinstance(error, ConnectFailed)
             with session.lock:
                 session.commits.on_request_failed(str(error), session.clock.now_ms(), sent=sent)
-            session.lost(address, str(error))
+            session.on_connection_lost(address, str(error))
         except ZkConsumerError as error:
             with session.lock:
                 session.commits.on_unsendable(error)
@@ -183,7 +183,7 @@ class OffsetTraffic:
                 if isinstance(error, RequestTimedOut):
                     self._limit_ms = min(self._limit_ms * 2, self._timeout_ms)
                 job.failed(str(error))
-                session.lost(address, str(error))
+                session.on_connection_lost(address, str(error))
             except ZkConsumerError as error:
                 job.error = without_frames(error)
             else:
@@ -207,7 +207,7 @@ class OffsetTraffic:
 
     def _judge(self, address: CoordinatorAddress, codes: Collection[int]) -> None:
         if judge(codes) is ResponseOutcome.LOOK_UP:
-            self._session.lost(address, "it does not coordinate the group now")
+            self._session.on_connection_lost(address, "it does not coordinate the group now")
         else:
             self._session.location.on_response()
 

@@ -122,7 +122,7 @@ class Bridge:
     ) -> None:
         """See ``ConsumerRebalanceListener``: what is started follows with ``add``."""
 
-    def lost(self, partitions: frozenset[TopicPartition]) -> None:
+    def on_lost(self, partitions: frozenset[TopicPartition]) -> None:
         """See ``ListenerCalls.on_lost``."""
         self._put(ClaimsLost(partitions))
 

@@ -80,7 +80,7 @@ class ZookeeperGroup:
         bridge.attend = member.control.attend
         member.control.life = watch = PollWatch(self.max_poll_interval_ms, clock)
         member.listener.listener = bridge
-        member.listener.on_lost = bridge.lost
+        member.listener.on_lost = bridge.on_lost
         caller = CallerSide(bridge=bridge, watch=watch, counts=counts, signal=signal, wakeup=wakeup)
         return ZookeeperMember(context, member, caller, handler)
 

@@ -151,7 +151,7 @@ class ZookeeperMember:
             Exception: what the handler raised; all due calls have been made.
         """
         self._caller.wakeup.clear()
-        self._caller.watch.polled()
+        self._caller.watch.on_poll()
         self._commits.run_callbacks()
         self._rejoin_after_silence()
         self._join_or_leave()
@@ -162,7 +162,7 @@ class ZookeeperMember:
         if failure is not None:
             raise failure
 
-    def topics_changed(self) -> None:
+    def on_topics_changed(self) -> None:
         """See ``Membership``: watches in ZooKeeper do this."""
 
     def rejoin(self) -> None:

@@ -233,7 +233,7 @@ class ControlThread:
             case ev.Lost(partitions) | ev.Recreated(partitions):
                 # Includes partitions that were released though the response to that got lost.
                 self._claims.released(partitions)
-                self._steps.lost(partitions)
+                self._steps.report_lost(partitions)
             case ev.Blocked():
                 self._steps.block(action)
             case ev.Fence():
@@ -324,7 +324,9 @@ class ControlThread:
             elif not self._store.connected:
                 log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
                 if isinstance(action, ev.Commit):
-                    self._steps.lost(action.partitions)  # there is no hand-over to tell of it
+                    self._steps.report_lost(
+                        action.partitions
+                    )  # there is no hand-over to tell of it
                 unfinished.append(action)
             else:
                 response = self._act(action)

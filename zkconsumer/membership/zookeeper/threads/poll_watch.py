@@ -22,7 +22,7 @@ class PollWatch:
         self._watching = False
         self.fell_silent = False
 
-    def polled(self) -> None:
+    def on_poll(self) -> None:
         """Record a poll. Thread: the caller's."""
         self._last_ms = self._clock.now_ms()
 

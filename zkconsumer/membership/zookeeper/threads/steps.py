@@ -229,9 +229,9 @@ class RebalanceSteps:
         """Stop delivering everything; none of it will be committed."""
         revoked = self._claims.revoke_all()
         self._world.fetching.wake()
-        self.lost([claim.topic_partition for claim in revoked])
+        self.report_lost([claim.topic_partition for claim in revoked])
 
-    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+    def report_lost(self, partitions: Sequence[TopicPartition]) -> None:
         """Report partitions that were lost without a hand-over to the listener."""
         self._listener.losing(partitions)
 

@@ -87,10 +87,10 @@ def test_the_leader_hears_of_new_partitions(broker: CoordinatorDouble, make: Mak
     assert leader.group_topics[-1] == frozenset({"t", "u"})
     assert other.group_topics[-1] == frozenset()
     broker.partitions["u"] = (0, 1)
-    leader.member.topics_changed()
+    leader.member.on_topics_changed()
     poll_until("the new topic", lambda: other.has == tps("u", 0, 1), leader, other)
     broker.partitions["t"] = (0, 1, 2, 3, 4)
-    leader.member.topics_changed()
+    leader.member.on_topics_changed()
     poll_until("the new partition", lambda: len(leader.has) == 5, leader, other)
 
 
@@ -100,9 +100,9 @@ def test_nothing_new_is_no_reason_to_join_again(
     """The metadata came again, or without a topic that it was not asked for."""
     leader = make(broker, "t")
     leader.poll_until("all", lambda: leader.has == ALL)
-    leader.member.topics_changed()
+    leader.member.on_topics_changed()
     del broker.partitions["t"]
-    leader.member.topics_changed()
+    leader.member.on_topics_changed()
     beats = leader.member.counts.heartbeats
     leader.poll_until("time passes", lambda: leader.member.counts.heartbeats > beats + 2)
     found = leader.member.numbers()

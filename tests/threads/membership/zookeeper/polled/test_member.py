@@ -323,7 +323,7 @@ def test_asking_for_a_rebalance_is_one(group: Group, member: PolledMember) -> No
     member.membership.rejoin()
     member.poll_until(lambda: len(member.received) == 3, "what was lost and taken again")
     assert member.received[1:] == [("lost", frozenset({1})), ("assigned", frozenset({1}))]
-    member.membership.topics_changed()
+    member.membership.on_topics_changed()
 
 
 def test_a_caller_who_is_gone_leaves_the_group(

@@ -124,13 +124,13 @@ class LineOfCommits(RuleBasedStateMachine):
     def all_end_in_their_order(self) -> None:
         """None is passed over."""
         assert self.ended == self.jobs[: len(self.ended)]
-        assert all(job.settled for job in self.ended)
+        assert all(job.is_settled for job in self.ended)
 
     @invariant()
     def what_is_said_to_be_done_is(self) -> None:
         """Its position is stored, or one that came after it."""
         for job in self.jobs:
-            if job.settled and job.error is None:
+            if job.is_settled and job.error is None:
                 for tp, position in job.offsets.items():
                     assert any(offset >= position.offset for offset in self.stored[tp])
 

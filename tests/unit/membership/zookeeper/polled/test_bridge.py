@@ -97,7 +97,7 @@ def test_a_caller_who_is_not_through_is_not_waited_for(
 def test_notices_come_in_the_order_of_what_happened(played: Played) -> None:
     """Each event wakes the caller."""
     claim = PartitionClaim(T0, ChunkQueue(1), 5)
-    played.bridge.lost(frozenset({T1}))
+    played.bridge.on_lost(frozenset({T1}))
     played.bridge.add([(claim, 5)])
     played.bridge.add([])
     played.bridge.wake()

@@ -15,11 +15,11 @@ def test_only_a_joined_member_falls_silent_and_once() -> None:
     watch = PollWatch(100, clock)
     clock.advance(1_000)
     assert on_snapshot(watch, clock) == (None, False)
-    watch.polled()
+    watch.on_poll()
     watch.watch(joined=True)
     clock.advance(99)
     assert not watch.take(clock.now_ms())
-    watch.polled()
+    watch.on_poll()
     clock.advance(99)
     assert not watch.take(clock.now_ms())
     assert watch.due_ms == clock.now_ms() + 1
