@@ -1,4 +1,4 @@
-"""A contract of import-linter for cores: a module that says that it is pure, is.
+"""Two contracts of import-linter: for modules that say that they are pure, and for inner packages.
 
 A core declares itself: its docstring has the word ``Pure``. So a new one is covered as soon as it
 is written, and nobody has a list to edit. Packages that are pure as a whole are named in setup.cfg.
@@ -75,6 +75,49 @@ class DeclaredCores(Contract):
     def _is_forbidden(self, module: str) -> bool:
         names = map(str, self.forbidden_modules)  # type: ignore[call-overload]
         return any(module == name or module.startswith(f"{name}.") for name in names)
+
+
+class InnerPackage(Contract):
+    """An inner package imports nothing else of the package that it lies in.
+
+    So a module that is new beside it is covered without a line in setup.cfg.
+
+    Options:
+        inner: the inner package; what it lies in follows from its name.
+        ignore_imports: exceptions, each one import; one that is gone is an error.
+    """
+
+    type_name = "inner_package"
+
+    inner = fields.StringField()
+    ignore_imports = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - theirs
+        """Look for imports from the inner package to what surrounds it.
+
+        Returns:
+            Kept or broken, with each such import.
+        """
+        del verbose
+        remove_ignored_imports_and_report(
+            graph=graph,
+            ignore_imports=self.ignore_imports,  # type: ignore[arg-type]
+            unmatched_alerting="error",  # type: ignore[arg-type]
+        )
+        inner = str(self.inner)
+        inside = {inner, *graph.find_descendants(inner)}
+        around = graph.find_descendants(inner.rpartition(".")[0]) - inside
+        upward = sorted(
+            (module, imported)
+            for module in inside
+            for imported in graph.find_modules_directly_imported_by(module) & around
+        )
+        return ContractCheck(kept=not upward, metadata={"imports": upward})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Print each import on a line."""
+        for module, imported in check.metadata["imports"]:
+            output.print_error(f"{module} -> {imported}")
 
 
 @cache

@@ -67,6 +67,7 @@ PLANTS = [
     ),
     ("fetch-core", "zkconsumer.fetch.core.planning", "zkconsumer.fetch.polled.engine"),
     ("fetch-core", "zkconsumer.fetch.core.newcomer", "zkconsumer.fetch.range_reader"),
+    ("fetch-core", "zkconsumer.fetch.core.planning", "zkconsumer.fetch.newcomer"),
     ("fakes", NEW, "tests"),
     ("fakes", "zkconsumer.cli.main", "scripts"),
 ]
