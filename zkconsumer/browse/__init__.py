@@ -1,5 +1,5 @@
-"""Looks at messages of a topic: no group is joined, nothing is committed.
+"""Browses messages of a topic without joining a group or committing offsets.
 
-``query`` and ``filters`` say what is wanted, ``decoding`` makes text of bytes, ``reading`` reads,
-bounded in bytes and time. All but ``reading`` are pure.
+``query`` and ``filters`` hold the request, ``decoding`` turns bytes into text, ``reading`` reads
+messages within limits of bytes and time. All but ``reading`` are pure.
 """

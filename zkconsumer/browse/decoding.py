@@ -1,6 +1,6 @@
-"""Bytes of strangers as text: JSON, Avro of a registry, plain text, or hex. Pure.
+"""Decodes untrusted bytes to text: JSON, Avro of a registry, plain text, or hex. Pure.
 
-Nothing in them is trusted: sizes are bounded, and what does not decode is shown as hex.
+Sizes are bounded, and bytes that can't be decoded are shown as hex.
 """
 
 import json
@@ -23,7 +23,7 @@ _DECODERS_MAX: Final = 100
 Kind = Literal["null", "json", "avro", "text", "hex"]
 Form = Literal["auto", "text", "hex"]
 FORMS: Final[tuple[Form, ...]] = ("auto", "text", "hex")
-"""What bytes are shown as: what they seem to be, or one of these whatever they seem."""
+"""The forms in which bytes can be shown; ``auto`` chooses the form that they seem to have."""
 _CONTROLS: Final = {
     code: f"\\x{code:02x}" for code in (*range(32), 127) if chr(code) not in "\t\r\n"
 }
@@ -34,9 +34,9 @@ class DecodedBytes:
     """Bytes as text.
 
     Attributes:
-        kind: what they were taken for.
-        text: for people; of hex only the beginning.
-        note: why they are not what they seem to be; "" if there is nothing to say.
+        kind: the form that they were decoded in.
+        text: the text for people; of hex only the beginning.
+        note: why they could not be decoded in the form that they seem to have; "" if they could.
     """
 
     kind: Kind
@@ -45,7 +45,9 @@ class DecodedBytes:
 
     @property
     def value(self) -> object:
-        """The value of JSON and Avro, made anew: its objects take 27 times the bytes of its text.
+        """The value of JSON and Avro, parsed at each access.
+
+        Kept, its objects would take 27 times the bytes of the text.
 
         Raises:
             RecursionError: it is nested too deep.
@@ -60,7 +62,7 @@ class BytesDecoder:
     """Decodes keys, values and headers. Thread: one at a time.
 
     Args:
-        schemas: finds Avro schemas by their ids; None: no bytes are Avro.
+        schemas: finds Avro schemas by their ids; None: no bytes are decoded as Avro.
     """
 
     def __init__(self, schemas: SchemaSource | None = None) -> None:
@@ -73,9 +75,9 @@ class BytesDecoder:
         """Return the bytes as text.
 
         Args:
-            data: of a key, a value or a header; None for null.
-            schema_header: the header that names the value's schema, if there is one.
-            form: what they are shown as.
+            data: the bytes of a key, a value or a header; None for null.
+            schema_header: the header that names the value's schema; None: there is none.
+            form: the form to show them in.
         """
         if data is None:
             return _NULL
@@ -140,7 +142,7 @@ def _plain(data: bytes) -> DecodedBytes:
 
 
 def _as_text(data: bytes) -> DecodedBytes:
-    """Return bytes as text, whatever they seem to be; what is none of it is escaped."""
+    """Return bytes as text, whatever they seem to be; bytes that are no text are escaped."""
     text = data.decode(errors="backslashreplace").translate(_CONTROLS)
     return DecodedBytes(kind="text", text=text)
 

@@ -1,9 +1,9 @@
 """Filters of messages, for the page and for ``consume``. Pure.
 
-- ``text``: in the key or the value, whatever its case;
+- ``text``: the key or the value contains it, whatever its case;
 - ``key:text``, ``value:text``, ``header:name``, ``header:name=text``;
 - ``.user.id == 42``, ``$.items[0].name ~ "jam"``, ``.error``: a path into JSON or Avro, with one of
-  ``== != < <= > >= ~`` (contains), or alone: whether it is there.
+  ``== != < <= > >= ~`` (contains); alone, it tests whether the path exists.
 """
 
 import json
@@ -32,7 +32,7 @@ MessageFilter = Callable[[SeenMessage], bool]
 
 
 def parse_filters(texts: Iterable[str]) -> MessageFilter | None:
-    """Return one filter that all of these have to pass; None without any.
+    """Return a filter that passes messages that pass all of these; None without any.
 
     Raises:
         ConfigError: one can't be understood.
@@ -100,12 +100,12 @@ def _path_filter(text: str) -> MessageFilter:
 def _found(
     message: SeenMessage, steps: Iterable[str | int], test: Callable[[object], bool]
 ) -> bool:
-    """Return whether something is at the path, and passes."""
+    """Return whether a value at the path passes the test."""
     try:
         found = _at(message.value.value, steps)
         return found is not _ABSENT and test(found)
     except RecursionError:
-        return False  # nested too deep to be looked into
+        return False  # nested too deep to be searched
 
 
 def _literal(text: str) -> object:
@@ -132,7 +132,7 @@ def _test(sign: str, wanted: object) -> Callable[[object], bool]:
         try:
             return compare(found, wanted)
         except TypeError:
-            return False  # a text is neither more nor less than a number
+            return False  # a text can't be compared with a number
 
     return ordered
 

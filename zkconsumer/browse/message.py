@@ -1,4 +1,4 @@
-"""A message as people see it, and as one line of JSON. Pure."""
+"""A message as it is shown to people, and as one line of JSON. Pure."""
 
 import base64
 import json
@@ -14,10 +14,10 @@ class SeenMessage:
     """A message, with its key, value and headers as bytes and as text.
 
     Attributes:
-        topic: of its log.
-        partition: of its log.
-        offset: in its log.
-        timestamp: ms since the epoch; -1 where the log has none.
+        topic: the topic that it was read from.
+        partition: the number of its partition.
+        offset: its offset.
+        timestamp: its time in ms since the epoch; -1 if the log's format has none.
         raw_key: the bytes of the key; None for null.
         raw_value: the bytes of the value; None for null.
         key: the key as text.
@@ -38,13 +38,12 @@ class SeenMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowseResult:
-    """What a look has found.
+    """The result of a query.
 
     Attributes:
         messages: ascending by time, then partition and offset.
-        scanned: how many messages were looked at.
-        notes: what was not looked at, and why.
-        positions: where a look that follows goes on.
+        scanned: the number of messages that were read.
+        notes: the partitions or ranges that were not read, and why.
     """
 
     messages: Sequence[SeenMessage] = ()
@@ -56,7 +55,7 @@ class BrowseResult:
 def ndjson_line(message: SeenMessage) -> bytes:
     """Return a message as one line of JSON, line end included.
 
-    Values that are JSON or Avro are JSON; other texts are texts; bytes are in base64.
+    Values of JSON and Avro become JSON, other texts strings; bytes are in base64.
     """
     fields: dict[str, object] = {
         "topic": message.topic,
@@ -81,7 +80,7 @@ def _fields(name: str, decoded: DecodedBytes, raw: bytes | None) -> Mapping[str,
             try:
                 value = decoded.value
                 json.dumps(value, allow_nan=False)
-            except (ValueError, RecursionError):  # no JSON to others, though Python reads it
+            except (ValueError, RecursionError):  # Python parses it, but it is no JSON
                 return {name: decoded.text, f"{name}_format": "text"}
             return {name: value, f"{name}_format": decoded.kind}
         case "text":

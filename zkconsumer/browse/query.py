@@ -22,13 +22,11 @@ class MessageQuery:
     Attributes:
         topic: the topic.
         partition: one partition; None: all.
-        start: from the ``last`` ones, from an ``offset``, from a ``time``, or from ``positions``
-            on, where a look before has ended.
-        at: the offset, or the time in ms since the epoch.
-        positions: the offset to go on at, by partition; partitions without one are new.
-        limit: the maximum number of messages; from positions on, of a partition, about.
-        passes: which messages are wanted, by what their bytes seem to be; None: all.
-        form: what bytes are shown as.
+        start: where to start: at the ``last`` ones, at an ``offset``, or at a ``time``.
+        at: the offset, or the time in ms since the epoch; not used for the last ones.
+        limit: the maximum number of messages.
+        passes: the filter that messages have to pass; None: all do.
+        form: the form to show bytes in.
     """
 
     topic: str
@@ -50,11 +48,11 @@ class MessageQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowseLimits:
-    """How much one look may read.
+    """The limits of one query.
 
     Attributes:
-        max_bytes: of keys, values and headers that are scanned, all partitions together.
-        max_ms: for all of it.
+        max_bytes: the maximum bytes of keys, values and headers to scan, all partitions together.
+        max_ms: the maximum time of the query.
     """
 
     max_bytes: int = 32 << 20
@@ -71,7 +69,7 @@ def ranges_of(
     Args:
         query: the request.
         logs: start and end of each log.
-        since: the offsets at the requested time; -1 or missing: nothing is that young.
+        since: the offsets at the requested time; -1 or missing: all messages are older.
     """
     ranges = []
     turns = {tp: turn for turn, tp in enumerate(query.positions)}
@@ -137,7 +135,7 @@ def backwards(range_: OffsetRange, size: int) -> Iterator[OffsetRange]:
 
     Args:
         range_: the range.
-        size: of the first piece, in offsets; each further one is four times as large.
+        size: the size of the first piece, in offsets; each further piece is four times as large.
     """
     until = range_.until_offset
     while until > range_.from_offset:

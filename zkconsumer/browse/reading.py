@@ -1,4 +1,4 @@
-"""Reads messages for a look: fixed ranges of the logs, bounded in bytes and time."""
+"""Reads the messages of a query: fixed ranges of the logs, bounded in bytes and time."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -32,24 +32,24 @@ _LEAST_BYTES: Final = 1 << 16
 _GROWTH_BYTES: Final = 32 << 20
 _UNPACKED_BYTES: Final = 64 << 20
 _RECORD_BYTES: Final = 32
-"""Of a record besides its contents: a hostile one has none."""
+"""The bytes counted for a record besides its contents, since a hostile record has none."""
 _HEADER_BYTES: Final = 256
-"""What a header takes in memory besides its contents, which a hostile one has none of."""
+"""The bytes counted for a header besides its contents, since a hostile header has none."""
 _HEADERS_MAX_BYTES: Final = 1 << 18
-"""Larger headers of a record are not made: of two bytes in the log come hundreds in memory."""
+"""Larger headers of a record are not decoded: two bytes in the log take hundreds in memory."""
 _NO_TIME: Final = "the time is used up"
 _NO_BYTES: Final = "as many bytes as one look may are used up"
 
 
 class MessageBrowser:
-    """Looks at messages. Thread: one.
+    """Reads messages for people. Thread: one.
 
     It joins no group and commits nothing.
 
     Args:
-        client: of the cluster; stays the caller's.
-        decoder: makes text of bytes.
-        limits: of one look.
+        client: the client of the cluster; its owner closes it.
+        decoder: turns bytes into text.
+        limits: the limits of one query.
         clock: for the time limit.
     """
 
@@ -67,7 +67,7 @@ class MessageBrowser:
         self._clock = clock or SystemClock()
 
     def read(self, query: MessageQuery) -> BrowseResult:
-        """Return the messages that are wanted.
+        """Return the messages that match a query.
 
         Raises:
             ConfigError: there is no such topic or partition.
@@ -121,7 +121,7 @@ class MessageBrowser:
     def _logs(
         self, view: ClusterView, partitions: Sequence[TopicPartition], end_ms: int
     ) -> tuple[dict[TopicPartition, tuple[int, int]], list[str]]:
-        """Return start and end of the logs, and what is said of those that are not known."""
+        """Return start and end of the logs, and notes about logs whose ends are unknown."""
         led = [tp for tp in partitions if tp in view.leaders]
         starts, ends = (
             self._client.list_offsets(dict.fromkeys(led, time), timeout_ms=self._left_ms(end_ms))
@@ -149,14 +149,14 @@ def _partitions_of(query: MessageQuery, view: ClusterView) -> list[TopicPartitio
 
 @dataclass(slots=True)
 class _Piece:
-    """What was read of a range.
+    """The result of reading a range.
 
     Attributes:
-        next_offset: where it would go on.
-        found: the messages that are wanted.
-        scanned: how many were looked at.
-        size: about how many bytes they took.
-        cut: why it was not read to its end; "" if it was, or enough was found.
+        next_offset: the offset where reading would go on.
+        found: the messages that pass the filter.
+        scanned: the number of messages read.
+        size: their approximate size in bytes.
+        cut: why the range was not read to its end; "" if it was, or enough was found.
     """
 
     next_offset: int
@@ -167,7 +167,7 @@ class _Piece:
 
 
 class _Scan:
-    """Scans ranges, and keeps what is wanted of them."""
+    """Scans ranges, and keeps the messages that pass the filter."""
 
     def __init__(
         self, decoder: BytesDecoder, query: MessageQuery, clock: Clock, end_ms: int
@@ -184,7 +184,7 @@ class _Scan:
         self.positions: dict[TopicPartition, int] = {}
 
     def read(self, reader: Callable[[], RangeReader], range_: OffsetRange, budget: int) -> None:
-        """Scan a range until enough is found, or a bound is met."""
+        """Scan a range until enough is found, or a limit is reached."""
         if self._is_last:
             found = self._last(reader, range_, self._query.limit, budget // 2)
             if found is None:  # they are large: then as many as there may be, from the very last
@@ -210,7 +210,7 @@ class _Scan:
     def _last(
         self, reader: Callable[[], RangeReader], range_: OffsetRange, size: int, budget: int
     ) -> list[SeenMessage] | None:
-        """Return the last that are wanted; None if a first piece of more than one is too large."""
+        """Return the last messages that pass; None if the first of several pieces is too large."""
         found: list[SeenMessage] = []
         for asked in backwards(range_, size):
             piece = self._piece(reader(), asked, budget)
@@ -271,7 +271,7 @@ class _Scan:
         piece.next_offset = part.next_offset
 
     def _wanted(self, tp: TopicPartition, record: Record, headers: Headers) -> SeenMessage | None:
-        """Return the message as it is to be shown; None if it does not pass the filter."""
+        """Return the message to show; None if it does not pass the filter."""
         passes, form = self._query.passes, self._query.form
         if passes is None:
             return self._message(tp, record, headers, form)

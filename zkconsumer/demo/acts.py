@@ -27,7 +27,7 @@ class Acts:
         """Wait until the condition holds.
 
         Raises:
-            SandboxError: it did not in time, or a process has ended by itself.
+            SandboxError: the condition did not hold in time, or a process has ended by itself.
         """
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         while not _holds(condition):
@@ -41,4 +41,4 @@ def _holds(condition: Callable[[], bool]) -> bool:
     try:
         return condition()
     except ZkConsumerError:
-        return False  # a server is busy: ask again
+        return False  # a server is busy: try again

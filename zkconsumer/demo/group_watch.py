@@ -44,19 +44,19 @@ class GroupWatch:
         return {tp: owner.thread_id if owner else None for tp, owner in found.items()}
 
     def owning_members(self) -> set[str]:
-        """Return the consumer ids that own something, empty while a partition has no owner."""
+        """Return the ids of the owning consumers; empty while a partition has no owner."""
         owners = self.owners().values()
         if None in owners:
             return set()
         return {owner.rpartition("-")[0] for owner in owners if owner is not None}
 
     def set_offsets(self, offset: int) -> None:
-        """Write the committed offset of every partition; for a group without members."""
+        """Commit an offset for every partition; for a group without members."""
         failed = self._offsets.commit({tp: OffsetAndMetadata(offset) for tp in self._partitions})
         assert not any(failed.values()), failed
 
     def lines(self) -> list[PartitionView]:
-        """Return every partition, with all that is known of it now."""
+        """Return a view of each partition, with its present owner and offsets."""
         owners = self.owners()
         committed = self._offsets.fetch(self._partitions)
         ends = self._ends()

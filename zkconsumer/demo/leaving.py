@@ -1,7 +1,7 @@
-"""The way from 0.8.2.2 to Kafka 4, played live: mirror, migrate the group, verify, switch.
+"""Plays a migration from 0.8.2.2 to Kafka 4: mirror, migrate the group, verify, switch.
 
-A producer writes and a group reads all the time. Every line has a number, and each that a broker
-acknowledged is counted at the end, whichever cluster it was written to.
+A producer writes and a group reads all the time. Every line has a number, and each acknowledged
+line is counted at the end, whichever cluster it was written to.
 """
 
 import subprocess
@@ -36,14 +36,14 @@ _FAULTS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeavingOutcome:
-    """What became of all lines.
+    """The final count of all lines.
 
     Attributes:
-        audit: of what the group delivered.
-        written_before: how many lines the old cluster acknowledged.
-        written_after: how many the new one did.
+        audit: the audit of the group's deliveries.
+        written_before: the number of lines that the old cluster acknowledged.
+        written_after: the number of lines that the new cluster acknowledged.
         is_proven: whether the mirror's proof found every message.
-        switch_ms: for how long nobody could write, while the mirror copied the rest.
+        switch_ms: how long the producer was stopped, while the mirror copied the rest.
     """
 
     audit: DeliveryAudit
@@ -54,7 +54,7 @@ class LeavingOutcome:
 
 
 class Leaving(Acts):
-    """Plays it on two running clusters. Thread: one."""
+    """Plays the migration on two running clusters. Thread: one."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class Leaving(Acts):
         )
         translating = ["mirror", "translate", "--offsets-file", str(self._offsets_file)]
         translating += ["--input-file", str(old), "--group", GROUP, "--output-file", str(new)]
-        # Status 3: the mirror has not copied yet what the group has read.
+        # Status 3: the mirror has not yet copied all records that the group has read.
         self._await(
             "the mirror has copied what the group has read",
             lambda: self._run(*translating, allowed=_NOT_YET) == 0,
@@ -187,7 +187,7 @@ class Leaving(Acts):
         self._await("the group goes on on the new cluster", lambda: self._delivered() > seen)
 
     def _switch(self, before: TrafficWriter) -> int:
-        """Stop the producer until the mirror has copied all; return for how long."""
+        """Stop the producer until the mirror has copied all; return the duration, ms."""
         self._write("-- switch: the producer stops, and the mirror copies the rest")
         began_ms = self._clock.now_ms()
         self._end_writing(before)
@@ -217,10 +217,10 @@ class Leaving(Acts):
         return PythonMember(name, arguments, self._folder / f"{name}.log", self._scope)
 
     def _run(self, *words: str, allowed: int = 0) -> int:
-        """Run a command as a user would, and show it; return its status.
+        """Run and show a command; return its status.
 
         Raises:
-            SandboxError: it failed with another status than 0 and the allowed one.
+            SandboxError: its status is neither 0 nor the allowed one.
         """
         self._write(f"$ zkconsumer {' '.join(words)}")
         done = subprocess.run(  # noqa: S603 - our own command, our own arguments
@@ -270,7 +270,7 @@ class Leaving(Acts):
 
 
 def leaving_lines(outcome: LeavingOutcome) -> list[str]:
-    """Return the last words."""
+    """Return the closing lines."""
     audit = outcome.audit
     return [
         "",

@@ -1,4 +1,4 @@
-"""Realistic log lines, each with a number of its own: pure."""
+"""Formats log lines, each with a number of its own. Pure."""
 
 import re
 
@@ -14,8 +14,8 @@ def log_line(number: int, when: str) -> str:
     """Return an access log line that carries ``number`` as its request id.
 
     Args:
-        number: from 0; a line can be recognised by it wherever it turns up.
-        when: the time as the line shows it.
+        number: the number of the line, from 0 on, by which it can be recognised.
+        when: the time that the line shows.
     """
     mixed = number * 2654435761 % 2**32
     path = _PATHS[mixed % len(_PATHS)].format(n=mixed % 10_000)
@@ -28,6 +28,6 @@ def log_line(number: int, when: str) -> str:
 
 
 def line_number(line: str) -> int | None:
-    """Return the number of a line that ``log_line`` made; None for anything else."""
+    """Return the number of a line of ``log_line``; None for any other text."""
     found = _NUMBER.search(line)
     return int(found.group(1)) if found else None

@@ -18,9 +18,9 @@ class PythonMember:
     """``zkconsumer consume`` as a process of its own, whose output is read as it arrives.
 
     Args:
-        name: its name in the picture.
-        arguments: the command's, without the subcommand.
-        errors: the file that its log goes to.
+        name: the member's name in the picture.
+        arguments: the command's arguments, without the subcommand.
+        errors: the file for its log.
         reading: owns the thread that reads its output.
     """
 
@@ -49,7 +49,7 @@ class PythonMember:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its output was read to the end."""
+        """Whether the output was read to its end."""
         return self._all_read.is_set()
 
     @property
@@ -58,7 +58,7 @@ class PythonMember:
         return self._process.pid
 
     def take(self) -> list[int]:
-        """Return the numbers of the lines it delivered since the last call."""
+        """Return the numbers of the lines delivered since the last call."""
         with self._lock:
             numbers, self._numbers = self._numbers, []
         return numbers
@@ -85,7 +85,7 @@ class PythonMember:
             self.kill()
 
     def _read(self) -> None:
-        """Read to the end of its output; a line cut off by SIGKILL was not delivered."""
+        """Read the output to its end; a line cut off by SIGKILL was not delivered."""
         assert self._process.stdout is not None
         with self._process.stdout as output:
             for line in output:
@@ -114,7 +114,7 @@ class ScalaMember:
         return self._tool.pid
 
     def take(self) -> list[int]:
-        """Return the numbers of the lines it delivered since the last call."""
+        """Return the numbers of the lines delivered since the last call."""
         lines = self._tool.lines
         fresh, self._taken = lines[self._taken :], len(lines)
         return [number for number in map(line_number, fresh) if number is not None]

@@ -1,4 +1,4 @@
-"""Renders the group: owners, lags, and how much each member delivered. Pure."""
+"""Renders the group: owners, lags, and the deliveries of each member. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """A partition in the picture; None if unknown."""
+    """A partition in the picture; unknown values are None."""
 
     topic_partition: TopicPartition
     owner: str | None
@@ -35,7 +35,7 @@ def picture(
         title: the current act.
         lines: the partitions.
         names: the members' names, by consumer id.
-        delivered: how many messages each member has delivered, by name.
+        delivered: the number of messages that each member has delivered, by name.
     """
     rows = [f"{'partition':<14}{'owner':<14}{'committed':>10}{'log end':>10}{'lag':>7}"]
     rows += [_row(line, names) for line in lines]

@@ -1,6 +1,6 @@
-"""Life on a sandbox: topics that are written to, and groups of every kind, until it is closed.
+"""Plays life on a sandbox: writes to topics, and reads them with groups of every kind.
 
-So that the page, ``lag`` and ``doctor`` have something to show to somebody who tries them out.
+It gives the page, ``lag`` and ``doctor`` something to show.
 """
 
 import datetime
@@ -31,7 +31,7 @@ _ENDING_MS: Final = 15_000
 
 
 class _Reader(NamedTuple):
-    """A member that reads on and on: its group, its topic, and how much of it a turn."""
+    """A member that reads continuously: its group, its topic, and the messages per turn."""
 
     group_id: str
     topic: str
@@ -66,7 +66,7 @@ class Play:
 
     def __enter__(self) -> Self:
         for topic, partitions in TOPICS.items():
-            # A sandbox that keeps its folder has them of the time before.
+            # A sandbox that keeps its folder has these topics from an earlier run.
             if not self._cluster.has_topic(topic):
                 self._cluster.create_topic(topic, partitions)
         self._begin("writer", self._write)
@@ -89,14 +89,14 @@ class Play:
             try:
                 body()
             except ZkConsumerError as error:
-                # The servers may end first, by the same Ctrl-C.
+                # The same Ctrl-C may end the servers first.
                 if not self._stop.is_set():
                     log.warning("%s of the play ended: %s", role, error)
 
         self._scope.spawn(role, run, stop=self._stop.set)
 
     def _write(self) -> None:
-        """Write until the end; brokers that go are waited for."""
+        """Write until the end; wait for brokers that go down."""
         is_told = False
         while not self._stop.is_set():
             try:
@@ -127,14 +127,14 @@ class Play:
                 self._stop.wait(reader.pause_s)
 
     def _leave(self) -> None:
-        """Read some, and leave the group for good."""
+        """Read some messages, and leave the group for good."""
         read = 0
         with self._consumer("archive", "clicks") as consumer:
             while read < _READ_BEFORE_GONE and not self._stop.is_set():
                 read += sum(map(len, consumer.poll(timeout_ms=500).values()))
 
     def _get_stuck(self) -> None:
-        """Own all partitions, read some, and then no more: as a program that hangs."""
+        """Own all partitions, read some messages, and then hang."""
         config = ConsumerConfig(
             zookeeper_connect=self._cluster.zookeeper_connect,
             group_id="settlement",

@@ -1,4 +1,4 @@
-"""The acts of the demo, in order, each ending with an awaited condition."""
+"""The acts of the demo, in order; each ends with an awaited condition."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Stage:
     """The environment of the demo.
 
     Attributes:
-        write: prints for the audience.
+        write: prints text for the audience.
         folder: for logs and configuration files.
         lines_per_second: the producer's rate.
     """
@@ -88,7 +88,7 @@ class Story(Acts):
 
     def _join(self) -> None:
         stage = self._stage
-        # As an operator would before the first start: no reset policy decides.
+        # As an operator would before the first start, so that no reset policy decides.
         self._watch.set_offsets(0)
         config = stage.folder / "scala.properties"
         zookeeper = self._cluster.zookeeper_connect
@@ -105,7 +105,7 @@ class Story(Acts):
             self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
 
     def _add(self, member: ConsumerProcess) -> None:
-        """Bring a member in and wait until the group has settled with it."""
+        """Add a member, and wait until the group has settled."""
         stage = self._stage
         stage.members.append(member)
         count = len(stage.members)

@@ -1,4 +1,4 @@
-"""Counts which member delivered which line: proves that nothing was lost. Pure."""
+"""Counts which member delivered which line, to prove that nothing was lost. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryAudit:
-    """What became of the lines that the brokers acknowledged.
+    """The final count of the lines that the brokers acknowledged.
 
     Attributes:
-        acknowledged: how many there were.
-        delivered: how many of them reached at least one member.
-        lost: the numbers of those that reached none, the first ten.
-        lost_count: how many those are in all.
+        acknowledged: the number of acknowledged lines.
+        delivered: the number of those that reached at least one member.
+        lost: the first ten numbers of lines that reached no member.
+        lost_count: the number of lines that reached no member.
         repeated: deliveries beyond the first of each line.
     """
 
@@ -25,7 +25,7 @@ class DeliveryAudit:
 
 
 class Tally:
-    """Deliveries by member and line."""
+    """The deliveries by member and line."""
 
     def __init__(self) -> None:
         self.by_member: Counter[str] = Counter()
@@ -38,7 +38,7 @@ class Tally:
         self.by_member[member] += self._seen.total() - before
 
     def misses(self, acknowledged: Iterable[int]) -> int:
-        """Return how many of these lines were not delivered yet."""
+        """Return the number of these lines that were not delivered yet."""
         return sum(number not in self._seen for number in acknowledged)
 
     def outcome(self, acknowledged: set[int]) -> DeliveryAudit:

@@ -1,4 +1,4 @@
-"""A producer that writes log lines at a steady rate, and remembers which were acknowledged."""
+"""Writes log lines at a steady rate, and counts the acknowledged ones."""
 
 import datetime
 import logging
@@ -40,14 +40,14 @@ def _lines(numbers: range) -> list[Record]:
 class TrafficWriter:
     """Writes to the partitions in turn until it is stopped.
 
-    A line that could not be written is written again until the broker acknowledged it, so each
-    number below ``acknowledged_count`` is in the log at least once.
+    A line is written again until the broker acknowledges it, so each number below
+    ``acknowledged_count`` is in the log at least once.
 
     Args:
         brokers: the bootstrap brokers.
-        partitions: that are written to.
+        partitions: the partitions to write to.
         lines_per_second: the rate.
-        first: the number of the first line; those before were written by another one.
+        first: the number of the first line; lines before it were written by another producer.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class TrafficWriter:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is written. Thread: any."""
+        """Whether the writer has ended. Thread: any."""
         return self._ended.is_set()
 
     def stop(self) -> None:
-        """Ask it to end after the batch in hand. Thread: any."""
+        """Request the end after the present batch. Thread: any."""
         self._stop.set()
 
     def run(self) -> None:

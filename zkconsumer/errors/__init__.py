@@ -1,10 +1,11 @@
 """Every error a caller can meet: ``except KafkaError`` catches them all.
 
 Names, bases and attributes are those of kafka-python's ``kafka.errors``, of all its versions from
-2.0 to 3.0. What has a name of our own as well is the same class by both.
+2.0 to 3.0. An error that has a name of this project, too, is the same class under both names.
 
-Outcomes that are part of normal life (a claim conflict, one partition's error code) are values,
-not exceptions. No exception of another library crosses its door: it is wrapped with ``from``.
+Outcomes that are part of normal life (a claim conflict, one partition's error code) are values, not
+exceptions. Exceptions of other libraries are never raised to callers: they are wrapped with
+``from``.
 """
 
 from typing import TYPE_CHECKING
@@ -21,9 +22,9 @@ from zkconsumer.errors.roots import for_code as for_code
 from zkconsumer.errors.secure import *  # noqa: F403 - as above
 
 kafka_errors = {int(code): for_code(code) for code in ErrorCode}
-"""The class of each error code, by its number; ``for_code`` has one for later ones, too."""
+"""The class of each error code, by its number; ``for_code`` also knows codes of later releases."""
 
-if not TYPE_CHECKING:  # type checkers can't compute it, and take what came by * as public
+if not TYPE_CHECKING:  # type checkers can't compute it, and treat names imported by * as public
     __all__ = ["for_code", "kafka_errors", "without_frames"]
     __all__ += [
         name

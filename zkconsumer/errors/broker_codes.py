@@ -1,6 +1,6 @@
-"""The errors of brokers' codes, a row each: what they say stands in the table of codes.
+"""The errors of brokers' codes, one row each; ``error_codes`` holds their descriptions.
 
-Those that come with more than their code are in ``polling``, ``general`` and ``secure``.
+Errors that carry more than their code are in ``polling``, ``general`` and ``secure``.
 """
 
 from zkconsumer.error_codes import ErrorCode
@@ -13,11 +13,11 @@ from zkconsumer.errors.roots import (
 
 
 class _Retriable(RetriableError, BrokerResponseError):
-    """A code after which the same request may work later."""
+    """An error code after which the same request may succeed later."""
 
 
 class _StaleMetadata(InvalidMetadataError, BrokerResponseError):
-    """A code after which the same request may work with new metadata."""
+    """An error code after which the same request may succeed with new metadata."""
 
 
 # fmt: off

@@ -1,4 +1,4 @@
-"""The errors of both consumers and of what they share, by whose fault they are."""
+"""The errors of both consumers, and of the layers that they share."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Self
@@ -20,7 +20,7 @@ ZkConsumerError = KafkaError
 class KafkaConfigurationError(ZkConsumerError, ValueError, AssertionError):
     """A setting is missing, malformed or out of its range; the message names the key.
 
-    kafka-python raises each of its bases for some settings, of one version or another.
+    Its bases are the classes that versions of kafka-python raise for one setting or another.
     """
 
 
@@ -28,14 +28,14 @@ ConfigError = KafkaConfigurationError
 
 
 class IllegalArgumentError(KafkaConfigurationError, TypeError):
-    """What a call was given can't be; the message shows it, and says what to give.
+    """An argument is invalid; the message shows it, and says what is allowed.
 
     kafka-python raises ``TypeError`` or ``ValueError`` here, and before 3.0 ``AssertionError``.
     """
 
 
 class IllegalStateError(ZkConsumerError, AssertionError):
-    """A call that does not fit what was called before; the message says which call would.
+    """A call is not allowed in the present state; the message says which call is.
 
     It is an ``AssertionError`` as in kafka-python before 3.0.
 
@@ -47,27 +47,27 @@ IllegalState = IllegalStateError
 
 
 class KafkaProtocolError(ZkConsumerError):
-    """Bytes or calls that break the protocol."""
+    """The bytes of a message, or the order of messages, violate the protocol."""
 
 
 ProtocolError = KafkaProtocolError
 
 
 class LocalProtocolError(ProtocolError):
-    """We tried to send something the protocol can't carry (our fault, or the caller's)."""
+    """A request can't be expressed in the protocol: our fault, or the caller's."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer sent something that breaks the protocol."""
+    """The peer sent bytes that violate the protocol."""
 
 
 class DecodeError(RemoteProtocolError):
-    """Bytes that are not the message they should be.
+    """The bytes received can't be decoded as the expected message.
 
     Attributes:
         message: the name of the message that was read.
         field: the path of the field inside it, such as ``topics[0].partitions[3].error_code``.
-        position: the byte, counted from the message's first, at which it failed.
+        position: the byte at which decoding failed, counted from the message's first.
     """
 
     def __init__(self, message: str, field: str, position: int, reason: str) -> None:
@@ -79,13 +79,13 @@ class DecodeError(RemoteProtocolError):
 
 
 class CorruptRecord(RemoteProtocolError, CorruptRecordError):
-    """A record that fails its checksum or whose fields contradict each other.
+    """A record fails its checksum, or its fields contradict each other.
 
     Attributes:
         offset: the offset that the log gives the entry.
         position: the byte of the message set at which the entry starts.
-        next_offset: where reading could go on behind the entry; None where that can't be known.
-        raw: the entry's own bytes (offset, size, message), as far as they are there.
+        next_offset: the offset after the entry, where reading could go on; None if unknown.
+        raw: the entry's own bytes (offset, size, message), as far as they were received.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class CorruptRecord(RemoteProtocolError, CorruptRecordError):
 
 
 class UnsupportedCodecError(CorruptRecord):
-    """A record set compressed with a codec that is unknown or not installed."""
+    """A record set is compressed with a codec that is unknown or not installed."""
 
 
 UnsupportedCodec = UnsupportedCodecError
@@ -130,26 +130,26 @@ class ConnectionLost(KafkaConnectionError):
 
 
 class KafkaTimeoutError(TransportError, RetriableError):
-    """The peer did not answer in time."""
+    """The peer did not respond in time."""
 
 
 RequestTimedOut = KafkaTimeoutError
 
 
 class NoBrokersAvailable(ConnectFailed, KafkaTimeoutError):
-    """No broker answers, for reasons that may pass; the message names each, and why it doesn't.
+    """No broker responds, for reasons that may pass; the message names each broker, and its reason.
 
-    kafka-python 3 raises ``KafkaTimeoutError`` in its place, and those before it this one.
+    kafka-python 3 raises ``KafkaTimeoutError`` in its place; earlier versions raise this one.
     """
 
 
 class BrokerError(Coded, BrokerResponseError):
-    """The broker answered with an error code; it is caught as that one's error, too.
+    """The broker responded with an error code; it can be caught as the class of that code, too.
 
     Attributes:
         code: the number of the error code.
         api: the API that was called.
-        topic_partition: what the answer was about, if about one partition.
+        topic_partition: the partition that the error is about; None: no single one.
     """
 
     code: int
@@ -167,23 +167,23 @@ class BrokerError(Coded, BrokerResponseError):
 
 
 class BrokerTimedOut(KafkaTimeoutError, BrokerError):
-    """The time was over, and the last that a broker said was an error code that may pass."""
+    """The time ran out; the last response of a broker was a retriable error code."""
 
 
 class RegistryError(ZkConsumerError):
-    """ZooKeeper can't be reached, refused, or holds what is invalid; names the path."""
+    """ZooKeeper can't be reached, refused a request, or holds invalid data; names the path."""
 
 
 class SessionLost(RegistryError):
-    """The ZooKeeper session ended: ephemeral nodes are gone, ownership is void."""
+    """The ZooKeeper session ended: its ephemeral nodes are gone, so nothing is owned any more."""
 
 
 class RebalanceFailed(ZkConsumerError):
-    """The member could not get its share of the partitions after all its tries."""
+    """The member could not claim its share of the partitions in any of its attempts."""
 
 
 class MessageStreamsExist(ZkConsumerError):
-    """A connector creates its streams once only (Kafka ``MessageStreamsExistException``)."""
+    """The streams of a connector were created before (Kafka ``MessageStreamsExistException``)."""
 
 
 class OffsetCommitFailed(Coded):
@@ -191,7 +191,8 @@ class OffsetCommitFailed(Coded):
 
     Attributes:
         failed: the reason for each partition that failed.
-        code: the error code that a broker refused all of them with; None where that is not so.
+        code: the error code with which a broker refused all of them; None if there is no single
+            one.
     """
 
     def __init__(
@@ -203,23 +204,22 @@ class OffsetCommitFailed(Coded):
 
 
 class OffsetCommitTimedOut(OffsetCommitFailed, KafkaTimeoutError):
-    """The time for a commit was over before all partitions' offsets were committed."""
+    """The time for a commit ran out before the offsets of all partitions were committed."""
 
 
 class WriteFailed(ZkConsumerError):
-    """Some records were not acknowledged; those that were are in the log.
+    """Some records were not acknowledged; the acknowledged ones are in the log.
 
     Attributes:
         failed: the reason for each partition that failed.
-        unwritten: how many records of each partition were not acknowledged: also of partitions
-            that did not fail themselves, but were not finished when others did.
-        written_count: how many records of the same call were acknowledged before.
-        written: where these are: the first offset and the number of records of each set, by
-            partition, in the order of the records.
-        may_pass: whether every reason is of the kind that passes, so that only the tries were used
-            up.
-        refused: those of ``failed`` whose next record alone, for its size or for what is in it,
-            is refused for good; the records behind it may be taken.
+        unwritten: the number of records of each partition that were not acknowledged, including
+            partitions that did not fail themselves but were unfinished when others did.
+        written_count: the number of records of the same call that were acknowledged before.
+        written: the place of these in the log: the first offset and the number of records of each
+            set, by partition, in the order of the records.
+        may_pass: whether every reason is retriable, so that only the attempts were used up.
+        refused: the partitions of ``failed`` whose next record alone is refused for good, for its
+            size or content; the records after it may be accepted.
     """
 
     def __init__(
@@ -246,18 +246,18 @@ class WriteFailed(ZkConsumerError):
 
 
 class MirrorError(ZkConsumerError):
-    """A mirror can't go on, or can't be proven; nothing that it read was passed over."""
+    """A mirror can't go on, or can't be proven; no message that it read was skipped."""
 
 
 class RowRefused(ZkConsumerError):
-    """A row of a Spark query can't be written as it is; the message says which one, and why."""
+    """A row of a Spark query can't be written; the message says which one, and why."""
 
 
 _SHOWN = 10
 
 
 def _by_reason(failed: Mapping[TopicPartition, str]) -> str:
-    """Return each reason once, with the partitions that it holds for; of many only some."""
+    """Return each reason once, with its partitions; long lists are shortened."""
     partitions: dict[str, list[TopicPartition]] = {}
     for tp, reason in sorted(failed.items()):
         partitions.setdefault(reason, []).append(tp)
@@ -276,7 +276,7 @@ class MessageTooLarge(ZkConsumerError):
     Attributes:
         topic_partition: where it lies.
         offset: its offset in the log.
-        size_bytes: its whole size in the log (entry header included), -1 where unknown.
+        size_bytes: its whole size in the log (entry header included), -1 if unknown.
         limit_bytes: the largest fetch the configuration allows.
     """
 
@@ -295,12 +295,13 @@ class MessageTooLarge(ZkConsumerError):
 
 
 class PartitionFailed(Coded):
-    """A partition can't be read on from where it stands; its cause is the ``__cause__``.
+    """Reading of a partition can't continue at its position; ``__cause__`` has the reason.
 
     Attributes:
         topic_partition: the partition.
-        offset: the offset that could not be read, -1 where it is not known.
-        code: the error code that says why, such as that of a damaged record; None where none does.
+        offset: the offset that could not be read, -1 if unknown.
+        code: the error code that describes it, such as that of a damaged record; None: there is
+            none.
     """
 
     def __init__(
@@ -318,7 +319,7 @@ class PartitionFailed(Coded):
 
 
 class DataLost(ZkConsumerError):
-    """Offsets that were to be read are not in the log, and the settings forbid skipping them.
+    """Requested offsets are not in the log, and the settings forbid skipping them.
 
     Attributes:
         topic_partition: where they were to be.
@@ -341,9 +342,9 @@ class DataLost(ZkConsumerError):
 
 
 class DeadLetterFailed(ZkConsumerError):
-    """A message that can't be read could not be put aside either; the message names the file.
+    """An unreadable message could not be written to the dead-letter file, which is named.
 
-    The stream stays before it, and its next iteration tries again.
+    The stream stays in front of that message, and its next iteration tries again.
     """
 
 
@@ -352,23 +353,23 @@ class ConsumerTimeout(ZkConsumerError):
 
 
 class ConsumerClosed(IllegalStateError):
-    """The connector was shut down."""
+    """The consumer, connector or producer was closed, or is being closed by another thread."""
 
 
 class ConsumerForked(ZkConsumerError):
-    """A forked child used its parent's connector; the message says what to do instead."""
+    """A forked child used its parent's consumer; the message says what to do instead."""
 
 
 class StreamInUse(ZkConsumerError):
-    """Two callers ask one stream for messages at a time; each stream has one reader."""
+    """Two callers read one stream at a time; each stream has one reader."""
 
 
 class DrainError(ZkConsumerError):
-    """A drain can't go on; what it landed stays whole, and the message says what to do."""
+    """A drain can't go on; batches that it landed stay whole, and the message says what to do."""
 
 
 class SchemaError(ZkConsumerError):
-    """A schema can't be had, or can't be used; the message says which, and why."""
+    """A schema can't be fetched, or can't be used; the message says which, and why."""
 
 
 class SandboxError(ZkConsumerError):

@@ -1,6 +1,6 @@
-"""Names of kafka-python's errors that nothing here raises: programs that name them load, and run.
+"""Errors of kafka-python that nothing here raises, so that programs that name them run.
 
-Some were in 2.0 only; what has another name today is that one.
+Some were in 2.0 only. An error that was renamed since is an alias of its present class.
 """
 
 from zkconsumer.errors.broker_codes import (
@@ -21,15 +21,15 @@ StaleLeaderEpochCodeError = NetworkExceptionError
 
 
 class Cancelled(RetriableError):
-    """A request was given up before it was answered."""
+    """A request was cancelled before its response."""
 
 
 class CorrelationIdError(RetriableError, KafkaProtocolError):
-    """An answer belongs to another request."""
+    """A response belongs to another request."""
 
 
 class InvalidReceiveError(KafkaProtocolError):
-    """An answer is larger than what may be received."""
+    """A response is larger than the limit."""
 
 
 class MetadataEmptyBrokerList(RetriableError):
@@ -37,11 +37,11 @@ class MetadataEmptyBrokerList(RetriableError):
 
 
 class NodeNotReadyError(RetriableError):
-    """A broker can't be asked now."""
+    """A broker can't be sent requests now."""
 
 
 class UnknownBrokerIdError(KafkaError):
-    """There is no broker of that id."""
+    """No broker has this id."""
 
 
 class QuotaViolationError(KafkaError):
@@ -53,11 +53,11 @@ class StaleMetadata(InvalidMetadataError):
 
 
 class TooManyInFlightRequests(RetriableError):
-    """Too many requests wait for their answers."""
+    """Too many requests are in flight."""
 
 
 class UnrecognizedBrokerVersion(KafkaError):
-    """It is not known which version the broker is."""
+    """The version of the broker is unknown."""
 
 
 class TransactionAbortedError(KafkaError):
@@ -81,4 +81,4 @@ class FailedPayloadsError(KafkaError):
 
 
 class AuthenticationMethodNotSupported(KafkaError):
-    """There is no such way to authenticate."""
+    """The authentication method is not supported."""

@@ -1,4 +1,4 @@
-"""What only the poll API raises: groups that a coordinator keeps, and positions."""
+"""Errors of the poll API alone: about coordinators' groups, and about positions."""
 
 from collections.abc import Collection
 
@@ -14,13 +14,13 @@ class NotAssigned(IllegalStateError, ValueError, KeyError):
     """The partition is not read by this consumer (now, or yet)."""
 
     __str__ = BaseException.__str__
-    """Not that of a ``KeyError``, which shows a key."""
+    """A ``KeyError`` would show its argument as a key."""
 
 
 class Woken(ZkConsumerError):
-    """``wakeup()`` ended the wait: of the call under way, or else of the next that would wait.
+    """``wakeup()`` ended the wait of the call under way, or of the next call that waits.
 
-    Nothing is lost by it: what was about to be handed out comes with the next poll.
+    No record is lost: the next poll returns those that this one was about to return.
     """
 
 
@@ -29,8 +29,9 @@ class GroupFailed(Coded):
 
     Attributes:
         group_id: the group.
-        code: the number of the error code; None where no broker said it.
-        final: nothing is tried until the caller subscribes again. Otherwise the next poll tries.
+        code: the number of the error code; None if no broker sent one.
+        final: whether the member stays out of the group until the caller subscribes again.
+            Otherwise the next poll tries again.
     """
 
     def __init__(
@@ -42,12 +43,12 @@ class GroupFailed(Coded):
 
 
 class CommitFailedError(ZkConsumerError):
-    """The generation in which these offsets were read is over: others may have the partitions.
+    """The generation of these offsets has ended: other members may own the partitions.
 
-    Nothing was committed; what was read since the last commit is read again by whoever has the
-    partitions now. Go on polling: the listener hears what was lost. If it comes often, work on
-    fewer records between two polls (``max.poll.records``) or allow more time for them
-    (``max.poll.interval.ms``).
+    Nothing was committed; records since the last commit are read again by the present owners of the
+    partitions. Continue to poll: the listener is told which partitions were lost. If this happens
+    often, process fewer records between two polls (``max.poll.records``) or allow more time for
+    them (``max.poll.interval.ms``).
 
     Source: Kafka's ``CommitFailedException``.
     """
@@ -59,7 +60,7 @@ CommitFailed = CommitFailedError
 class RebalanceInProgressError(
     CommitFailedError, BrokerResponseError, code=ErrorCode.REBALANCE_IN_PROGRESS
 ):
-    """The group rebalances: nothing was committed, but the partitions may be ours still.
+    """The group is rebalancing: nothing was committed, but the partitions may still be ours.
 
     Poll, which takes part in the rebalance, and commit again what is still ours.
 
@@ -90,10 +91,11 @@ TopicAuthorizationFailed = TopicAuthorizationFailedError
 
 
 class PositionInvalid(ZkConsumerError):
-    """What partitions should be read from isn't there; with ``auto.offset.reset=none`` only.
+    """Positions are not in the log, or there are none; raised with ``auto.offset.reset=none`` only.
 
     Attributes:
-        partitions: which; seek() gives each a position, and poll goes on.
+        partitions: the partitions without a valid position; ``seek`` gives each one, and polling
+            goes on.
     """
 
     def __init__(self, partitions: Collection[TopicPartition], reason: str, *args: object) -> None:
@@ -103,7 +105,7 @@ class PositionInvalid(ZkConsumerError):
 
 
 class NoOffsetForPartitionError(PositionInvalid):
-    """Nothing is committed for these partitions, and no policy says where to start.
+    """No offset is committed for these partitions, and no policy says where to start.
 
     The first of ``args`` is the set of them, as in kafka-python.
     """
@@ -123,14 +125,14 @@ NoOffsetForPartition = NoOffsetForPartitionError
 class OffsetOutOfRangeError(
     PositionInvalid, BrokerResponseError, code=ErrorCode.OFFSET_OUT_OF_RANGE
 ):
-    """The log does not have the offset that was to be read (any more, or yet).
+    """The log does not have the position's offset (any more, or yet).
 
     The first of ``args`` is a map from the partition to the offset, as in kafka-python.
 
     Attributes:
         topic_partition: which.
         offset: what was to be read.
-        log_start, log_end: what the log has, [start, end); None where unknown.
+        log_start, log_end: the offsets of the log, [start, end); None if unknown.
     """
 
     def __init__(
@@ -157,18 +159,21 @@ OffsetOutOfRange = OffsetOutOfRangeError
 
 
 class LogTruncationError(PositionInvalid):
-    """Records that were read are gone: the log was cut back below the position (KIP-320).
+    """Records that were read are gone: the log was truncated below the position (KIP-320).
 
-    It comes of an unclean leader election. Other records may take the same offsets.
+    The cause is an unclean leader election. Other records may take the same offsets.
 
     Attributes:
         topic_partition: which.
-        position: where reading stood.
-        diverged_at: the first offset that may differ from what was read; None where unknown.
-        leader_epoch: of the record before it, -1 if unknown: seek to
-            ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another cut is noticed, too.
-        divergent_offsets: the same as a map from the partition, as in kafka-python.
-        is_made_anew: the topic was deleted and created again: nothing that was read is there.
+        position: the position at that time.
+        diverged_at: the first offset whose record may differ from the one that was read; None if
+            unknown.
+        leader_epoch: the leader epoch of the record before that offset, -1 if unknown: seek to
+            ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another truncation is
+            detected, too.
+        divergent_offsets: ``diverged_at`` in a map from the partition, as in kafka-python.
+        is_made_anew: whether the topic was deleted and created again, so that all records are
+            others.
     """
 
     def __init__(

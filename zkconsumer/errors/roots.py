@@ -1,7 +1,7 @@
-"""What all errors derive from, and how an error code of a broker becomes one.
+"""The base classes of all errors, and the classes of brokers' error codes.
 
-Names, bases and attributes are those of kafka-python's ``kafka.errors``: programs that were
-written for it catch what they caught. The codes themselves stand in ``zkconsumer.error_codes``.
+Names, bases and attributes are those of kafka-python's ``kafka.errors``: programs that were written
+for it catch the same errors here. The codes themselves are in ``zkconsumer.error_codes``.
 """
 
 from collections.abc import Callable
@@ -34,9 +34,9 @@ class KafkaError(RuntimeError):
     retriable: ClassVar[bool] = False
     invalid_metadata: ClassVar[bool] = False
     _sentence: str = ""
-    """The message of an error whose ``args``, as kafka-python's, are no sentence."""
+    """The message of an error whose ``args`` are no sentence, as in kafka-python."""
     _recipe: ClassVar["tuple[type[KafkaError], int] | None"] = None
-    """Of a class that was made of two: the first of them, and the code of the second."""
+    """The origin of a class that joins two: the first class, and the error code of the second."""
 
     def __str__(self) -> str:
         return self._sentence or super().__str__()
@@ -49,13 +49,13 @@ class KafkaError(RuntimeError):
 
 
 class RetriableError(KafkaError):
-    """The same call may work later."""
+    """The same call may succeed later."""
 
     retriable = True
 
 
 class InvalidMetadataError(RetriableError):
-    """The same call may work later, when the metadata is asked for again."""
+    """The same call may succeed later, with new metadata."""
 
     invalid_metadata = True
 
@@ -64,12 +64,12 @@ _BY_CODE: "dict[int, type[BrokerResponseError]]" = {}
 
 
 class BrokerResponseError(KafkaError):
-    """A broker answered with an error code; each code has a class of its own.
+    """A broker responded with an error code; each code has a class of its own.
 
     Attributes:
-        errno: the number of the code; None of this class itself.
+        errno: the number of the code; None in this class itself.
         message: the code's name.
-        description: what it says, in a few words.
+        description: the meaning of the code, in a few words.
     """
 
     errno: ClassVar[int | None] = None
@@ -84,7 +84,7 @@ class BrokerResponseError(KafkaError):
         Args:
             code: the code of the class; None: that of its base.
             message: the code's name in kafka-python, if it differs.
-            **others: for other bases.
+            **others: keyword arguments for other bases.
         """
         super().__init_subclass__(**others)
         if code is not None:
@@ -104,10 +104,10 @@ _MOST_KEPT = 512
 
 
 def for_code(code: int) -> type[BrokerResponseError]:
-    """Return the class for an error code; an ``UnknownError`` of its own for a later code.
+    """Return the class of an error code; for later releases' codes a kind of ``UnknownError``.
 
     Args:
-        code: the number, as a broker gave it.
+        code: the number in a broker's response.
     """
     return _BY_CODE.get(code) or _later(code)
 
@@ -120,7 +120,7 @@ def _later(code: int) -> type[BrokerResponseError]:
 
 
 def with_code(kind: type[E], code: int | None) -> type[E]:
-    """Return a subclass of an error class that is caught as the error of a code, too.
+    """Return a subclass of an error class that is also a subclass of the code's error.
 
     Args:
         kind: one of our classes.
@@ -147,10 +147,10 @@ _joined_later = lru_cache(_MOST_KEPT)(_joined.__wrapped__)
 
 
 class Coded(KafkaError):
-    """An error that may come with a broker's error code, and is caught by that one's name, then.
+    """An error that may carry a broker's error code, and then is an instance of its class, too.
 
     Attributes:
-        code: the number of the error code; None where no broker said it.
+        code: the number of the error code; None if no broker sent one.
     """
 
     code: int | None
@@ -160,7 +160,7 @@ class Coded(KafkaError):
         return BaseException.__new__(with_code(cls, code))
 
     def __init__(self, text: str, *, code: int | None = None) -> None:
-        # Not by ``super``: the class of a code may be made of something else than a text.
+        # Not by ``super``: the constructor of a code's class may take other arguments than a text.
         KafkaError.__init__(self, text)
         self.code = code
 

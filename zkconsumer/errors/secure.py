@@ -14,16 +14,16 @@ AuthenticationFailed = AuthenticationFailedError
 class SaslAuthenticationFailedError(
     AuthenticationFailedError, BrokerResponseError, code=ErrorCode.SASL_AUTHENTICATION_FAILED
 ):
-    """The broker does not take our name and password, or can't prove that it knows them itself."""
+    """The broker refuses our user name and password, or can't prove that it knows them itself."""
 
 
 class UnsupportedSaslMechanismError(
     AuthenticationFailedError, BrokerResponseError, code=ErrorCode.UNSUPPORTED_SASL_MECHANISM
 ):
-    """The broker's port has other mechanisms of SASL than the one that was set."""
+    """The broker's port offers other SASL mechanisms than the configured one."""
 
 
 class IllegalSaslStateError(
     AuthenticationFailedError, BrokerResponseError, code=ErrorCode.ILLEGAL_SASL_STATE
 ):
-    """SASL was begun where the broker has none, or not at this point."""
+    """SASL began on a port without it, or at a point where the broker does not expect it."""

@@ -1,6 +1,6 @@
-"""Notifications of groups that get into trouble and out of it (0083).
+"""Notifies targets of groups that get into trouble and out of it (0083).
 
-``troubles`` takes them from the state that the page shows, ``alerts`` says which last, ``outbox``
-the undelivered notifications of a target, and ``templates`` writes the messages. ``notifier`` has
-the threads, ``targets`` the connections.
+``troubles`` finds the troubles in the state that the page shows, ``alerts`` decides which of them
+last, ``outbox`` holds the undelivered notifications of a target, and ``templates`` writes the
+messages. ``notifier`` has the threads, ``targets`` the connections.
 """

@@ -1,8 +1,8 @@
-"""Which troubles last: an alert begins and ends only when a state has held for a while. Pure.
+"""Decides which troubles become alerts: those that last. Pure.
 
 The one rule: time in trouble adds up over short good spells, and an alert ends only after a whole
-good spell, which doubles with each alert of the last hours. So a group that goes up and down gives
-one alert, not one each time.
+good spell, whose length doubles with each alert of the last hours. So a group that flaps causes one
+alert, not many.
 """
 
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ from zkconsumer.notify.troubles import Condition, GroupObservation, GroupTrouble
 from zkconsumer.status.doctor.diagnosis import Severity
 
 _GAP_MS: Final = 60_000
-"""The most that one interval between two states counts: the machine may have been asleep."""
+"""The maximum time to count between two states: the machine may have been suspended."""
 _DOUBLINGS: Final = 4
 _SEVERITIES: Final = (Severity.WARNING, Severity.ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """How long states have to hold.
+    """The times after which alerts begin and end.
 
     Attributes:
-        after_ms: how long a subject is in trouble, good spells left out, before it is an alert.
-        resolved_after_ms: how long it is well without a break before the alert ends; doubled
-            for each earlier alert within ``flap_window_ms``, up to 16 times.
-        flap_window_ms: for how long an earlier alert counts.
+        after_ms: how long a subject is in trouble, good spells not counted, before an alert begins.
+        resolved_after_ms: how long it is well without a break before the alert ends; doubled for
+            each earlier alert within ``flap_window_ms``, up to 16 times.
+        flap_window_ms: how long an earlier alert counts.
     """
 
     after_ms: int = 60_000
@@ -40,9 +40,9 @@ class Alert:
 
     Attributes:
         subject: the group, or the cluster.
-        severity: the worst that lasted.
-        trouble: as it was seen last, at that severity.
-        began_ms: when it was first seen, since the epoch.
+        severity: the worst severity that lasted.
+        trouble: the last trouble of that severity.
+        began_ms: when the trouble was first seen, in ms since the epoch.
     """
 
     subject: Subject
@@ -53,19 +53,19 @@ class Alert:
 
 @dataclass(slots=True)
 class _Watched:
-    """What is known of a subject that is, or was lately, in trouble.
+    """The history of a subject that is, or was lately, in trouble.
 
     Attributes:
-        began_ms: when the trouble was first seen, since the epoch.
-        bad_ms: for how long it was at least that severe.
+        began_ms: when the trouble was first seen, in ms since the epoch.
+        bad_ms: how long the trouble was at least that severe, by severity.
         troubles: the last one seen of each severity.
-        well_ms: for how long it has been well; 0 while it is not.
-        blind: what was not read while it was in trouble.
-        last: the trouble when it was read last; None: it was well.
-        is_read: whether it could be read last.
-        at_ms: when that was.
-        severity: of the alert; None: there is none.
-        alerts_ms: when its alerts of late began.
+        well_ms: how long it has been well; 0 while it is not.
+        blind: the parts that were not read while it was in trouble.
+        last: the trouble at the last read; None: it was well.
+        is_read: whether the last read succeeded.
+        at_ms: the time of the last read.
+        severity: the severity of the alert; None: there is none.
+        alerts_ms: when its recent alerts began.
     """
 
     began_ms: int
@@ -80,7 +80,7 @@ class _Watched:
     alerts_ms: list[int] = field(default_factory=list)
 
     def pass_to(self, now_ms: int) -> None:
-        """Count the time since it was read last as what it was then."""
+        """Count the time since the last read as time in the state of that read."""
         passed_ms = min(now_ms - self.at_ms, _GAP_MS) if self.is_read else 0
         if self.last is None:
             self.well_ms += passed_ms
@@ -91,7 +91,7 @@ class _Watched:
         self.is_read, self.at_ms = True, now_ms
 
     def begin_again(self) -> None:
-        """Forget the trouble, not that there was an alert."""
+        """Forget the trouble, but not that there was an alert."""
         self.bad_ms, self.troubles, self.severity = {}, {}, None
 
 
@@ -107,12 +107,12 @@ class Alerts:
         self._watched: dict[Subject, _Watched] = {}
 
     def receive(self, observation: GroupObservation, now_ms: int, wall_ms: int) -> None:
-        """Take in what a state says.
+        """Update the alerts by an observation.
 
         Args:
-            observation: the state's.
-            now_ms: by a clock that only goes forward.
-            wall_ms: since the epoch.
+            observation: the observation of a state.
+            now_ms: the time of a monotonic clock.
+            wall_ms: the time since the epoch.
         """
         read = {condition.subject for condition in observation.conditions}
         for condition in observation.conditions:
@@ -127,7 +127,7 @@ class Alerts:
                 self._well(subject, observation.blind, now_ms)
 
     def current(self) -> Mapping[Subject, Alert]:
-        """Return the alerts."""
+        """Return the present alerts by subject."""
         return {
             subject: Alert(
                 subject=subject,

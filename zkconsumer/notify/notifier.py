@@ -1,8 +1,8 @@
-"""Tells the targets: one thread judges the states, and one for each target sends.
+"""Sends notifications: one thread judges the states, and one thread for each target sends.
 
-Nothing waits for a target: neither the reader of the cluster, nor another target. All that is kept
-for one that is away is the difference to what it knows (``outbox``). No fault of ours ends a
-thread: it is logged, shown as the ``problem``, and the next state is judged again.
+Nothing waits for a target: neither the reader of the cluster nor another target. For an unreachable
+target only the undelivered difference is kept (``outbox``). A bug does not end a thread: it is
+logged, shown as the ``problem``, and the next state is judged as usual.
 """
 
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _CLOSE_MS: Final = 5_000
 _PENDING_MS: Final = 1_000
-"""How often it is looked whether what is left may be sent now, however rare new states are."""
+"""The interval at which pending messages are checked, however rare new states are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Route:
     Attributes:
         name: for the log.
         target: the receiver.
-        policy: of what, and when.
+        policy: which alerts to send, and when.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Notifier:
 
     Args:
         routes: the targets.
-        origin: where messages come from.
+        origin: the origin that messages state.
         timing: how long a trouble has to last.
         clock: for durations and instants.
     """
@@ -81,13 +81,13 @@ class Notifier:
 
     @property
     def problem(self) -> str | None:
-        """Why some target gets no notifications now; None if all do."""
+        """Why a target gets no notifications now; None if all do."""
         return self._problem or next(
             (sender.problem for sender in self._senders if sender.problem), None
         )
 
     def take(self, state: ClusterState) -> None:
-        """Take a new state; never waits. If they come too fast, only the latest counts."""
+        """Take a new state without waiting; if states come too fast, only the latest is judged."""
         with self._lock:
             self._observation = lambda: observe(state)
         self._wakeup.notify()
@@ -97,7 +97,7 @@ class Notifier:
         self._scope.close(0)
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
-        """End. What could not be sent until now is logged, and lost. Idempotent."""
+        """End the threads; log undelivered messages, which are lost. Idempotent."""
         left = self._scope.close(timeout_ms)
         for sender in self._senders:
             sender.abort()
@@ -147,12 +147,12 @@ class _Sender:
         self.problem: str | None = None
 
     def take(self, alerts: Mapping[Subject, Alert]) -> None:
-        """Take the alerts that there are now. Thread: any."""
+        """Take the present alerts. Thread: any."""
         self._alerts = alerts
         self._wakeup.notify()
 
     def request_stop(self) -> None:
-        """Request the end, after the present message. Thread: any."""
+        """Request the end after the present message. Thread: any."""
         self._stop.set()
         self._wakeup.notify()
 
@@ -167,7 +167,7 @@ class _Sender:
                 pass
 
     def abort(self) -> None:
-        """End a program that still runs: nobody would end it later. Thread: any."""
+        """Kill a program that still runs, since nobody would end it later. Thread: any."""
         if isinstance(self._target, CommandTarget):
             self._target.abort()
 
@@ -181,7 +181,7 @@ class _Sender:
         return self._outbox.due(self._clock.now_ms(), self._clock.wall_ms())
 
     def _send(self, messages: tuple[Notification, ...]) -> bool:
-        """Return whether to go on with what follows."""
+        """Send messages; return whether to continue with the next ones."""
         about = f"notifying {self.name}"
         try:
             self._target.send(messages, self._origin)

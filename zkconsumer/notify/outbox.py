@@ -1,7 +1,7 @@
 """The undelivered notifications of one target: the present alerts minus those it knows. Pure.
 
-There is no queue that could grow: whatever happened while a target was away, or in quiet hours, it
-is told how things are then, once. What came and went meanwhile it never hears of.
+There is no queue that could grow: after an outage of a target, or quiet hours, only the present
+state is sent, once. Alerts that ended meanwhile are never sent.
 """
 
 import re
@@ -20,7 +20,7 @@ _RETRY_MOST_MS: Final = 300_000
 
 
 class Status(StrEnum):
-    """What a message says of an alert; the values are what programs read."""
+    """The state of an alert in a message; programs read the values."""
 
     FIRING = "firing"
     WORSE = "worse"
@@ -34,8 +34,8 @@ class Notification:
 
     Attributes:
         status: see ``Status``.
-        alert: the present alert; of a resolved one, as it was delivered.
-        at_ms: the time of the notification, since the epoch.
+        alert: the present alert; for a resolved one, the alert as it was delivered.
+        at_ms: the time of the notification, in ms since the epoch.
     """
 
     status: Status
@@ -49,8 +49,8 @@ class Policy:
 
     Attributes:
         severity: the minimum severity.
-        silenced: no alerts of groups whose whole id matches one of these.
-        quiet: no notifications within these hours.
+        silenced: patterns; alerts of groups whose whole id matches one of these are not sent.
+        quiet: hours without notifications.
         repeat_ms: the interval of reminders; None: no reminders.
         batch: the maximum number of messages in one delivery.
     """
@@ -62,7 +62,7 @@ class Policy:
     batch: int = 50
 
     def wants(self, alert: Alert) -> bool:
-        """Return whether the target wants an alert, whatever the time."""
+        """Return whether the target gets an alert, quiet hours aside."""
         if alert.severity < self.severity:
             return False
         subject = alert.subject
@@ -78,7 +78,7 @@ class _Delivered:
 
 
 class Outbox:
-    """What one target knows, and is to know. Thread: one at a time.
+    """The delivered and the present alerts of one target. Thread: one at a time.
 
     Args:
         policy: the target's.
@@ -92,7 +92,7 @@ class Outbox:
         self._not_before_ms: int | None = None
 
     def update(self, alerts: Mapping[Subject, Alert]) -> None:
-        """Take in the alerts that there are now."""
+        """Set the present alerts."""
         self._alerts = {
             subject: alert for subject, alert in alerts.items() if self._policy.wants(alert)
         }
@@ -111,7 +111,7 @@ class Outbox:
         return sum(1 for _ in self._pending(now_ms, 0))
 
     def delivered(self, messages: Sequence[Notification], now_ms: int) -> None:
-        """Record that these were delivered, or are not wanted any more."""
+        """Record that messages were delivered, or will never be."""
         self._failures, self._not_before_ms = 0, None
         for message in messages:
             subject = message.alert.subject

@@ -1,4 +1,4 @@
-"""Hours without notifications. Pure."""
+"""Decides whether an instant lies in quiet hours. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
@@ -9,13 +9,14 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuietHours:
-    """A time of day, by the clocks on the walls of a zone.
+    """Hours of the day without notifications, in the local time of a time zone.
 
     Attributes:
-        begin: in minutes since midnight.
-        end: likewise; not later than ``begin``: on the next day. Equal: the whole day.
-        zone: whose clocks count; they may be put forward and back.
-        days: on which it begins, 0 is Monday.
+        begin: the first minute, counted from midnight.
+        end: the minute after the last one; if less than ``begin``, on the next day. Equal: the
+            whole day.
+        zone: the time zone, with its daylight-saving time.
+        days: the weekdays on which the hours begin; 0 is Monday.
     """
 
     begin: int
@@ -24,7 +25,7 @@ class QuietHours:
     days: frozenset[int] = frozenset(range(7))
 
     def covers(self, wall_ms: int) -> bool:
-        """Return whether an instant lies within."""
+        """Return whether an instant lies within these hours."""
         local = datetime.fromtimestamp(wall_ms / 1000, self.zone)
         minute = local.hour * 60 + local.minute
         today = local.weekday() in self.days

@@ -74,7 +74,7 @@ def read_notify_settings(table: Mapping[str, object]) -> NotifySettings:
 
 
 class _Keys:
-    """Takes the values of a table, and knows which keys were asked for."""
+    """Reads the values of a table, and remembers which keys were read."""
 
     def __init__(self, name: str, table: Mapping[str, object]) -> None:
         self.name = name
@@ -96,14 +96,14 @@ class _Keys:
         return value
 
     def required(self, key: str) -> str:
-        """Return a text that has to be there."""
+        """Return the text of a required key."""
         value = self.text(key)
         if value is None:
             raise ConfigError(f"{self.name} needs {key}")
         return value
 
     def secret(self, key: str) -> str | None:
-        """Return a secret: as it stands here, or the first line of the file of ``<key>-file``."""
+        """Return a secret: its own value, or the first line of the file named by ``<key>-file``."""
         path, value = self.text(f"{key}-file"), self.text(key)
         if path is None or value is not None:
             if path is not None:
@@ -126,7 +126,7 @@ class _Keys:
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
-        """Return one of some words."""
+        """Return a value that must be one of the choices."""
         value = self.text(key, default)
         if value not in choices:
             raise self.wrong(key, f"one of {', '.join(choices)} is wanted")
@@ -152,7 +152,7 @@ class _Keys:
         return self._table.get(key)
 
     def url(self, key: str, text: str | None) -> SplitResult | None:
-        """Return an address; the error names no part of it, which may be a secret."""
+        """Return a parsed address; errors quote no part of it, which may be a secret."""
         text = text or self.text(key)
         if text is None:
             return None
@@ -167,7 +167,7 @@ class _Keys:
         return url
 
     def wrong(self, key: str, wanted: str) -> ConfigError:
-        """Return the error of a value."""
+        """Return the error of an invalid value."""
         shown = "" if key in _SECRETS else f" is {self._table.get(key)!r}"
         return ConfigError(f"{self.name}: {key}{shown}: {wanted}")
 
@@ -306,7 +306,7 @@ def _command(keys: _Keys) -> tuple[Receiver, int]:
     argv = keys.texts("argv")
     if not argv or not argv[0]:
         raise ConfigError(f"{keys.name} needs argv, a list: the program and its arguments")
-    # A message each, so that one that failed is all that is tried again.
+    # One message per delivery, so that only a failed one is sent again.
     return CommandTarget(argv=argv, timeout_ms=keys.number("timeout-ms", 30_000, least=100)), 1
 
 

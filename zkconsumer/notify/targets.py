@@ -1,6 +1,6 @@
-"""What messages are sent through: HTTP, SMTP, a command. Each call is bounded in time.
+"""Sends messages by HTTP, by SMTP or to a command. Each call is bounded in time.
 
-Errors and logs name a target by its host or program alone: addresses may hold secrets.
+Errors and logs name only the host or program of a target, since addresses may hold secrets.
 """
 
 import contextlib
@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 _RESPONSE_BYTES: Final = 64 << 10
 _REFUSED: Final = frozenset({400, 413, 422})
-"""The receiver will never take this message; all other errors may pass."""
+"""Statuses with which a receiver refuses a message for good; all other errors may pass."""
 _SHOWN_CHARS: Final = 200
 
 
 class NotSent(ZkConsumerError):
-    """A message was not taken, and may be later."""
+    """A message was not accepted, but may be later."""
 
 
 class NotTaken(ZkConsumerError):
@@ -63,11 +63,11 @@ class HttpTarget:
 
     Attributes:
         url: the address; may be a secret as a whole.
-        template: makes the body.
-        authorization: the header of that name, if any.
-        ssl_context: verifies the server; None: by the machine's authorities.
-        timeout_ms: for connecting, and again for all else.
-        secret: what else of the template must be in no log.
+        template: renders the body.
+        authorization: the value of the ``Authorization`` header; None: none is sent.
+        ssl_context: verifies the server; None: with the machine's authorities.
+        timeout_ms: the time limit of connecting, and again of the rest.
+        secret: another secret of the template, which must not be logged.
     """
 
     url: SplitResult = field(repr=False)
@@ -106,16 +106,16 @@ class MailTarget:
     """Sends e-mail.
 
     Attributes:
-        host: of the server.
-        port: of the server.
-        sender: the address that it comes from.
-        receivers: the addresses that it goes to.
+        host: the server's host name.
+        port: the server's port.
+        sender: the sender's address.
+        receivers: the addresses of the receivers.
         security: ``starttls``, ``tls`` from the first byte on, or ``none``.
         user: the user name; None: no login.
-        password: of that user.
+        password: the password of that user.
         ssl_context: verifies the server.
-        timeout_ms: for connecting, and again for all else.
-        clock: for the time-out.
+        timeout_ms: the time limit of connecting, and again of the rest.
+        clock: measures the time-out.
     """
 
     host: str
@@ -144,12 +144,12 @@ class MailTarget:
             codes = sorted({code for code, _ in error.recipients.values()})
             raise self._error(codes[0], f"no receiver is taken ({codes})") from None
         except smtplib.SMTPResponseException as error:
-            # Text: smtplib's own words about a line that is too long, under a code of its own.
+            # A text is smtplib's own error about a line that is too long.
             reply = error.smtp_error
             is_text = isinstance(reply, str)
             said = reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
             said = printable(said[:_SHOWN_CHARS])
-            # A refused log-in can be repaired at the server.
+            # A refused login can be repaired at the server.
             is_passing = is_text or isinstance(error, smtplib.SMTPAuthenticationError)
             code = 0 if is_passing else error.smtp_code
             raise self._error(code, f"{error.smtp_code} {said}") from None
@@ -165,13 +165,13 @@ class MailTarget:
 
 
 class _Bounded(smtplib.SMTP):
-    """An SMTP connection that ends at a deadline, and takes no endless response."""
+    """An SMTP connection that ends at a deadline, and limits the size of responses."""
 
     def __init__(self, target: MailTarget, tls: ssl.SSLContext | None) -> None:
         self._tls = tls
         self._clock = target.clock
         self._deadline_ms = target.clock.now_ms() + 2 * target.timeout_ms
-        name = socket.gethostname()  # not its full name, which DNS would be asked for
+        name = socket.gethostname()  # not the full name, which would need a DNS lookup
         super().__init__(
             target.host,
             target.port,
@@ -180,7 +180,7 @@ class _Bounded(smtplib.SMTP):
         )
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        """Connect: smtplib would wait for a name as long as the system likes."""
+        """Connect with a time limit: smtplib would wait for the resolver without one."""
         timeout_ms = round(timeout * 1000)
         return open_socket(host, port, timeout_ms=timeout_ms, clock=self._clock, tls=self._tls)
 
@@ -197,8 +197,8 @@ class CommandTarget:
     """Runs a program, without a shell, for each message.
 
     Attributes:
-        argv: the program and its arguments; nothing of a message gets into them.
-        timeout_ms: after this long it and its children are killed.
+        argv: the program and its arguments; they contain nothing of a message.
+        timeout_ms: the time after which the program and its children are killed.
     """
 
     argv: tuple[str, ...]
@@ -209,7 +209,7 @@ class CommandTarget:
     _running: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def abort(self) -> None:
-        """Kill what runs, and run nothing more: the program ends. Thread: any."""
+        """Kill the running program, and start no other. Thread: any."""
         self._aborted.set()
         for group in list(self._running):
             _kill(group)
@@ -226,7 +226,7 @@ class CommandTarget:
         if self._aborted.is_set():
             raise NotSent("the program ends")
         try:
-            # Its own session: its children can be ended with it.
+            # A session of its own, so that its children can be killed with it.
             process = subprocess.Popen(  # noqa: S603 - the operator's own
                 self.argv,
                 stdin=subprocess.PIPE,
@@ -257,5 +257,5 @@ def _kill(group: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return our own variables, but for those that hold secrets of ours."""
+    """Return our own environment without the variables that hold our secrets."""
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}

@@ -1,7 +1,7 @@
-"""The messages, as each kind of target wants them. Pure.
+"""Renders the messages for each kind of target. Pure.
 
-Names of groups, hosts and topics may be anything: nothing in them can begin a line, a header or a
-mark-up, and no message is longer than its target takes.
+Names of groups, hosts and topics are untrusted: they can't begin a line, a header or markup, and no
+message is longer than its target accepts.
 
 Source: Slack's incoming webhooks, PagerDuty's Events API v2, Alertmanager's API v2.
 """
@@ -22,7 +22,7 @@ from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Severity, ago, counted
 
 PREFIX: Final = "ZKCONSUMER_"
-"""What the variables of a command begin with."""
+"""The prefix of a command's environment variables."""
 _VERSION: Final = 1
 _SHOWN: Final = 10
 _EVIDENCE: Final = 5
@@ -36,10 +36,10 @@ _STANDS_MS: Final = 300_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationOrigin:
-    """Where messages come from.
+    """The origin that messages state.
 
     Attributes:
-        cluster: its name, or its address.
+        cluster: the name or address of the cluster.
         page: the address of the page, for links; None: no links.
     """
 
@@ -51,7 +51,7 @@ Template: TypeAlias = Callable[[Sequence[Notification], NotificationOrigin], byt
 
 
 def facts(message: Notification, origin: NotificationOrigin) -> dict[str, object]:
-    """Return a message as values for JSON; see ``docs/watch.md``."""
+    """Return the content of a message as JSON values; see ``docs/watch.md``."""
     alert, trouble = message.alert, message.alert.trouble
     subject = alert.subject
     return {
@@ -77,7 +77,7 @@ def facts(message: Notification, origin: NotificationOrigin) -> dict[str, object
 
 
 def alert_id(message: Notification, origin: NotificationOrigin) -> str:
-    """Return what is the same for all messages about one subject of one cluster."""
+    """Return an id that all messages about one subject of one cluster share."""
     subject = message.alert.subject
     whose = "cluster" if subject is None else f"{subject.kind.value}/{subject.group_id}"
     text = printable(f"zkconsumer/{origin.cluster}/{whose}")
@@ -139,14 +139,14 @@ def _command(trouble: GroupTrouble) -> str:
 
 
 def as_json(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
-    """Return the body for a target that has no format of its own."""
+    """Return the body for a target without a format of its own."""
     return _dumped(
         {"version": _VERSION, "messages": [facts(message, origin) for message in messages]}
     )
 
 
 def as_slack(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
-    """Return the body for an incoming webhook of Slack, or of those who copied it."""
+    """Return the body for an incoming webhook of Slack or a compatible service."""
     texts = [_slack_text(message, origin) for message in messages[:_SHOWN]]
     if len(messages) > _SHOWN:
         texts += [_escaped(headline(message)) for message in messages[_SHOWN:]]
@@ -211,7 +211,7 @@ def _pagerduty_payload(message: Notification, origin: NotificationOrigin) -> dic
 
 
 def as_alertmanager(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
-    """Return the body for Alertmanager: alerts that end by themselves unless they are repeated."""
+    """Return the body for Alertmanager; its alerts end unless they are repeated."""
     return _dumped([_alertmanager_alert(message, origin) for message in messages])
 
 
@@ -219,7 +219,7 @@ def _alertmanager_alert(message: Notification, origin: NotificationOrigin) -> di
     alert = message.alert
     ends_ms = message.at_ms + (0 if message.status is Status.RESOLVED else _STANDS_MS)
     subject = alert.subject
-    # No label that changes while the trouble lasts: another set of labels is another alert.
+    # Only labels that don't change during the trouble: other labels mean another alert.
     labels = {
         "alertname": "ZkconsumerTrouble",
         "cluster": _line(origin.cluster),
@@ -258,14 +258,14 @@ def mail(
     email["To"] = ", ".join(receivers)
     email["Subject"] = _line(f"[{origin.cluster}] {subject}", 2 * _SUBJECT_CHARS)
     email["Date"] = format_datetime(datetime.fromtimestamp(messages[0].at_ms / 1000, UTC))
-    # Nobody's holiday is to answer it (RFC 3834).
+    # Suppress automatic replies (RFC 3834).
     email["Auto-Submitted"] = "auto-generated"
     email.set_content("\n\n".join(plain_text(message, origin) for message in messages) + "\n")
     return email
 
 
 def variables(message: Notification, origin: NotificationOrigin) -> Mapping[str, str]:
-    """Return the facts as variables for a command; what is unknown is the empty text."""
+    """Return the content of a message as environment variables; unknown values are empty."""
     return {
         PREFIX + name.upper(): "" if value is None else printable(str(value))
         for name, value in facts(message, origin).items()

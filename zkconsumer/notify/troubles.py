@@ -1,6 +1,6 @@
-"""The trouble that a cluster and each of its groups are in, as the page and doctor judge it. Pure.
+"""Finds the troubles of a cluster and its groups, as the page and the doctor judge them. Pure.
 
-What was not read says nothing: neither that a group is in trouble nor that it is well again.
+Parts that were not read prove nothing: neither that a group is in trouble nor that it is well.
 """
 
 from collections.abc import Iterator
@@ -27,15 +27,13 @@ class GroupTrouble:
     """The trouble of one subject: its worst finding.
 
     Attributes:
-        severity: never a note.
+        severity: the severity; never a note.
         code: the doctor's code, or one of this module.
-        headline: the sentence of the page: the group, the cause, the member.
-        what: one or two sentences.
+        what: the trouble, in one or two sentences.
         evidence: observations, one per line.
-        repair: what helps.
-        command: the doctor's command to copy; "" if there is none.
+        repair: the remedy.
         further: the number of further findings of the subject, notes left out.
-        lag: of the group in records, if known.
+        lag: the lag of the group in records; None if unknown.
     """
 
     severity: Severity
@@ -51,13 +49,13 @@ class GroupTrouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What one state says of a subject.
+    """The condition of a subject in one state.
 
     Attributes:
         subject: the group, or the cluster.
-        trouble: None: it is well, as far as was read.
-        blind: the parts that were not read; a subject that was in trouble is only well again if
-            nothing is among them that was read then.
+        trouble: the trouble; None: the subject is well, as far as it was read.
+        blind: the parts that were not read; a subject that was in trouble is well again only if all
+            parts that were read then were read now.
     """
 
     subject: Subject
@@ -67,12 +65,13 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupObservation:
-    """What one state says.
+    """The conditions of all subjects in one state.
 
     Attributes:
-        conditions: of the subjects that were read for this state; the others are as before.
-        present: all subjects that there are; others are gone. None: unknown.
-        blind: the parts that were not read, for those that are gone.
+        conditions: the conditions of the subjects that were read for this state; others are
+            unchanged.
+        present: all existing subjects; others are gone. None: unknown.
+        blind: the parts that were not read, for subjects that are gone.
     """
 
     conditions: tuple[Condition, ...]
@@ -81,7 +80,7 @@ class GroupObservation:
 
 
 def observe(state: ClusterState) -> GroupObservation:
-    """Return what a state says of the cluster and of its groups."""
+    """Return the observation of the cluster and its groups in a state."""
     if state.problem is not None:
         # Before the first read there is nothing to report; after it, that the cluster can't be
         # read.

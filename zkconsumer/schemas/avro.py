@@ -1,7 +1,7 @@
 """Decodes Avro with fastavro, bounded against hostile schemas and values. Pure.
 
-Logical types are taken off before fastavro sees a schema: it makes Python objects of them, which
-end with the year 9999 and raise; Arrow takes the numbers as they are.
+Logical types are removed from a schema before fastavro gets it: it would create Python objects,
+which can't hold years after 9999; Arrow takes the numbers unchanged.
 
 Source: Avro 1.12 specification, binary encoding and schema resolution.
 """
@@ -31,7 +31,7 @@ from zkconsumer.schemas.json_text import json_text
 from zkconsumer.schemas.wire_format import BadValue
 
 Converter = Callable[[Any], Any] | None
-"""Turns what fastavro gives into what Arrow takes; None where that is the same."""
+"""Converts a value of fastavro to one that Arrow accepts; None: they are the same."""
 
 _PLAIN: Final[Mapping[str, pa.DataType]] = {
     "null": JSON_TEXT,
@@ -47,7 +47,7 @@ _PLAIN: Final[Mapping[str, pa.DataType]] = {
 }
 _LOGICAL: Final = frozenset({"logicalType"})
 _FASTAVROS: Final = frozenset({"__fastavro_parsed", "__named_schemas"})
-"""By which it knows a schema that it need not look at."""
+"""The keys by which fastavro recognises a schema that it has parsed already."""
 _WHOLE: Final = frozenset({"int", "long"})
 _NUMBERS: Final = frozenset({"int", "long", "float", "double"})
 _MOST_DIGITS: Final = 38
@@ -59,11 +59,11 @@ class AvroDecoder:
     """See ``PayloadDecoder``.
 
     Args:
-        definition: of the schema that the values were written with.
-        reader: a schema to resolve them to, which then says the type; None for their own.
+        definition: the schema that the values were written with.
+        reader: a schema to resolve values to, which then determines the type; None: their own.
 
     Raises:
-        SchemaError: a schema is invalid, or its values can't be held in bounds.
+        SchemaError: a schema is invalid, or the size of its values can't be bounded.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class AvroDecoder:
             walk, self._reader = _prepared(reader, has_defaults=True)
             _check_logical_types(writer_walk, walk)
         self.type, self._convert = walk.type, walk.convert
-        # The one in C does not count how deep it is in a value.
+        # The implementation in C does not count how deep it is in a value.
         is_recursive = walk.is_recursive or writer_walk.is_recursive
         self._read = recursive_reader if is_recursive else schemaless_reader
         self._check = writer_walk.payloads.check
-        # Confluent's Java leaves out the length of bytes that are all of a value.
+        # Confluent's Java serializer omits the length of a value that consists of bytes alone.
         self._is_raw = type_of(writer_walk.schema, writer_walk.names) == "bytes"
 
     def decode(self, payload: bytes) -> object:
@@ -99,7 +99,7 @@ def _check_logical_types(writer: "_Walk", reader: "_Walk") -> None:
 
 
 def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tuple["_Walk", Any]:
-    """Return the schema's definition, and the schema as fastavro reads by it."""
+    """Return a walk of the schema's names, and the schema in the form that fastavro reads with."""
     texts = [text for _, text in definition.references] + [definition.text]
     schemas = [parsed_json(text, "the schema") for text in texts]
     try:
@@ -122,7 +122,7 @@ def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tu
 
 
 def _parsed(schemas: list[Any]) -> tuple[Any, _Names]:
-    """Return the last of the schemas, as fastavro has it, and all named ones."""
+    """Return the last of the schemas as parsed by fastavro, and all named schemas."""
     names: _Names = {}
     parsed: Any = None
     for schema in schemas:
@@ -178,7 +178,7 @@ class _Walk:
         self.payloads: PayloadCheck
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
-        """Return the type of a schema's values, and the conversion from fastavro's."""
+        """Return the type of a schema's values, and the conversion from fastavro's values."""
         self._bounds.enter(depth)
         match schema:
             case list():
@@ -246,13 +246,13 @@ class _Walk:
                 return pa.int64(), None
             return pa.float64(), _null_or(_double)
         for branch in others:
-            # For what it has inside: whether it is recursive, and in bounds.
+            # For the effects: it is checked for recursion, and against the bounds.
             self.of(branch, depth + 1)
         return JSON_TEXT, _text_or_none
 
 
 def _logical(schema: Any) -> tuple[pa.DataType, Converter] | None:
-    """Return the type of a logical type of columns; None for others, which keep their base."""
+    """Return the column type of a logical type; None: values keep the type that it is based on."""
     match schema["logicalType"], schema["type"]:
         case "date", "int":
             return pa.date32(), _day
@@ -282,7 +282,7 @@ def _micros(millis: int) -> int:
 
 
 def _decimal(scale: int) -> Callable[[bytes], Decimal]:
-    # Not by ``scaleb``, which rounds to the digits of a context.
+    # Not by ``scaleb``, which rounds to the precision of the context.
     def convert(data: bytes) -> Decimal:
         if len(data) > 64:
             raise BadValue("a decimal has more than 64 bytes")
@@ -332,7 +332,7 @@ def _record_converter(converters: Mapping[str, Callable[[Any], Any]]) -> Convert
         return None
 
     def convert(record: dict[str, Any]) -> dict[str, Any]:
-        # A new one: that of a default is fastavro's own, which it gives for each value.
+        # A copy: fastavro returns one object as the default of all values.
         made = dict(record)
         for name, of_field in converters.items():
             made[name] = of_field(made[name])

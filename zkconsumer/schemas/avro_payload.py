@@ -1,7 +1,7 @@
-"""Checks an Avro payload by its writer's schema, before fastavro reads it. Pure.
+"""Checks an Avro payload against its writer's schema, before fastavro reads it. Pure.
 
-fastavro trusts what it reads: it takes an index of -1 for the last branch, a number of any length,
-and builds whatever is asked for.
+fastavro trusts its input: it accepts an index of -1 as the last branch and numbers of any length,
+and allocates any size.
 
 Source: Avro 1.12 specification, binary encoding.
 """
@@ -21,7 +21,7 @@ _FIXED_SIZES: Final = {"null": 0, "float": 4, "double": 8}
 
 
 class _Payload:
-    """One payload while it is checked."""
+    """The state of checking one payload."""
 
     __slots__ = ("budget", "data", "depth", "size")
 
@@ -33,7 +33,7 @@ class _Payload:
 
 
 _Check = Callable[[_Payload, int], int]
-"""Checks the value that begins at a place; gives the place where it ends."""
+"""Checks the value that begins at an index; returns the index where it ends."""
 
 
 class PayloadCheck:
@@ -43,7 +43,7 @@ class PayloadCheck:
         names: the named schemas, as fastavro parsed them.
 
     Raises:
-        SchemaError: it has something that no payload can be.
+        SchemaError: it contains a type that no payload can have.
     """
 
     def __init__(self, schema: Any, names: Mapping[str, Any]) -> None:
@@ -56,7 +56,7 @@ class PayloadCheck:
         """Check that a payload is exactly one value of the schema.
 
         Raises:
-            BadValue: it is none.
+            BadValue: the payload is no such value.
         """
         try:
             end = self._check(_Payload(data), 0)
@@ -69,14 +69,14 @@ class PayloadCheck:
 
 
 class SchemaWidths:
-    """How many values an item of each schema comes to, and whether it can take no bytes."""
+    """Counts the values that an item of a schema holds, and tells whether it can be empty."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
         self._known: dict[str, tuple[int, bool]] = {}
 
     def of(self, schema: Any) -> tuple[int, bool]:
-        """Return the number of values without list items, and whether they take any bytes."""
+        """Return the number of values without list items, and whether they take at least a byte."""
         if isinstance(schema, list):
             return max((self.of(branch)[0] for branch in schema), default=1), True
         if isinstance(schema, str):
@@ -97,7 +97,7 @@ class SchemaWidths:
             return self.of(schema)
         known = self._known.get(name)
         if known is None:
-            # Within itself it is text, and each of its records is counted.
+            # A recursive schema becomes text within itself, and each of its records is counted.
             self._known[name] = (1, True)
             fields = [self.of(field["type"]) for field in schema["fields"]]
             known = 1 + sum(cells for cells, _ in fields), any(some for _, some in fields)
@@ -110,7 +110,7 @@ class _Compiler:
 
     Args:
         names: the named schemas.
-        is_counted: whether each record takes of the budget, as where records hold themselves.
+        is_counted: whether each record counts against the budget, as in recursive schemas.
     """
 
     def __init__(self, names: Mapping[str, Any], *, is_counted: bool) -> None:

@@ -31,7 +31,7 @@ class DefaultValues:
         """Replace the defaults of a parsed schema, on all levels.
 
         Raises:
-            SchemaError: one is no value of its field, or they come to too many.
+            SchemaError: a default does not fit its field, or the defaults hold too many values.
         """
         seen: set[int] = set()
         left = [schema]
@@ -49,7 +49,7 @@ class DefaultValues:
 
     def _put_into_fields(self, record: Any) -> None:
         for field in record["fields"]:
-            # fastavro has the same fields in several places.
+            # fastavro keeps the same fields in several places.
             if "default" in field and id(field) not in self._done:
                 self._done.add(id(field))
                 value = self._value(field["type"], field["default"])
@@ -105,7 +105,7 @@ def _scalar(schema: Any, kind: str, given: Any) -> Any:
         made = _NUMBERS[kind]
         return made(given) if is_number and (made is float or given == int(given)) else _NONE
     if kind in ("bytes", "fixed"):
-        # A character each.
+        # One character for each byte.
         is_bytes = isinstance(given, str) and all(ord(character) < 256 for character in given)
         if not is_bytes or (kind == "fixed" and len(given) != schema["size"]):
             return _NONE
@@ -120,11 +120,11 @@ def _scalar(schema: Any, kind: str, given: Any) -> Any:
 
 
 class LogicalTypes:
-    """Checks that no number is read in another unit than it was written in.
+    """Checks that numbers are read in the units in which they were written.
 
     Args:
-        writer: the named schemas of what values were written with.
-        reader: of what they are resolved to.
+        writer: the named schemas of the values' writer.
+        reader: the named schemas that values are resolved to.
     """
 
     def __init__(self, writer: _Names, reader: _Names) -> None:
@@ -133,7 +133,7 @@ class LogicalTypes:
         self._seen: set[tuple[str, str]] = set()
 
     def check(self, writer: Any, reader: Any) -> None:
-        """Compare two parsed schemas, as far as values of one are read by the other.
+        """Compare two parsed schemas, as far as the reader's applies to the writer's values.
 
         Raises:
             SchemaError: a logical type differs.
@@ -158,7 +158,7 @@ class LogicalTypes:
             _check_pair(writer, reader)
 
     def _check_branches(self, writer: Any, reader: Any) -> None:
-        """Check that a value fits a branch: the first of its own kind, or a wider number."""
+        """Check that the union has a branch for a value: of the same type, or a wider number."""
         branches = [_described(branch, self._reader) for branch in reader]
         same = [branch for branch in branches if branch["type"] == writer["type"]]
         named = [branch for branch in same if branch.get("name") == writer.get("name")]
@@ -183,12 +183,12 @@ class LogicalTypes:
 
 
 def type_of(schema: Any, names: _Names) -> str:
-    """Return the word for the type of a parsed schema."""
+    """Return the name of a parsed schema's type."""
     return "union" if isinstance(schema, list) else _described(schema, names)["type"]
 
 
 def _described(schema: Any, names: _Names) -> Any:
-    """Return a schema that is no union as an object whose type is a word."""
+    """Return a schema, which must not be a union, as an object with a named type."""
     while True:
         if isinstance(schema, str):
             if schema not in names:

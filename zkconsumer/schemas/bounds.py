@@ -1,7 +1,7 @@
-"""Limits the cells of a decoded value: few bytes can encode very many. Pure.
+"""Limits the cells of a decoded value, since few bytes can encode very many. Pure.
 
-An item of a list costs as many cells as its type has columns, whatever its bytes are: a null struct
-takes a place in each of them.
+An item of a list costs one cell for each column of its type, whatever its size in bytes: a null
+struct takes a place in each column.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class CellBudget:
     """The cells that one value may take.
 
     Args:
-        size: of its payload, in bytes.
+        size: the size of the value's payload in bytes.
     """
 
     __slots__ = ("_left",)
@@ -31,7 +31,7 @@ class CellBudget:
         """Take cells from the budget.
 
         Raises:
-            BadValue: fewer are left.
+            BadValue: the budget has fewer cells left.
         """
         self._left -= cells
         if self._left < 0:
@@ -39,22 +39,22 @@ class CellBudget:
 
 
 Counter = Callable[[Any, CellBudget], None]
-"""Takes what a value costs from a budget."""
+"""Takes the cost of a value from a budget."""
 
 
 def width(kind: pa.DataType) -> int:
-    """Return the number of columns of a type, without those of items within it."""
+    """Return the number of columns of a type, without the columns of list items."""
     if pa.types.is_struct(kind):
         return 1 + sum(width(field.type) for field in kind)
     return 1
 
 
 def counter_of(kind: pa.DataType, get: Callable[[Any, str], Any]) -> Counter | None:
-    """Return the counter of values of a type; None if they can't exceed their bytes.
+    """Return the counter of a type's values; None if they never have more cells than bytes.
 
     Args:
         kind: the type.
-        get: the field of a record by its name, or None.
+        get: returns the field of a record by its name, or None.
     """
     if pa.types.is_struct(kind):
         return _of_struct({field.name: counter_of(field.type, get) for field in kind}, get)

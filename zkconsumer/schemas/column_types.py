@@ -1,8 +1,8 @@
-"""The type of a column that values of many schemas share. Pure.
+"""Merges the types of many schemas into the type of one column. Pure.
 
-Whole numbers have 64 bits and floating ones are doubles from the beginning, so the promotions that
-Avro and Protobuf allow change no column. A column only ever gains fields: types that contradict
-what is there are refused, since tables can't take that back.
+Integers have 64 bits and floating-point numbers are doubles from the beginning, so the promotions
+that Avro and Protobuf allow change no column. A column only gains fields: types that contradict
+existing fields are refused, since tables can't undo a field.
 """
 
 from typing import Final
@@ -13,15 +13,16 @@ from zkconsumer.errors import SchemaError
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 JSON_TEXT: Final = pa.large_string()
-"""For what has no type of its own: JSON as text. In files it is a string as any other; here it is
-told from those, since a column of both could not say which of its texts are JSON."""
+"""The type of values without a type of their own: JSON as text. Files hold it as a string; here it
+differs from strings, since a column of both could not tell which texts are JSON.
+"""
 MAX_FIELDS: Final = 10_000
 MAX_DEPTH: Final = 48
 _NOT_IN_TABLES: Final = frozenset(" ,;{}()\n\t=")
 
 
 class TypeConflict(Exception):
-    """Raised where two types can't share a column; its text says which field, and why."""
+    """Two types can't share a column; the text says which field, and why."""
 
 
 class FieldBounds:
@@ -31,7 +32,7 @@ class FieldBounds:
         self._fields = 0
 
     def enter(self, depth: int) -> None:
-        """Count a field at a depth.
+        """Count a field at a nesting depth.
 
         Raises:
             SchemaError: the schema has too many, or is nested too deep.
@@ -49,10 +50,10 @@ def usable_name(name: str) -> bool:
 
 
 def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
-    """Return the type of a record; JSON text without fields, since files can't hold that.
+    """Return the type of a record; JSON text if it has no fields, since files can't hold that.
 
     Raises:
-        TypeConflict: two names differ by case alone, which most tables take for one.
+        TypeConflict: two names differ by case alone, which most tables treat as the same.
     """
     if not fields:
         return JSON_TEXT
@@ -65,15 +66,15 @@ def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
 
 
 def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.DataType:
-    """Return the type that holds values of both.
+    """Return the type that holds values of both types.
 
     Args:
-        old: of the column as it is; its fields keep their places.
-        new: of values that come.
-        path: of the column, for people.
+        old: the present type of the column; its fields keep their places.
+        new: the type of new values.
+        path: the path of the field, for messages.
 
     Raises:
-        TypeConflict: there is none, or it has too many fields.
+        TypeConflict: there is no such type, or it has too many fields.
     """
     found = _merged(old, new, path)
     if field_count(found) > MAX_FIELDS:
@@ -82,7 +83,7 @@ def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.Da
 
 
 def field_count(kind: pa.DataType) -> int:
-    """Return how many fields a type has, on all levels."""
+    """Return the number of fields of a type, on all levels."""
     return sum(1 + field_count(kind.field(at).type) for at in range(kind.num_fields))
 
 

@@ -1,8 +1,8 @@
-"""Decode values to one typed Arrow column, and rejects: each value is decoded alone.
+"""Decodes values, each by itself, to one typed Arrow column and a list of rejects.
 
-The column's type grows with the schemas that are met, in the order in which the catalog knows them,
-so that the same values and the same catalog give the same rows and rejects. A
-schema is of the column once a value was decoded with it: ids in values are anybody's.
+The column's type grows with the schemas of the values, in the catalog's order, so that the same
+values and the same catalog produce the same rows and rejects. A schema joins the column after
+decoding a value: producers can write any id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,16 +27,16 @@ from zkconsumer.schemas.remembered import ABSENT_MS
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 MAX_SCHEMAS: Final = 1_000
-"""That a catalog takes in, with Protobuf's messages counted each: later ones make rejects."""
+"""The maximum number of schemas in a catalog, each Protobuf message counted."""
 _SHOWN_CHARS: Final = 300
 
 
 class _Candidate(NamedTuple):
-    """A schema that no value was decoded with yet.
+    """A schema that has not decoded a value yet.
 
     Attributes:
-        decoder: of it; or why there is none.
-        definition: of it; None where there is no decoder.
+        decoder: its decoder, or the reason why there is none.
+        definition: its definition; None without a decoder.
     """
 
     decoder: PayloadDecoder | str
@@ -44,10 +44,10 @@ class _Candidate(NamedTuple):
 
 
 class SchemaUse(NamedTuple):
-    """A schema, and its message type that values have.
+    """A schema, and the message type within it.
 
     Attributes:
-        schema: which schema.
+        schema: the key of the schema.
         message: for Protobuf, the indexes that lead to the message; else empty.
     """
 
@@ -56,24 +56,24 @@ class SchemaUse(NamedTuple):
 
 
 class AdoptedSchema(NamedTuple):
-    """A schema that a column is made for."""
+    """A schema that the type of a column includes."""
 
     use: SchemaUse
     definition: SchemaDefinition
 
 
 class SchemaCatalog(SchemaSource, Protocol):
-    """The schemas of a column, in their order; it finds them as adopted, others as they are now."""
+    """The adopted schemas of a column, in order, and a source of others."""
 
     def adopted(self) -> Sequence[AdoptedSchema]:
-        """Return all schemas known now; later ones are appended."""
+        """Return all adopted schemas; later ones are appended."""
         ...
 
     def adopt(self, new: AdoptedSchema) -> None:
-        """Add a schema, unless it is there, or there are too many: ``adopted`` tells.
+        """Add a schema, unless it is adopted already or the limit is reached; see ``adopted``.
 
         Raises:
-            ZkConsumerError: it can't be kept.
+            ZkConsumerError: the schema can't be stored.
         """
         ...
 
@@ -83,10 +83,10 @@ class DecodedValues:
     """The results of decoding; all lists have the length of the values.
 
     Attributes:
-        column: of the decoded values, null for null and for rejects; None where no schema is known.
-        schemas: what names the schema of each value; None where that is not known, or none.
-        payload_starts: how many bytes of each value come before its payload.
-        rejects: why values could not be decoded, by their places.
+        column: the decoded values, null for null and for rejects; None if no schema is known.
+        schemas: the key of each value's schema; None if it is unknown or absent.
+        payload_starts: the number of bytes in front of each value's payload.
+        rejects: the reasons why values could not be decoded, by index.
     """
 
     column: pa.Array | None = None
@@ -99,12 +99,12 @@ class ValueDecoding:
     """Decodes the values of one column. Thread: one at a time.
 
     Args:
-        kind: of the schemas: ``avro``, ``json`` or ``protobuf``.
-        subject: whose latest schema the values are of, where they are bare payloads; None where
-            they have schema ids.
-        reader: an Avro schema that values are resolved to, which then says the column's type; None
-            for a type that grows.
-        clock: says when what was not there is looked for again.
+        kind: the kind of the schemas: ``avro``, ``json`` or ``protobuf``.
+        subject: the subject whose latest schema applies to values that are bare payloads; None:
+            values have schema ids.
+        reader: an Avro schema that values are resolved to, which then determines the column's type;
+            None: the type grows.
+        clock: measures when absent schemas are requested again.
 
     Raises:
         SchemaError: the reader's schema can't be a column.
@@ -144,12 +144,12 @@ class ValueDecoding:
         """Decode values.
 
         Args:
-            values: whole; null stays null.
-            headers: those of the name ``VALUE_HEADER``, by the place of their value.
+            values: whole values; null stays null.
+            headers: the headers named ``VALUE_HEADER``, by the index of their value.
 
         Raises:
-            ConfigError: values are bare, and their subject has no schema that can be used.
-            SchemaError: a schema can't be fetched now; without it bad values can't be found.
+            ConfigError: values are bare payloads, and their subject has no usable schema.
+            SchemaError: a schema can't be fetched now, so bad values can't be told from good ones.
         """
         found = DecodedValues(
             schemas=[None] * len(values), payload_starts=[0] * len(values), rejects={}
@@ -189,10 +189,10 @@ class ValueDecoding:
         return _decoded(decoder, payload)
 
     def _met(self, use: SchemaUse, payload: bytes) -> PayloadDecoder | str:
-        """Return the decoder of a schema that is not adopted; adopt it if this value fits it."""
+        """Return the decoder of a schema that is not adopted; adopt it if it decodes this value."""
         candidate = self._candidates.get(use)
         if candidate is None:
-            # Another process may have adopted it.
+            # Another process may have adopted the schema.
             self.catch_up()
             if use in self._decoders:
                 return self._decoders[use]
@@ -215,7 +215,7 @@ class ValueDecoding:
         return found
 
     def _looked_up(self, use: SchemaUse) -> tuple[_Candidate, bool]:
-        """Return a schema that was fetched, or why there is none, and whether it may come yet."""
+        """Return a fetched schema, or why there is none, and whether it may still appear."""
         try:
             definition = self._catalog.find(use.schema)
         except UnusableSchema as error:
@@ -227,7 +227,7 @@ class ValueDecoding:
         return _Candidate(made, None if isinstance(made, str) else definition), False
 
     def _decoder(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
-        """Return the decoder of an adopted schema, or why it does not fit the column."""
+        """Return the decoder of an adopted schema, or why the schema does not fit the column."""
         made = self._made(use, definition)
         if isinstance(made, str):
             return made
@@ -238,7 +238,7 @@ class ValueDecoding:
         return made
 
     def _made(self, use: SchemaUse, definition: SchemaDefinition) -> PayloadDecoder | str:
-        """Return the decoder of a schema, or why it can't be used."""
+        """Return the decoder of a schema, or why the schema can't be used."""
         name = named(use.schema)
         if definition.kind != self._kind:
             return f"{name} is of the kind {definition.kind}, not {self._kind}"
@@ -248,7 +248,7 @@ class ValueDecoding:
             return f"{name}: {_reason(error)}"
 
     def _column(self, decoded: list[object], rejects: dict[int, str]) -> pa.Array:
-        """Return the values as a column; those that do not fit it become rejects."""
+        """Return the values as a column; values that do not fit its type become rejects."""
         try:
             return pa.array(decoded, self.type)
         except Exception:  # noqa: BLE001 - one of them does not fit: which, is asked next
@@ -278,7 +278,7 @@ def _decoded(decoder: PayloadDecoder, payload: bytes) -> object:
 
 
 def _check(decoder: PayloadDecoder, payload: bytes) -> None:
-    """Check that a payload is of a schema, and fits a column of its type.
+    """Check that a decoder can decode a payload to a column of its type.
 
     Raises:
         BadValue: it is not.
@@ -291,7 +291,7 @@ def _check(decoder: PayloadDecoder, payload: bytes) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return why a value is bad, for people and for a text column, whatever a library quotes."""
+    """Return why a value is bad, as printable text: libraries quote bytes of the value."""
     text = printable(" ".join(str(error).split())[:_SHOWN_CHARS])[:_SHOWN_CHARS]
     if isinstance(error, BadValue | SchemaError | TypeConflict) and text:
         return text

@@ -19,13 +19,14 @@ MAX_REFERENCES: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaDefinition:
-    """One schema, with all that it refers to.
+    """One schema, with all schemas that it refers to.
 
     Attributes:
         kind: its language.
         text: Avro's or JSON Schema's JSON; for Protobuf a serialized ``FileDescriptorProto`` or
             ``FileDescriptorSet``, in base64.
-        references: name and text of each schema it refers to, those first that others refer to.
+        references: name and text of each schema that it refers to; a schema comes after those that
+            it refers to itself.
         is_set: whether the text is a ``FileDescriptorSet``.
     """
 
@@ -36,7 +37,7 @@ class SchemaDefinition:
 
     @property
     def chars(self) -> int:
-        """The length of its text, and of all texts that it refers to."""
+        """The length of its text, plus the lengths of all referenced texts."""
         return len(self.text) + sum(len(name) + len(text) for name, text in self.references)
 
     def to_value(self) -> dict[str, object]:
@@ -53,7 +54,7 @@ class SchemaDefinition:
         """Parse the result of ``to_value``.
 
         Raises:
-            ValueError: it is something else.
+            ValueError: the value is malformed.
         """
         kind, text, listed = value.get("kind"), value.get("text"), value.get("references")
         if not isinstance(kind, str) or not isinstance(text, str) or not isinstance(listed, list):
@@ -75,7 +76,7 @@ def parsed_json(text: str | bytes, what: str) -> object:
     """Return the value of a JSON text.
 
     Raises:
-        SchemaError: it is none, or nested too deep; names ``what``.
+        SchemaError: the text is no JSON, or nested too deep; names ``what``.
     """
     try:
         return json.loads(text)
@@ -89,7 +90,7 @@ def from_base64(text: str, what: str) -> bytes:
     """Return the bytes of a Protobuf descriptor.
 
     Raises:
-        SchemaError: the text is not base64: most often a ``.proto`` file's own text.
+        SchemaError: the text is not base64; most often it is the source of a ``.proto`` file.
     """
     try:
         return base64.b64decode(text, validate=True)
@@ -100,21 +101,21 @@ def from_base64(text: str, what: str) -> bytes:
 
 
 class UnusableSchema(SchemaError):
-    """Raised for a schema that exists, but can't be used to decode."""
+    """A schema exists, but can't be used to decode."""
 
 
 class AbsentReference(UnusableSchema):
-    """Raised for a schema that refers to one that is not there: that one may come."""
+    """A schema refers to a schema that does not exist yet."""
 
 
 class SchemaSource(Protocol):
     """Finds schemas. Thread: one at a time."""
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """Return a schema; None if it is certain that there is none of this key.
+        """Return a schema; None if there is certainly none with this key.
 
         Raises:
-            UnusableSchema: there is one, but it can't be used.
-            SchemaError: it is unknown, or can't be fetched.
+            UnusableSchema: the schema exists, but can't be used.
+            SchemaError: the schema can't be fetched, so whether it exists is unknown.
         """
         ...

@@ -1,8 +1,8 @@
 """Finds schemas in a folder: files named by the schema's id, its GUID, or a subject.
 
-``7.avsc`` is schema 7, ``orders-value.avsc`` that of a subject. An Avro value can be decoded by its
-own schema alone; JSON and Protobuf can by another one's, so there a subject's file serves for ids
-that have none of their own.
+``7.avsc`` is schema 7, ``orders-value.avsc`` that of a subject. An Avro value can only be decoded
+with its own schema; values of JSON and Protobuf can be decoded with another one, so for them a
+subject's file serves for ids without a file.
 """
 
 import base64
@@ -27,9 +27,9 @@ class SchemaFolder:
     """See ``SchemaSource``.
 
     Args:
-        folder: where the files are.
-        kind: of the schemas; the endings of files follow from it.
-        subject: whose file serves for ids that have none; see above.
+        folder: the folder with the files.
+        kind: the kind of the schemas, which determines the extension of files.
+        subject: the subject whose file serves for ids without one; see above.
 
     Raises:
         ConfigError: there is no such folder.
@@ -52,11 +52,11 @@ class SchemaFolder:
         return found
 
     def hold(self) -> None:
-        """Read all files now, for copies of this where the folder is not.
+        """Read all files into memory, for copies of this object on machines without the folder.
 
         Raises:
-            ConfigError: they are too large for that.
-            SchemaError: they can't be read.
+            ConfigError: the files are too large for that.
+            SchemaError: a file can't be read.
         """
         held: dict[str, bytes] = {}
         try:
@@ -74,7 +74,7 @@ class SchemaFolder:
         self._recent = Recent(SystemClock())
 
     def _read(self, name: str) -> SchemaDefinition | None:
-        """Return the schema of a name; a file is read once, however many ids lead to it."""
+        """Return the schema of a name; each file is read once, however many ids it serves."""
         known = self._recent.get(name)
         if known is None and (known := self._read_file(name)) is not None:
             self._recent.put(name, known, known.chars)

@@ -1,7 +1,7 @@
 """Decodes JSON by the types that a JSON Schema gives its properties. Pure.
 
-It is no validator: of a schema it takes the types. What has none that a column can have is kept as
-JSON text, and properties that the schema does not name are in the raw value alone.
+It does not validate: it uses only the types of a schema. Values whose type no column can have are
+kept as JSON text, and properties that the schema does not name remain in the raw value alone.
 
 Source: JSON Schema drafts 4 to 2020-12: ``type``, ``properties``, ``items``, ``$ref`` within.
 """
@@ -34,7 +34,8 @@ class JsonDecoder:
     """See ``PayloadDecoder``.
 
     Args:
-        definition: of the schema; what it refers to in others is kept as JSON text.
+        definition: the definition of the schema; values of schemas that it refers to are kept as
+            JSON text.
 
     Raises:
         SchemaError: it is no JSON Schema, or has too many fields.
@@ -70,7 +71,7 @@ class _Walk:
     """Walks a schema once.
 
     Args:
-        root: that ``$ref`` leads into.
+        root: the document in which ``$ref`` is resolved.
     """
 
     def __init__(self, root: object) -> None:
@@ -115,7 +116,7 @@ class _Walk:
         return JSON_TEXT, json_text
 
     def _referred(self, reference: str, depth: int) -> tuple[pa.DataType, Converter]:
-        """Return the target of a ``$ref``; JSON text if it leads out, to an anchor or to itself."""
+        """Return the type of a ``$ref``; JSON text for other documents, anchors and recursion."""
         is_within = reference == "#" or reference.startswith("#/")
         if not is_within or reference in self._open:
             return JSON_TEXT, json_text
@@ -132,7 +133,7 @@ class _Walk:
 
 
 def _type_of(schema: Any) -> object:
-    """Return the one type besides null; None without one, or with several."""
+    """Return the only type besides null; None if there is none, or several."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kinds = [name for name in kind if name != "null"]
@@ -143,7 +144,7 @@ def _type_of(schema: Any) -> object:
 
 
 def _but_null(schema: Any) -> object:
-    """Return the other branch of an ``anyOf`` or ``oneOf`` with null; None if it is not one."""
+    """Return the branch besides null of an ``anyOf`` or ``oneOf``; None if there is no such one."""
     for name in ("anyOf", "oneOf"):
         branches = schema.get(name)
         if isinstance(branches, list) and "type" not in schema:
@@ -160,7 +161,7 @@ def _refuse(name: str) -> object:
 def _string(value: Any) -> str:
     if not isinstance(value, str):
         raise BadValue(f"{_shown(value)} is no string")
-    # Halves of characters: JSON can have them, UTF-8 can't.
+    # Lone surrogates are allowed in JSON, but not in UTF-8.
     value.encode()
     return value
 

@@ -1,4 +1,4 @@
-"""Values that have no column type of their own, as JSON text. Pure."""
+"""Encodes values without a column type of their own as JSON text. Pure."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def json_text(value: object) -> str:
-    """Return the JSON of a decoded value; bytes as in Avro's JSON, a character each.
+    """Return the JSON of a decoded value; bytes are encoded as in Avro's JSON, one character each.
 
     Raises:
         RecursionError: it is nested too deep.

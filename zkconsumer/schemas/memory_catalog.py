@@ -1,4 +1,4 @@
-"""Schemas kept in memory: for decoding that writes nothing."""
+"""Catalogs of schemas in memory, for decoding that writes nothing."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +24,7 @@ class MemoryCatalog:
 
     Args:
         source: finds schemas that are not adopted.
-        adopted: schemas of the column, in their order.
+        adopted: the adopted schemas of the column, in order.
     """
 
     def __init__(self, source: SchemaSource, adopted: Iterable[AdoptedSchema] = ()) -> None:
@@ -39,7 +39,7 @@ class MemoryCatalog:
         return self._adopted
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """See ``SchemaCatalog``: what is adopted is not requested again."""
+        """See ``SchemaCatalog``: adopted schemas are not requested again."""
         known = self._definitions.get(key)
         return self._source.find(key) if known is None else known
 
@@ -54,15 +54,15 @@ class MemoryCatalog:
 
 
 class FixedCatalog(MemoryCatalog):
-    """A catalog that adopts nothing, so that a column's type stays what it is.
+    """A catalog that adopts nothing, so that a column's type never changes.
 
-    Values of other schemas are rejects therefore, whatever a source has by then.
+    Values of other schemas are rejects, even if a source has these schemas.
 
     Args:
-        adopted: the schemas of the column, in their order.
+        adopted: the adopted schemas of the column, in order.
 
     Attributes:
-        met: the schemas that it should have adopted, by use, in the order of their coming.
+        met: the schemas that it was asked to adopt, by use, in the order of the requests.
     """
 
     def __init__(self, source: SchemaSource, adopted: Iterable[AdoptedSchema]) -> None:
@@ -70,6 +70,6 @@ class FixedCatalog(MemoryCatalog):
         self.met: dict[SchemaUse, AdoptedSchema] = {}
 
     def adopt(self, new: AdoptedSchema) -> None:
-        """Record a schema that is not of the column."""
+        """Record a schema that the column does not include."""
         if len(self._adopted) + len(self.met) < MAX_SCHEMAS:
             self.met.setdefault(new.use, new)

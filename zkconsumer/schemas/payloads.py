@@ -14,14 +14,14 @@ class PayloadDecoder(Protocol):
 
     @property
     def type(self) -> pa.DataType:
-        """The Arrow type of the values."""
+        """The Arrow type of decoded values."""
         ...
 
     def decode(self, payload: bytes) -> object:
         """Return the value, as ``pyarrow.array`` takes it for this type.
 
         Raises:
-            Exception: it is none of this schema: any error says that.
+            Exception: the payload is not of this schema; any class of error means that.
         """
         ...
 
@@ -33,7 +33,7 @@ def need_library(kind: str) -> None:
     """Check that the library for this kind is installed.
 
     Raises:
-        ConfigError: it is not; says how to install it.
+        ConfigError: it is not installed; says how to install it.
     """
     if not all(find_spec(name) is not None for name in _NEEDED[kind]):
         library = "protobuf" if kind == "protobuf" else "fastavro"
@@ -52,11 +52,11 @@ def payload_decoder(
 
     Args:
         definition: the schema.
-        message: for Protobuf, the indexes that lead to the message; the first one if empty.
-        reader: for Avro, the schema that values are resolved to; None for their own.
+        message: for Protobuf, the indexes that lead to the message type; empty: the first one.
+        reader: for Avro, the schema that values are resolved to; None: their own.
 
     Raises:
-        SchemaError: it is no such schema, or one that columns can't hold.
+        SchemaError: the schema is invalid, or columns can't hold its values.
     """
     match definition.kind:
         case "avro":

@@ -26,7 +26,7 @@ from zkconsumer.schemas.json_text import json_text
 from zkconsumer.schemas.wire_format import BadValue
 
 Reader = Callable[[Any], Any]
-"""Takes a field's value, or a whole message, and gives what Arrow takes."""
+"""Converts a field's value, or a whole message, to a value that Arrow accepts."""
 
 _UINT64: Final = pa.decimal128(20, 0)
 _MOST_SECONDS: Final = 253_402_300_799
@@ -63,10 +63,10 @@ class ProtobufDecoder:
 
     Args:
         definition: a serialized file, or set of files, in base64.
-        message: the indexes that lead to the message within the (last) file.
+        message: the indexes that lead to the message type within the (last) file.
 
     Raises:
-        SchemaError: it is no such thing, or has no such message.
+        SchemaError: the definition is malformed, or has no such message type.
     """
 
     def __init__(self, definition: SchemaDefinition, message: tuple[int, ...]) -> None:
@@ -100,7 +100,7 @@ class ProtobufDecoder:
 
 
 def _files(definition: SchemaDefinition) -> list[Any]:
-    """Return the files, imported ones first; the last one has the message."""
+    """Return the files, imported ones first; the last file has the message type."""
     try:
         if definition.is_set:
             found = descriptor_pb2.FileDescriptorSet()
@@ -120,7 +120,7 @@ def _files(definition: SchemaDefinition) -> list[Any]:
 def _file(text: str, name: str) -> Any:
     file = descriptor_pb2.FileDescriptorProto()
     file.ParseFromString(from_base64(text, "the schema"))
-    # A registry knows a file by the name that others import it by.
+    # A registry names a file as other files import it.
     file.name = name or file.name or "value.proto"
     return file
 
@@ -228,7 +228,7 @@ def _micros(message: Any) -> int:
 
 
 def _text(message: Any) -> str:
-    """Return a message without a type of its own, as JSON by the names of its fields."""
+    """Return a message that has no column type as JSON, by the names of its fields."""
     return json_text(_plain(message, 0))
 
 

@@ -16,13 +16,14 @@ class _Entry(NamedTuple, Generic[V]):
 
 
 class Recent(Generic[K, V]):
-    """Remembers values; the oldest go first. Thread: one at a time.
+    """Caches values; evicts the oldest first. Thread: one at a time.
 
     Args:
-        clock: says how old they are.
-        most: how many are kept.
-        most_size: of all together, in whatever unit ``put`` is told; one alone is kept anyway.
-        age_ms: how long each is kept, unless ``put`` is told.
+        clock: measures the age of values.
+        most: the maximum number of values.
+        most_size: the maximum total size, in the unit of ``put``; a single value is kept whatever
+            its size.
+        age_ms: the maximum age of a value, unless ``put`` is given one.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Recent(Generic[K, V]):
         self._size = 0
 
     def get(self, key: K) -> V | None:
-        """Return what was put; None if it was evicted, or never put."""
+        """Return a cached value; None if it was evicted, or never put."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -50,13 +51,13 @@ class Recent(Generic[K, V]):
         return entry.value
 
     def put(self, key: K, value: V, size: int, age_ms: int | None = None) -> None:
-        """Remember a value, in place of the one before.
+        """Cache a value, in place of an earlier one.
 
         Args:
-            key: its name.
-            value: itself.
-            size: how much of ``most_size`` it takes.
-            age_ms: how long it is kept; None for as long as others.
+            key: the key of the value.
+            value: the value.
+            size: the share of ``most_size`` that it takes.
+            age_ms: its maximum age; None: that of the cache.
         """
         if key in self._entries:
             self._drop(key)

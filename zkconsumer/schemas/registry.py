@@ -38,11 +38,11 @@ _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
 
 
 class RegistryClient:
-    """See ``SchemaSource``: each schema is requested once by its caller, which keeps it.
+    """Requests schemas; caches nothing, since callers keep what they get. See ``SchemaSource``.
 
     Args:
-        kind: of the schemas: Protobuf's are asked for in another form.
-        budget_ms: for all requests together; None: each has its own time alone.
+        kind: the kind of the schemas: Protobuf's are requested in another format.
+        budget_ms: the time limit of all requests together; None: only each request has a limit.
 
     Raises:
         ConfigError: files that the settings name can't be used.
@@ -111,7 +111,7 @@ class RegistryClient:
                 path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
             except UnicodeEncodeError:
                 raise UnusableSchema("a reference's subject is no text") from None
-            # What was deleted is still referred to.
+            # Deleted versions may still be referenced.
             referred = self._get(path, "deleted=true")
             if referred is None:
                 raise AbsentReference(f"{path[:_SHOWN_CHARS]}, which it refers to, is not there")
@@ -125,7 +125,7 @@ class RegistryClient:
         return text
 
     def _get(self, path: str, query: str = "") -> Mapping[str, Any] | None:
-        """Return the resource; None if the registry has none."""
+        """Return a resource of the registry; None if it does not exist."""
         status, data = self._response(path, query)
         if status == 200:
             found = parsed_json(data, f"{self._where}{path}")
@@ -164,7 +164,7 @@ class RegistryClient:
     def _requested(self, url: SplitResult, headers: Mapping[str, str]) -> tuple[int, bytes]:
         timeout_ms = self._settings.timeout_ms
         if self._left_ms is not None:
-            # Connecting and the rest have this time each.
+            # Connecting and the rest of a request have this time limit each.
             timeout_ms = min(timeout_ms, self._left_ms // 2)
             if timeout_ms <= 0:
                 raise SchemaError(f"{self._where} took all the time that there is for schemas")
@@ -188,9 +188,9 @@ class RegistryClient:
 
 
 def _is_absence(path: str, code: object) -> bool:
-    """Return whether a 404 means a missing schema, rather than a server that is no registry.
+    """Return whether a 404 means a missing schema, and not that the server is no registry.
 
-    Registries from before GUIDs know no such endpoint; any producer can write one into a header.
+    Old registries have no endpoint for GUIDs, but any producer can write a GUID into a header.
     """
     return code in _NOT_THERE or (path.startswith("/schemas/guids/") and code is not None)
 

@@ -1,4 +1,4 @@
-"""How to reach a schema registry, by the names of Confluent's clients. Pure.
+"""Settings of the connection to a schema registry, named as in Confluent's clients. Pure.
 
 Source: Confluent's ``SchemaRegistryClientConfig`` (Java) and ``SchemaRegistryClient`` (Python).
 """
@@ -29,13 +29,13 @@ _TIMEOUT_MS: Final = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
-    """How to reach a registry.
+    """Settings of the connection to a registry.
 
     Attributes:
-        url: of the registry, without user and password.
-        authorization: the header's value; None for none.
-        tls: the files for ``https``.
-        timeout_ms: for a whole request.
+        url: the registry's address, without user and password.
+        authorization: the value of the ``Authorization`` header; None: none is sent.
+        tls: the TLS settings for ``https``.
+        timeout_ms: the time limit of a whole request.
     """
 
     url: SplitResult
@@ -48,9 +48,10 @@ class RegistrySettings:
         """Read settings.
 
         Args:
-            url: of the registry.
-            options: those of Confluent's clients: ``basic.auth.user.info``, ``bearer.auth.token``,
-                ``ssl.ca.location`` and others, with or without ``schema.registry.`` before them.
+            url: the registry's address.
+            options: settings of Confluent's clients: ``basic.auth.user.info``,
+                ``bearer.auth.token``, ``ssl.ca.location`` and others, with or without
+                ``schema.registry.`` before them.
 
         Raises:
             ConfigError: one is unknown or malformed.
@@ -87,7 +88,7 @@ def _split(url: str) -> SplitResult:
         is_valid = split.scheme in {"http", "https"} and bool(split.hostname) and split.port != 0
     except ValueError:
         is_valid, split = False, urlsplit("")
-    # A password's slash would make a host of the user, and a path of the rest.
+    # With a slash in the password, the user would be parsed as the host, and the rest as a path.
     if not is_valid or split.query or split.fragment or "@" in split.path:
         shown = url.rpartition("@")[2]
         raise ConfigError(

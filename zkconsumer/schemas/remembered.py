@@ -1,4 +1,4 @@
-"""Remembers the results of a source of schemas, so that none is requested twice in a while."""
+"""Caches the results of a source of schemas, so that it gets each request once in a while."""
 
 import threading
 from typing import Final
@@ -14,13 +14,13 @@ from zkconsumer.schemas.recent import Recent
 from zkconsumer.schemas.wire_format import SchemaKey
 
 ABSENT_MS: Final = 5_000
-"""Of what is not there: a registry may lag behind the producers that register schemas with it."""
+"""How long absence is cached: a registry may lag behind the producers that register schemas."""
 
 _Result = SchemaDefinition | tuple[type[UnusableSchema], str] | None
 
 
 class SchemaMemory:
-    """What one registry has said of schemas. Thread: any.
+    """The cached results of one registry. Thread: any.
 
     Args:
         clock: measures the age of results; None for the system's.
@@ -28,31 +28,31 @@ class SchemaMemory:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
-        # Of a schema that can't be used the kind of its error and the text.
+        # For unusable schemas, the class and text of the error.
         self._results: Recent[SchemaKey, tuple[_Result]] = Recent(clock or SystemClock())
 
     def get(self, key: SchemaKey) -> "tuple[_Result] | None":
-        """Return a result; None if it is not known, or too old."""
+        """Return a cached result; None if there is none, or it is too old."""
         with self._lock:
             return self._results.get(key)
 
     def put(self, key: SchemaKey, result: "_Result") -> None:
-        """Remember a result."""
+        """Cache a result."""
         size = result.chars if isinstance(result, SchemaDefinition) else 0
         with self._lock:
             self._results.put(key, (result,), size, ABSENT_MS if _may_come(result) else None)
 
 
 class RememberedSchemas:
-    """See ``SchemaSource``: requests a key of another one at most once in five minutes.
+    """A ``SchemaSource`` that requests each key of another source at most every five minutes.
 
-    What is not there, or lacks a reference, is requested again after ``ABSENT_MS``.
+    A schema that is absent, or lacks a referenced schema, is requested again after ``ABSENT_MS``.
 
-    Requests that failed are not remembered. Ids in values are anybody's, so memory is bounded.
+    Failed requests are not cached. Producers can write any id, so the cache is bounded.
 
     Args:
-        source: is requested.
-        memory: of its results, which others of the same registry can share; None: its own.
+        source: the source to request from.
+        memory: the cache, which other sources of the same registry can share; None: a new one.
     """
 
     def __init__(self, source: SchemaSource, memory: SchemaMemory | None = None) -> None:

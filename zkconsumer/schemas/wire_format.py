@@ -1,9 +1,9 @@
-"""Confluent's wire format: which schema a value is of, and where its payload begins. Pure.
+"""Parses Confluent's wire format: the schema of a value, and where its payload begins. Pure.
 
 A value begins with a magic byte 0 and the schema's id in 4 bytes. Serializers of platform 8.0 can
 put a GUID into a header instead: magic byte 1 and its 16 bytes; then the value is the payload. For
-Protobuf the indexes of the message follow in either: how many, then each, as zigzag varints; a
-single 0 means the first message.
+Protobuf the indexes of the message type follow in both cases: their number, then each, as zigzag
+varints; a single 0 means the first type.
 
 Source: Confluent's Java ``SchemaId``, ``MessageIndexes``, ``DualSchemaIdDeserializer``.
 """
@@ -24,16 +24,16 @@ _VARINT_BITS: Final = 35
 
 
 class BadValue(Exception):
-    """Raised for a value that can't be decoded; its text is the reason, for people."""
+    """A value can't be decoded; the text is the reason."""
 
 
 class FramedValue(NamedTuple):
     """The parts of a value.
 
     Attributes:
-        schema: which schema it is of.
+        schema: the key of its schema.
         message: for Protobuf, the indexes that lead to its message; else empty.
-        payload_start: how many bytes of the value come before the payload.
+        payload_start: the number of bytes in front of the payload.
     """
 
     schema: SchemaKey
@@ -46,11 +46,11 @@ def framed(value: bytes, header: bytes | None, *, has_indexes: bool) -> FramedVa
 
     Args:
         value: whole.
-        header: of the name ``VALUE_HEADER``; None where the record has none.
+        header: the header named ``VALUE_HEADER``; None if the record has none.
         has_indexes: whether the indexes of a Protobuf message follow the id.
 
     Raises:
-        BadValue: it is not in this format.
+        BadValue: the value is not in this format.
     """
     if header is not None:
         key = _guid(header)
@@ -73,7 +73,7 @@ def _guid(header: bytes) -> UUID:
 
 
 def _indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
-    """Return the indexes, and where they end."""
+    """Return the indexes, and the position after them."""
     count, at = _zigzag(data, at)
     if count == 0:
         return (0,), at
