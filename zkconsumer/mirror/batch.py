@@ -1,8 +1,9 @@
-"""Polled messages on their way to the target: what is unwritten, and the resulting positions. Pure.
+"""Tracks polled messages on their way to the target, and the resulting positions. Pure.
 
 An offset may be committed when everything before it is acknowledged. With ``key`` and
-``round-robin`` the messages of one partition go to many, so the position may be lower than the last
-acknowledged offset. If all of them go to one, they stay as fetched: without an object per message.
+``round-robin`` the messages of one partition go to several, so the position may be lower than the
+last acknowledged offset. Messages that all go to one partition stay as fetched, without an object
+per message.
 """
 
 from collections import deque
@@ -84,7 +85,7 @@ class MirrorBatch:
     """A batch of messages to write. Thread: one at a time.
 
     Attributes:
-        size_bytes: of all keys and values, written or not.
+        size_bytes: the size of all keys and values, written or not.
         count: the number of messages added, written or not.
     """
 
@@ -107,9 +108,9 @@ class MirrorBatch:
 
         Args:
             source: the partition.
-            records: in the order of their offsets, after those already added.
+            records: the messages in the order of their offsets, after those already added.
             locations: the indexes of the messages for each target, ascending.
-            behind: the position once all of them are written.
+            behind: the position after them, once all are written.
             with_headers: whether to keep their headers.
         """
         self._behind[source] = behind
@@ -150,7 +151,7 @@ class MirrorBatch:
             source: the partition.
             piece: at least one message, after those already added.
             target: the target partition.
-            behind: the position once all of them are written.
+            behind: the position after them, once all are written.
             with_headers: whether to keep their headers.
         """
         self._behind[source] = behind
@@ -185,7 +186,7 @@ class MirrorBatch:
         return runs
 
     def extend(self, other: "MirrorBatch") -> None:
-        """Append another batch, of which nothing is written."""
+        """Append another batch that is wholly unwritten."""
         self._behind |= other._behind  # noqa: SLF001 - an instance of this class
         self.size_bytes += other.size_bytes
         self.count += other.count
@@ -212,7 +213,7 @@ class MirrorBatch:
         return landed
 
     def drop_next(self, target: TopicPartition) -> Dropped:
-        """Give up the next message of a target."""
+        """Drop the next message of a target."""
         source, runs = self._strands[target].take(1)[0]
         return Dropped(source, runs[0][0], target)
 
@@ -222,9 +223,9 @@ class MirrorBatch:
         return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
-        """Return the position of each source partition: everything before it is done.
+        """Return the position of each source partition, before which all is written or dropped.
 
-        Without any message done it is the first one's offset.
+        Before the first one is, the position is the offset of that message.
         """
         found = dict(self._behind)
         for strand in self._strands.values():
@@ -234,6 +235,6 @@ class MirrorBatch:
 
 
 def _outgoing(key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> Outgoing:
-    """Return the message to write: its offset is the target's."""
+    """Return the message to write; the target assigns its offset."""
     plain = Record(0, key, value, timestamp)
     return HeadedRecord(plain, headers) if headers else plain

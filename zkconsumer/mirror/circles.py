@@ -1,4 +1,4 @@
-"""Refuses mirrors that would read what they write, for ever."""
+"""Refuses mirrors that would read their own output for ever."""
 
 import logging
 import random
@@ -54,8 +54,8 @@ def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, s
     """Return a topic and its target topic, if that is mirrored again; pure.
 
     Args:
-        settings: of a mirror whose source and target are one cluster.
-        topics: of the cluster.
+        settings: the settings of a mirror whose source and target are one cluster.
+        topics: the names of the cluster's topics.
     """
     for topic in sorted(topics):
         copy = settings.topic_prefix + topic

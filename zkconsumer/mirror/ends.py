@@ -1,4 +1,4 @@
-"""The source's log ends at the start, and which are still to be reached. Pure."""
+"""Tracks which of the source's log ends, as of the start, are still to be reached. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -6,15 +6,15 @@ from typing import Final
 from zkconsumer.model import TopicPartition
 
 LOOKS: Final = 30
-"""How many times in a row a log end must be too low to be believed."""
+"""The number of reads in a row that must report a lower log end before it is believed."""
 
 
 class Ends:
     """The log ends that a mirror has to reach. Thread: one at a time.
 
     Args:
-        ends: of every existing partition.
-        starts: the log start offsets: an empty log is reached.
+        ends: the log ends of all existing partitions.
+        starts: the log start offsets: the end of an empty log is reached at once.
     """
 
     def __init__(
@@ -37,7 +37,8 @@ class Ends:
     def shorten(self, tp: TopicPartition, end: int) -> bool:
         """Record a log end; return whether it replaces the end to be reached.
 
-        It does after many reads in a row: a new leader may report less for a moment (KIP-207).
+        It is replaced after many reads in a row: a new leader may report less for a moment
+        (KIP-207).
         """
         if tp not in self._missing or end >= self.ends[tp]:
             self._shorter.pop(tp, None)

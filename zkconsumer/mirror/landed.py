@@ -1,11 +1,11 @@
-"""The offsets of source messages in the target: values, and the lines of the offsets file. Pure.
+"""The offsets of source messages in the target, as values and as lines of the offsets file. Pure.
 
 A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of the source, its
 ``offsets`` as a list of ``[from, until)`` runs in order, ``target_topic``, ``target_partition``,
 and ``target_offset`` of the first. In the target the messages are consecutive. When a process
-begins to read a partition, a line with ``from`` instead records the offset: everything from there
-on is to be in lines. Before an offset is committed behind which the log had no messages any more, a
-line with ``until`` records that everything before it was read.
+begins to read a partition, a line with ``from`` instead records the offset: all messages from there
+on must be in lines. If the log has no messages in front of an offset to commit, a line with
+``until`` records first that everything before that offset was read.
 """
 
 import json
@@ -27,7 +27,7 @@ class Landed:
         source: the source partition.
         runs: their source offsets, ascending.
         target: the target partition.
-        target_offset: of the first one.
+        target_offset: the offset of the first one in the target.
     """
 
     source: TopicPartition
@@ -51,7 +51,7 @@ class Landed:
         return self.runs[-1][1]
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Return the source and target offset of each."""
+        """Iterate over the source and target offset of each message."""
         at = self.target_offset
         for start, until in self.runs:
             for offset in range(start, until):
@@ -74,7 +74,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class ReadUntil:
-    """What was read of a partition since the process began: all of it, up to an offset.
+    """A process has read a partition without a gap, up to an offset.
 
     Attributes:
         source: the partition.
@@ -89,7 +89,7 @@ Line = Landed | Began | ReadUntil
 
 
 def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
-    """Ascending offsets as runs."""
+    """Return ascending offsets as runs."""
     runs: list[Run] = []
     start = before = offsets[0]
     if offsets[-1] - start == len(offsets) - 1:
@@ -140,7 +140,7 @@ def from_line(line: bytes, location: str) -> Line:
     """Parse a line of the offsets file, with or without its end.
 
     Raises:
-        MirrorError: it is malformed.
+        MirrorError: the line is malformed.
     """
     try:
         fields = json.loads(line)

@@ -1,4 +1,4 @@
-"""A mirror: starts parallel streams, monitors and ends them."""
+"""Starts, monitors and ends the parallel streams of a mirror."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class MirrorProgress:
 
     @property
     def partitions(self) -> Mapping[TopicPartition, PartitionAccount]:
-        """The counts of each partition of the first source, mostly the only one."""
+        """The counts of each partition of the first source, which is mostly the only one."""
         return next(iter(self.sources.values()), {})
 
     @property
@@ -87,13 +87,13 @@ class Mirror:
         self._ledger: dict[str, OffsetLedger] = {}
 
     def stop(self) -> None:
-        """End in order, soon. Thread: any, also a signal handler."""
+        """Request an orderly end. Thread: any, and signal handlers."""
         self._stopping = True
         self._wake()
 
     @property
     def is_copying(self) -> bool:
-        """Whether streams run; before, nothing is pending. Thread: any, also a signal handler."""
+        """Whether streams run, so that messages may be pending. Thread: any, and signal handlers."""
         return self._copying
 
     def _wake(self) -> None:
@@ -121,7 +121,7 @@ class Mirror:
             The final progress.
 
         Raises:
-            ConfigError: it would read what it writes.
+            ConfigError: the mirror would read its own output.
             MirrorError: the target refuses a message, a thread does not end, or the offsets file
                 can't be written. Acknowledged offsets are committed.
             ZkConsumerError: another failure.
@@ -157,7 +157,7 @@ class Mirror:
         return self.progress()
 
     def _consume(self, settings: Mapping[str, object]) -> SliceConsumer:
-        # Without their headers batches can't be written as they came: their bytes are not kept.
+        # Without their headers, batches can't be written unchanged, so their bytes are not kept.
         ours = self._settings
         consumer = open_consumer(settings, ours.target.codec if ours.with_headers else Codec.NONE)
         self._on_consumer(consumer)

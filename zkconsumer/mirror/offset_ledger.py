@@ -23,7 +23,7 @@ class OffsetLedger:
     """Records what the streams of a mirror read, wrote and committed; see the module.
 
     Args:
-        offsets_file: receives the offsets of messages in the target; None: not wanted.
+        offsets_file: receives the offsets of messages in the target; None: there is none.
         ends: the log ends to reach, if the mirror ends there.
         max_messages: the maximum number of messages to read; None: no limit.
     """
@@ -91,11 +91,11 @@ class OffsetLedger:
     def on_read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> None:
         """Record messages that were read, by their offsets.
 
-        ``start``: where reading began, if these are the first.
+        ``start``: where reading began, if these messages are the first; else None.
 
         Offsets that were deleted before a restarted mirror could read them are logged. The offsets
-        file gets the start before anything is written, also where a partition comes back that
-        others read meanwhile.
+        file gets the start before anything is written, also for a partition that comes back after
+        other members have read it.
         """
         with self._lock:
             jump = self._accounts[source].add_read(runs, start)
@@ -150,7 +150,7 @@ class OffsetLedger:
                 self._ends.reached(source, committed)
 
     def forget(self, topics: Collection[str]) -> None:
-        """Drop all other topics: their ends can't be reached."""
+        """Forget the ends of all other topics, which can't be reached."""
         with self._lock:
             if self._ends is not None:
                 gone = {tp for tp in self._ends.missing if tp.topic not in topics}
@@ -166,7 +166,7 @@ class OffsetLedger:
     def sync(self, due: Mapping[TopicPartition, int]) -> None:
         """Flush all lines to disk; called before these offsets are committed.
 
-        Where the log has holes behind the last message, a line says that they were read.
+        If the log has gaps after the last message, a line records that they were read.
         """
         if self._file is None:
             return
@@ -179,7 +179,7 @@ class OffsetLedger:
         self._file.sync()
 
     def _extend(self, source: TopicPartition, until: int) -> bool:
-        """Record, with the lock held, what the file covers; return whether that is more."""
+        """Record, with the lock held, how far the file reaches; return whether that is further."""
         before = self._in_file.get(source, until)
         self._in_file[source] = max(before, until)
         return until > before

@@ -1,4 +1,4 @@
-"""The offsets file: which offsets were acknowledged where, on disk before they are committed.
+"""The offsets file: records on disk where messages were written, before offsets are committed.
 
 Committed offsets are in the file; offsets in the file are in the target. A process that is killed
 between an acknowledgement and its line leaves messages that are in no line: they are written again,
@@ -29,7 +29,7 @@ class OffsetsFile:
         path: the file; created if absent. An incomplete last line is removed.
 
     Raises:
-        ConfigError: it can't be opened, has other content, or is in use by another process.
+        ConfigError: the file can't be opened, has other content, or is in use by another process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class OffsetsFile:
         """Append lines; they may not be on disk yet.
 
         Raises:
-            MirrorError: the disk failed; from then on always, since a line is missing.
+            MirrorError: the disk failed; every later call raises, too, since a line is missing.
         """
         data = b"".join(map(to_line, landed))
         with self._lock:
@@ -82,7 +82,7 @@ class OffsetsFile:
             self._unsynced = False
 
     def close(self) -> None:
-        """Close it. Idempotent."""
+        """Close the file. Idempotent."""
         self._file.close()
 
     def _check(self) -> None:
@@ -112,7 +112,7 @@ def _cut_partial_line(path: Path) -> None:
     """Remove an incomplete last line of an offsets file.
 
     Raises:
-        ConfigError: it is another file, which is left alone.
+        ConfigError: the file has other content; it is left unchanged.
     """
     try:
         with path.open("rb") as file:
@@ -156,7 +156,7 @@ def _truncate_behind_last_line(path: Path) -> None:
 
 
 def read_offsets_file(path: Path) -> Iterator[Line]:
-    """Yield its lines in order; an incomplete last one is skipped.
+    """Yield the lines of an offsets file in order; skip an incomplete last one.
 
     Raises:
         ConfigError: it can't be read.

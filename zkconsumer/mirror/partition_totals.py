@@ -15,8 +15,8 @@ class PartitionAccount:
         read: messages read, repeated ones included.
         acknowledged: messages that the target acknowledged.
         dropped: messages that the target will never accept.
-        again: messages that this process had read before: others had the partition meanwhile, or
-            they were not committed in time.
+        again: messages that this process had read before: other members had the partition
+            meanwhile, or the offsets were not committed in time.
         gap: offsets without a message: compacted, control records, or deleted by retention.
         read_until: the offset after the last one read.
         position: everything before this offset is acknowledged; None: unknown.
@@ -38,11 +38,12 @@ class PartitionAccount:
         """Record messages that were read.
 
         Args:
-            runs: their offsets, ascending, at least one.
-            start: where reading began, if these are the first.
+            runs: the offsets of the messages, ascending, at least one.
+            start: where reading began, if these messages are the first; else None.
 
         Returns:
-            The number of offsets without a message before the first one, if that is new.
+            The number of offsets without a message in front of the first one, if not counted
+            before.
         """
         first, until = runs[0][0], runs[-1][1]
         count = sum(run[1] - run[0] for run in runs)
@@ -66,7 +67,7 @@ _COUNTS: Final = ("read", "acknowledged", "dropped", "again", "gap")
 
 
 def summed(accounts: Iterable[PartitionAccount]) -> PartitionAccount:
-    """Return the sum of accounts; offsets stay unknown."""
+    """Return the sum of accounts, without their offsets."""
     added = list(accounts)
     return PartitionAccount(
         **{name: sum(getattr(account, name) for account in added) for name in _COUNTS}

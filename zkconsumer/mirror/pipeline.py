@@ -1,7 +1,7 @@
-"""Writes batches in a thread of its own, while the next ones are read.
+"""Writes batches in a thread of its own, while the next batches are read.
 
-Batches are written in order. Those put during a write are merged to the next one, so that a slow
-target gets large batches. The amount pending is limited; the reader waits for capacity.
+Batches are written in order. Batches put during a write are merged into the next one, so that a
+slow target gets large batches. The amount pending is limited; the reader waits for capacity.
 """
 
 import logging
@@ -17,7 +17,7 @@ from zkconsumer.scope import ThreadScope
 log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 32 << 20
-"""The limit of keys and values pending; one poll may exceed it."""
+"""The limit of pending keys and values in bytes; one poll may exceed it."""
 
 _JOIN_MS: Final = 120_000
 _NAP_S: Final = 0.5
@@ -28,7 +28,7 @@ class WritePipeline:
 
     Args:
         write: writes a batch; returns False if it was abandoned at the end.
-        on_done: called after each batch, also if it was written in part; on the writer's thread.
+        on_done: called after each batch, also after a partial write, on the writer's thread.
         most: the maximum number of messages pending.
         most_bytes: the maximum of their bytes.
     """

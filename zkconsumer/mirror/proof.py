@@ -1,4 +1,4 @@
-"""The combined content of an offsets file, and its comparison with the logs. Pure.
+"""Combines the lines of an offsets file, and compares them with the logs. Pure.
 
 A message is mirrored if a line names its offset and the target has the same key and value there.
 Each further line that names it is a copy.
@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 def digest_of(key: bytes | None, value: bytes | None) -> bytes:
-    """Return the digest by which messages are compared: null is not empty."""
+    """Return the digest by which messages are compared; null and empty differ."""
     digest = blake2b(digest_size=16)
     for part in (key, value):
         digest.update(b"-" if part is None else b"%d:" % len(part))
@@ -31,11 +31,11 @@ class Lines:
     """The lines of one source partition.
 
     Args:
-        lines: in any order; at least one.
+        lines: the lines in any order; at least one.
 
     Attributes:
         start: the first offset that should be in a line.
-        until: the offset after the last one that is.
+        until: the offset after the last one that is in a line.
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:
@@ -70,13 +70,13 @@ class MirroredPartition:
     Attributes:
         source: the partition.
         start: the first offset that should be in a line.
-        until: up to here it should be mirrored: the committed offset.
-        messages: how many the source has there.
-        mirrored: how many of them the target has, with the same key and value.
-        copies: how many duplicates further lines name.
-        missing: how many no line names.
-        different: how many differ in the target, or are absent.
-        unproven: how many could not be compared, since a log has deleted them.
+        until: the committed offset: messages before it should be mirrored.
+        messages: the number of messages that the source has there.
+        mirrored: the number of them that the target has, with the same key and value.
+        copies: the number of duplicates that further lines name.
+        missing: the number of messages that no line names.
+        different: the number of messages that differ in the target, or are absent there.
+        unproven: the number of messages that could not be compared, since a log has deleted them.
         examples: the offsets of the first faults.
     """
 
@@ -107,7 +107,7 @@ class MirroredPartition:
 
         Args:
             source: the digests of the source's messages.
-            locations: where they should be in the target.
+            locations: the places in the target where they should be.
             target: the digests of the target's messages.
             target_starts: the target's log start offsets.
         """
@@ -144,7 +144,7 @@ def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
 
 
 def ranges_of(locations: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPartition, Run]]:
-    """Return the target ranges to read for these locations; near ones are merged."""
+    """Return the target ranges to read for these locations, with near ranges merged."""
     by_target: dict[TopicPartition, list[int]] = {}
     for target, offset in locations:
         by_target.setdefault(target, []).append(offset)
@@ -168,7 +168,8 @@ def unlisted(
 
     Args:
         landed: all lines.
-        ends: of the target's logs; of one that is missing no offset is past the last line.
+        ends: the ends of the target's logs; if one is missing, no offset after the last line
+            counts.
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(landed):
@@ -183,8 +184,8 @@ def unlisted(
 def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
     """Return how many offsets of each target partition several lines name.
 
-    Each acknowledgement has offsets of its own: a log that assigned them twice has lost the earlier
-    messages. Identical lines count once.
+    Each acknowledgement has offsets of its own: a log that assigned an offset twice has lost the
+    earlier message. Identical lines count once.
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(dict.fromkeys(landed)):

@@ -13,16 +13,17 @@ from zkconsumer.produce.partitioner import Chooser, murmur_hash
 
 
 class Partitioning(StrEnum):
-    """How a message's partition is chosen."""
+    """The way in which a message's partition is chosen."""
 
     SAME = "same"
     """The partition number of the source: order and offsets of each partition stay aligned."""
 
     KEY = "key"
-    """By the key, as the Java producer does; messages without one go round all partitions."""
+    """By the key, as the Java producer does; messages without a key go to all partitions in turn.
+    """
 
     ROUND_ROBIN = "round-robin"
-    """Round all partitions, whatever the key."""
+    """All partitions in turn, whatever the key."""
 
 
 def _no_hash(_key: bytes) -> int:
@@ -47,7 +48,7 @@ class Router:
         return f"{self._prefix}{source}"
 
     def location(self, source: TopicPartition, partitions: Sequence[int]) -> TopicPartition | None:
-        """Return the target of all messages of a partition; None if each has its own.
+        """Return the common target of a partition's messages; None if each message has its own.
 
         Args:
             source: the source partition.

@@ -1,4 +1,4 @@
-"""The settings of a mirror, also from the original's configuration files. Pure.
+"""Reads the settings of a mirror, also from the original's configuration files. Pure.
 
 Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``; ``ConsumerConfig`` and ``ProducerConfig``.
 """
@@ -87,7 +87,7 @@ class MirrorSettings:
         abort_on_send_failure: stop at a message that the target will never accept; else it is
             dropped, logged and counted.
         max_messages: end after this number.
-        stop_at_end: end at the source's log ends as of the start.
+        stop_at_end: end at the log ends that the source had at the start.
         offsets_file: records the offsets of messages in the target.
     """
 
@@ -124,7 +124,7 @@ class ConsumerFile:
     """The settings in a consumer's configuration file.
 
     Attributes:
-        settings: of a ``KafkaConsumer``; ``repr`` hides them.
+        settings: the settings of a ``KafkaConsumer``; ``repr`` hides them.
         commit_interval_ms: ``auto.commit.interval.ms``, if set.
     """
 
@@ -144,7 +144,7 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
     """
     settings: dict[str, object] = {
         "auto.offset.reset": "earliest",
-        # The target would take aborted messages for committed ones: markers are not mirrored.
+        # In the target, aborted messages would count as committed: markers are not mirrored.
         "isolation.level": "read_committed",
         # Reading a deleted topic must not create it again.
         "allow.auto.create.topics": "false",
@@ -157,8 +157,8 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
         elif key in _OURS:
             log.info("%s=%s: a mirror commits by itself what the target acknowledged", key, value)
         elif key.startswith(SECURITY_PREFIXES):
-            # In any spelling; the consumer validates it: ignoring it might leave open what it was
-            # meant to close.
+            # In any spelling: the consumer validates security settings, since ignoring one might
+            # disable protection.
             settings[key] = value
         elif key in _STREAMS_ONLY or name not in POLL_KEYS.keys() | STREAM_KEYS.keys():
             log.warning("setting %s of the consumer has no effect on a mirror", key)

@@ -1,13 +1,13 @@
-"""One stream of a mirror: a group member that polls and commits, and a thread that writes.
+"""Runs one stream of a mirror: a group member that polls and commits, and a thread that writes.
 
 Polled messages are written by a separate thread (``WritePipeline``) while the next ones are read.
 In a rebalance the poll waits until all messages handed out are acknowledged, or the stream ends, so
 that the positions of revoked partitions can be committed: that is the flush before the release.
-Other members wait for it as for any poll; a stream that exceeds that time loses the partitions, may
-not commit them any more, and others mirror the same messages again.
+Other members wait for it as for any poll; a stream that takes longer loses the partitions, can no
+longer commit them, and others mirror the same messages again.
 
 Source: Kafka 0.9 ``MirrorMaker`` (a connector for each stream, flush and commit in the rebalance
-listener); KAFKA-4521 for what goes wrong without it.
+    listener); KAFKA-4521 for the losses without it.
 """
 
 import logging
@@ -47,9 +47,9 @@ Found = Mapping[TopicPartition, RecordSlice]
 
 
 def open_consumer(settings: Mapping[str, object], codec: Codec = Codec.NONE) -> SliceConsumer:
-    """Open a real consumer; waits for its brokers as long as it takes.
+    """Open a consumer; wait for its brokers without a limit.
 
-    Batches of the codec, which is the target's, can then be written as they came.
+    Batches in the target's codec can then be written unchanged.
     """
     return SliceConsumer({"bootstrap.timeout.ms": 0, **settings}, kept_codec=codec)
 
@@ -102,7 +102,7 @@ class MirrorStream(ConsumerRebalanceListener):
             consumer.wakeup()
 
     def break_off(self) -> None:
-        """End a write that takes too long: acknowledged messages are committed. Thread: any."""
+        """Abort a write that takes too long; acknowledged messages are committed. Thread: any."""
         self._giving_up.set()
         target = self._target
         if target is not None:
@@ -133,7 +133,7 @@ class MirrorStream(ConsumerRebalanceListener):
             pass  # A stop may interrupt any call; messages that were not put are not committed.
         except BaseException:
             self._giving_up.set()
-            target.producer.end_tries()  # else it would retry for as long as an outage lasts
+            target.producer.end_tries()  # otherwise it would retry for as long as an outage lasts
             raise
 
     def _pipeline_to(self, target: Target) -> WritePipeline:
@@ -188,8 +188,7 @@ class MirrorStream(ConsumerRebalanceListener):
             # Pending reservations are settled when the messages are written.
             self._ledger.settle(reserved - used, 0)
         if reserved and not used and self._ledger.is_limited:
-            # A stream that waits for its share of the limit takes it now: it may be the one that
-            # reads.
+            # A stream that waits for its share of the limit may use it now.
             self._stopping.wait(2 * _QUOTA_PAUSE_S)
 
     @property
@@ -296,11 +295,11 @@ class MirrorStream(ConsumerRebalanceListener):
         with suppress(ZkConsumerError):
             self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
-            # A log may have been truncated, or its topic recreated: it never gets that long again.
+            # A log may have been truncated, or its topic recreated, so it may never reach that end.
             ends = consumer.end_offsets(list(self._ledger.missing()))
             self._ledger.on_ends(ends)
             for tp, end in ends.items():
-                # An offset behind the end was cut off with the log: reading goes back from there.
+                # An offset after the end was truncated with the log: reading goes back to the end.
                 if 0 <= done.get(tp, -1) <= end:
                     reached = (
                         self._ledger.on_reached if tp in ours else self._ledger.on_reached_by_others

@@ -1,4 +1,4 @@
-"""The target cluster: its topics, and the producer that writes to it."""
+"""The target cluster of a mirror: its topics, and the producer that writes to it."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.produce.topics import TopicCreationOptions, ensure_topics
 
 _TRIES = 5
-"""The producer's own retries, between two log lines."""
+"""The number of the producer's own retries between two log lines."""
 
 _OUTAGE_MS = 120_000
 """How long an idempotent producer retries at least, which is longer than any election. When it
 gives up it drops its id, too, and unanswered sets would be written a second time."""
 
 _PATIENCE = 3
-"""How many time-outs a metadata request may take."""
+"""The number of time-outs that a metadata request may take."""
 
 
 class Target:
@@ -73,11 +73,11 @@ class Target:
 
         Args:
             topic: its name in the target.
-            wanted: how many partitions the source has.
+            wanted: the number of partitions of the source.
 
         Raises:
             MirrorError: the topic does not exist, or can't be created.
-            TransportError, BrokerError: the target does not respond, or with an error.
+            TransportError, BrokerError: the target does not respond, or responds with an error.
         """
         known = self._partitions.get(topic, ())
         if len(known) < wanted and self._requested_topics.get(topic, 0) < wanted:
@@ -86,7 +86,7 @@ class Target:
         return known
 
     def stop(self) -> None:
-        """Interrupt what is in flight. Thread: any."""
+        """Interrupt requests in flight. Thread: any."""
         self.producer.stop()
         self._client.stop()
 
@@ -124,6 +124,6 @@ class Target:
 
 
 def _tries(target: TargetSettings) -> int:
-    """Return the number of the producer's tries before a failure is logged."""
+    """Return the number of the producer's attempts before a failure is logged."""
     most = max(_TRIES, _OUTAGE_MS // max(1, target.backoff_ms)) if target.idempotent else _TRIES
     return most if target.retries is None else min(most, target.retries)

@@ -1,8 +1,7 @@
-"""Where a group goes on in the target of a mirror, by the lines of its offsets file. Pure.
+"""Translates a group's offsets to the target of a mirror, by its offsets file. Pure.
 
-The one rule: nothing is passed over. A group at an offset continues at the first position in
-the target from which on all messages lie that it had not read. Copies that a killed mirror left may
-come to it again.
+The one rule: no message is skipped. A group continues at the first position in the target after
+which all messages lie that it had not read. It may read copies that a killed mirror left.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,15 +13,14 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class GroupTranslation:
-    """Where a group goes on.
+    """The offsets at which a group continues.
 
     Attributes:
         offsets: the next offset to read of each target partition.
-        not_yet: the source partitions that no mirror has read up to the group's offset: wait for
-            it.
+        not_yet: the source partitions that no mirror has read up to the group's offset yet.
         unread: the source partitions in which no mirror read from the group's offset on, and
             where one begins after it: messages between are not in the target, if there are any.
-        without: the source partitions of which nothing was mirrored and nothing read.
+        without: the source partitions of which nothing was mirrored and nothing was read.
     """
 
     offsets: Mapping[TopicPartition, int]
@@ -36,16 +34,17 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
 
     Args:
         committed: the next offset to read of each source partition.
-        lines: of the offsets files of all mirrors.
+        lines: the lines of the offsets files of all mirrors.
 
     Returns:
-        The offsets in the target. Partitions without any line are ``not_yet``, unless the group
-        stands at 0 there.
+        The offsets in the target. Partitions without any line are ``not_yet``, unless the group's
+        offset is 0.
     """
     lines = list(lines)
     topics = {tp.topic for tp in committed}
     landed = [line for line in lines if isinstance(line, Landed) and line.source.topic in topics]
-    # By key, a target partition has messages of partitions in which the group has no offset.
+    # With partitioning by key, a target partition has messages of partitions without an offset of
+    # the group.
     ours = {line.target for line in landed if line.source in committed}
     reached: dict[TopicPartition, int] = {}
     ends: dict[TopicPartition, int] = {}
@@ -72,10 +71,10 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
 def _unread(
     committed: Mapping[TopicPartition, int], lines: Iterable[Line]
 ) -> dict[TopicPartition, int]:
-    """Return where reading goes on behind a group's offset, if what lies between was not read.
+    """Return where reading went on after a group's offset, if messages in between were not read.
 
-    A partition that was left and came back, or a mirror that was started again, begins where it was
-    read up to; if it begins behind that, others read what lies between, or nobody.
+    A partition that comes back, or a mirror that restarts, begins where reading ended; if it begins
+    after that, others have read the messages in between, or nobody has.
     """
     spans: dict[TopicPartition, list[Run]] = {}
     nexts: dict[TopicPartition, int] = {}
@@ -90,7 +89,7 @@ def _unread(
             read.append((offset, until))
         read[-1] = (read[-1][0], max(until, read[-1][1]))
         if isinstance(line, Landed) and until > committed[tp]:
-            # The next message that was copied.
+            # The next copied message.
             after = next(
                 max(start, committed[tp]) for start, end in line.runs if end > committed[tp]
             )
@@ -110,7 +109,7 @@ def _unread(
 
 
 def _first_from(line: Landed, offset: int) -> int | None:
-    """Return where the first message from an offset on is; None: all are before it."""
+    """Return the place of the first message at or after an offset; None if there is none."""
     at = line.target_offset
     for start, until in line.runs:
         if until > offset:

@@ -24,7 +24,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 
 _WINDOW = 50_000
-"""How many offsets are compared at a time: they are in memory together."""
+"""The number of offsets that are compared at a time, and so are in memory together."""
 _NEAR = 1_000
 _POLL_MS = 500
 _SILENCE_MS = 60_000
@@ -46,7 +46,7 @@ class MirrorProof:
 
     @property
     def is_proven(self) -> bool:
-        """Whether every message is in its place."""
+        """Whether every message is in the target, where a line says so."""
         return all(partition.is_proven for partition in self.partitions) and not self.claimed_twice
 
 
@@ -61,16 +61,16 @@ def verify(
     """Compare source and target, message by message.
 
     Args:
-        offsets_files: those of all mirrors of the group.
+        offsets_files: the offsets files of all mirrors of the group.
         source: settings of a ``KafkaConsumer`` in the mirror's group; nothing is committed.
         target: settings of a ``KafkaConsumer`` for the target, without a group.
         advance: called with the number of compared messages.
         clock: for time-outs.
 
     Raises:
-        ConfigError: the file is empty, or can't be read.
-        MirrorError: it is malformed, a cluster does not return its messages, or the group has
-            committed nothing of it.
+        ConfigError: a file is empty, or can't be read.
+        MirrorError: a file is malformed, a cluster does not return its messages, or the group has
+            no committed offset of these partitions.
         ZkConsumerError: a cluster does not respond.
     """
     paths = [offsets_files] if isinstance(offsets_files, Path) else offsets_files
@@ -123,7 +123,7 @@ class _Comparison:
         self.target_ends = target.end_offsets(targets)
 
     def committed(self, named: Mapping[TopicPartition, Lines]) -> dict[TopicPartition, int]:
-        """Return the group's commits, of all partitions of topics that a line names."""
+        """Return the group's committed offsets in all partitions of topics that a line names."""
         wanted = {
             TopicPartition(topic, number)
             for topic in {tp.topic for tp in named}
@@ -139,7 +139,7 @@ class _Comparison:
         start = self._source.beginning_offsets([tp])[tp]
         end = self._source.end_offsets([tp])[tp]
         if lines is None:
-            # Committed, and in no line: all of it is missing.
+            # An offset is committed, but no line exists: all messages are missing.
             if committed is None or committed <= start:
                 return None
             lines = Lines([Began(tp, start)])

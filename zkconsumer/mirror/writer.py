@@ -21,7 +21,7 @@ class Sender(Protocol):
     """The part of a ``BatchProducer`` that the writer needs."""
 
     def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
-        """See there."""
+        """See ``BatchProducer.write``."""
         ...
 
 
@@ -41,8 +41,8 @@ class Writer:
     """Writes batches with retries. Thread: one at a time.
 
     Args:
-        sender: writes, with a few retries of its own.
-        received: notified of the outcome of messages.
+        sender: writes records, with a few retries of its own.
+        received: is notified of the outcome of messages.
         is_stopping: whether to give up retries.
         pause: waits before the next try.
         retries: the maximum number of further rounds for a batch; None: unlimited.
@@ -72,8 +72,8 @@ class Writer:
         """Write the rest of a batch.
 
         Returns:
-            False if it was abandoned since the mirror ends; ``batch.positions()`` has how far it
-            got, then as after an error.
+            False if the write was abandoned because the mirror ends; ``batch.positions()`` says how
+            far it came, as after an error.
 
         Raises:
             MirrorError: the target refuses a message for good, or the retries are used up.
@@ -123,7 +123,7 @@ class Writer:
     def _drop(self, batch: MirrorBatch, error: WriteFailed) -> None:
         """Drop the refused message, the only one left in its set.
 
-        Other partitions may have failed, too: their errors are handled at the next try.
+        Other partitions may have failed, too: their errors are handled in the next attempt.
         """
         for target in error.refused:
             dropped = batch.drop_next(target)

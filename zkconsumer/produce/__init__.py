@@ -1,1 +1,1 @@
-"""A minimal producer: for tests, the demo and mirroring; no replacement of a full one."""
+"""Producers: the public ``KafkaProducer``, and the one of the Spark sink and the mirror."""

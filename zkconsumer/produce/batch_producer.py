@@ -30,7 +30,7 @@ __all__ = ["BatchProducer", "BatchSettings", "HeadedRecord", "RecordSource", "Wr
 
 
 class BatchProducer:
-    """Writes records to partitions, and knows of each whether it was acknowledged.
+    """Writes records to partitions, and reports which of them were acknowledged.
 
     Brokers of any version since 0.8.0 are supported; the format depends on the version. Records
     without a timestamp get the time of writing, if brokers store one (from 0.10 on). Acknowledged
@@ -39,13 +39,13 @@ class BatchProducer:
     Thread: one at a time, except ``stop``.
 
     Args:
-        connector: connects to them, if there is no ``dialer``.
-        dialer: opens connections, with TLS and SASL; it stays the caller's.
+        connector: connects to brokers; not used with a ``dialer``.
+        dialer: opens connections, with TLS and SASL; the caller closes it.
         settings: see ``BatchSettings``.
         wait: sleeps for a number of milliseconds.
 
     Raises:
-        ConfigError: the settings ask for no acknowledgements.
+        ConfigError: the settings request no acknowledgements.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class BatchProducer:
         )
 
     def whole_cluster(self) -> ClusterView:
-        """Return every topic and its partitions, freshly read; creates no topic.
+        """Read all topics and their partitions from brokers; create no topic.
 
-        Retried, as often as a set is, while no broker responds or the one that does has just
-        started and knows no topics or brokers yet. (In a cluster without topics no 0.8 broker does;
-        so the last response is returned.)
+        The request is retried as often as a set is, while no broker responds, or the one that does
+        has just started and knows no topics or brokers yet. (In a cluster without topics all
+        brokers of 0.8 respond like that, so the last response is returned.)
 
         Raises:
             TransportError: no broker responds.
@@ -116,7 +116,7 @@ class BatchProducer:
         return self._writing(records, None).run()
 
     def write_from(self, source: RecordSource) -> None:
-        """Write what a source gives until it has no more; notify it of what was written, or failed.
+        """Write the records of a source until it has no more; notify it of results.
 
         Records that come while others are in flight are sent with the next request, so a partition
         that has to wait for its leader, or fails, does not hold up the others.

@@ -1,4 +1,4 @@
-"""Produce requests, and the outcome of each set in their responses. Pure."""
+"""Builds Produce requests, and reads the outcome of each set in their responses. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -75,8 +75,8 @@ def is_of_records(error: ZkConsumerError) -> bool:
     """Return whether a set was refused for its size or content: a smaller one may be accepted.
 
     For a single record this means that the partition will never accept it. (Corruption in transit
-    may pass; if every try finds it, it is no accident: brokers before 2.4 say just that of a record
-    without a key for a compacted topic.)
+    may pass; if it recurs in every attempt, it has another cause: brokers before 2.4 report it for
+    a record without a key in a compacted topic.)
     """
     if isinstance(error, BrokerError):
         return error.code in _OF_RECORDS

@@ -53,11 +53,11 @@ class ProducerIdentity:
         self._next: dict[TopicPartition, ProducerSequence] = {}
 
     def is_known_to(self, tp: TopicPartition) -> bool:
-        """Return whether a partition has numbers, or there is a producer id for it to begin."""
+        """Return whether a partition has a sequence, or can begin one with the present id."""
         return tp in self._next or self._own.producer_id >= 0
 
     def give(self, producer_id: int, epoch: int) -> None:
-        """Set the producer id that a broker assigned, for partitions that begin from now on."""
+        """Set the producer id that a broker assigned; partitions that begin later use it."""
         self._own = ProducerSequence(producer_id, epoch, 0)
 
     def number(self, tp: TopicPartition, count: int) -> ProducerSequence:
@@ -67,15 +67,16 @@ class ProducerIdentity:
         return found
 
     def restart(self, tp: TopicPartition) -> None:
-        """Let a partition begin again, at 0 of a new id: nothing of it is taken for a duplicate.
+        """Begin a partition's sequence again at 0 of a new id, so that no set is a duplicate.
 
-        The others keep theirs: their sets may have to be sent again with the numbers they had.
+        Other partitions keep their sequences: their sets may have to be sent again with the same
+        numbers.
         """
         self._next.pop(tp, None)
         self._own = NO_SEQUENCE
 
     def give_up(self) -> None:
-        """Number nothing more."""
+        """Stop numbering records."""
         self.is_wanted = False
 
 

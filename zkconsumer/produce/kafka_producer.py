@@ -1,7 +1,7 @@
 """The public producer: records are queued by the caller's threads and written by one of its own.
 
-It is a door to ``BatchProducer``, which the Spark sink and the mirror use: the queue decides what
-is due (``send_queue``), the thread writes it and resolves the futures.
+It wraps ``BatchProducer``, which the Spark sink and the mirror use directly: the queue decides
+which records are due (``send_queue``), the thread writes them and resolves the futures.
 
 Source: Kafka ``KafkaProducer``; names as in kafka-python. docs/produce.md says what differs.
 """
@@ -56,9 +56,9 @@ class KafkaProducer:
     """Writes records to Kafka, to brokers from 0.8 to the newest; also called ``Producer``.
 
     ``send`` queues a record and returns a future; a thread in the background writes batches. The
-    order within a partition is kept, also across retries. Where brokers have it (0.11 and later)
-    it is idempotent: a batch that is sent again is not written twice. Use it as a context manager,
-    or call ``close()``: what is queued when the process ends is lost.
+    order within a partition is kept, also across retries. Where brokers have it (0.11 and later) it
+    is idempotent: a batch that is sent again is not written twice. Use it as a context manager, or
+    call ``close()``: records still queued when the process ends are lost.
 
     Args:
         config: settings by their keys, ``{"linger.ms": 5}``.
@@ -140,21 +140,23 @@ class KafkaProducer:
         capacity.
 
         Args:
-            topic: where it goes.
+            topic: the name of the topic.
             value: bytes, or what ``value_serializer`` takes; None: null, which deletes the key in a
                 compacted topic.
             key: bytes, or what ``key_serializer`` takes; None: null.
             headers: names and values; only brokers of 0.11 and later keep any.
             partition: the partition; None: chosen by the key.
-            timestamp_ms: since the epoch; None: now. Brokers before 0.10 keep none.
+            timestamp_ms: milliseconds since the epoch; None: now. Brokers before 0.10 keep none.
 
         Returns:
-            The future metadata of the record. A record that is too large, and one that brokers
-            refuse, fails there.
+            The future metadata of the record. It fails if the record is too large, or refused by
+            brokers.
 
         Raises:
-            IllegalArgumentError: no bytes, no such partition, or no such time.
-            KafkaTimeoutError: the topic is not there, or the buffer was full, for ``max_block_ms``.
+            IllegalArgumentError: an argument is invalid, such as a value that is not bytes, or an
+                unknown partition.
+            KafkaTimeoutError: the topic did not exist, or the buffer was full, for
+                ``max_block_ms``.
             BrokerError: the topic's name is illegal, or we are not authorized.
             ConsumerClosed: the producer was closed.
             ConsumerForked: this is a forked child.
@@ -302,7 +304,7 @@ class KafkaProducer:
     # --- the source of the writer; its thread ----------------------------------------------------
 
     def _run(self) -> None:
-        """Write what is due until the producer is closed and everything is settled."""
+        """Write due records until the producer is closed and all records are settled."""
         source = _Source(self._queue, self._changed, self._clock, self._resolve, self._fail)
         while self._await_due():
             self._writer.write_from(source)
@@ -340,8 +342,7 @@ class KafkaProducer:
         except SystemExit:
             if not self._is_own_thread():
                 raise
-            # It would end this thread alone, and the futures after this one would never be
-            # resolved.
+            # It would only end this thread, and later futures would never be resolved.
             log.exception("a callback called sys.exit(), which ends no process from its thread")
 
     def _fail_everything(self, error: Exception) -> None:
@@ -392,8 +393,8 @@ class KafkaProducer:
         self._check_open()
 
     def _wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until a condition holds that a future's end may change; return whether it does."""
-        self._guard.check()  # no thread of a forked child would ever end the wait
+        """Wait until a condition on futures holds; return False after the time-out."""
+        self._guard.check()  # in a forked child no thread would ever end the wait
         if self._is_own_thread() and not condition():
             raise IllegalState("a callback waits for its own producer, which waits for it")
         limit_s = seconds_of(timeout)

@@ -49,7 +49,7 @@ def parts_of(outgoing: Outgoing) -> tuple[Record, Headers]:
 
 
 def outgoing_bytes(outgoing: Outgoing) -> int:
-    """Return the size of a record in an uncompressed log of magic 0, with headers if they fit."""
+    """Return the size of a record in an uncompressed log of magic 0, plus that of its headers."""
     record, headers = parts_of(outgoing)
     size = _ENTRY_BYTES + len(record.key or b"") + len(record.value or b"")
     for name, value in headers:
@@ -67,7 +67,7 @@ class ProducerSequence(NamedTuple):
 
     Attributes:
         producer_id: -1 for none.
-        epoch: of that id, -1 for none.
+        epoch: the epoch of that id, -1 for none.
         first: the number of the batch's first record in its partition, -1 for none.
     """
 
@@ -94,7 +94,7 @@ def build_set(
         version: of Produce.
         codec: the codec to compress with.
         now_ms: the timestamp of records without one.
-        sequence: of an idempotent producer; only from version 3 on.
+        sequence: the sequence of an idempotent producer's batch; used from version 3 on.
 
     Raises:
         LocalProtocolError: the records can't be encoded in the format of that version.
@@ -132,5 +132,5 @@ def _numbered(record: Record, position: int, now_ms: int, *, has_time: bool) -> 
         stamp, kind = _NO_TIME, TimestampType.NONE
     else:
         stamp, kind = now_ms if stamp == _NO_TIME else stamp, TimestampType.CREATE_TIME
-    # A third of the time of calling the class.
+    # It takes a third of the time of calling the class.
     return tuple.__new__(Record, (position, key, value, stamp, kind))

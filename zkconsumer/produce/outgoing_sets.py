@@ -42,7 +42,7 @@ class OutgoingPart(Protocol):
         ...
 
     def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":
-        """Return these followed by another part's; None if the kinds differ."""
+        """Return this part followed by another one; None if their kinds differ."""
         ...
 
 
@@ -50,7 +50,7 @@ class RowPart:
     """An ``OutgoingPart`` of rows.
 
     Args:
-        rows: those of this part among them.
+        rows: rows, this part's among them.
         start: the index of the first one.
         stop: the index after the last one; None for all.
     """
@@ -116,7 +116,7 @@ class OutgoingRecords:
 
     def add_runs(self, runs: "Sequence[_core.Run]", *, with_headers: bool = True) -> None:
         """Append the records of runs, at least one."""
-        # A caller with runs has the native core; others may not.
+        # Callers with runs have the native core; others may not.
         from zkconsumer.produce.run_sets import RunPart  # noqa: PLC0415
 
         self._add(RunPart(list(runs), with_headers=with_headers))

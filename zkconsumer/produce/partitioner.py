@@ -1,12 +1,12 @@
 """Assigns records to partitions as the original's partitioners do. Pure.
 
 Records with a key are assigned by its hash, so they go where the original's own producers put the
-same key. Those without go round the partitions that have a leader.
+same key. Records without a key go to the partitions with a leader, in turn.
 
 Source: Kafka 0.8.2.2 ``DefaultPartitioner``, ``ByteArrayPartitioner`` (of the Scala producer) and
-``org.apache.kafka.clients.producer.internals.Partitioner`` (of the Java one). Brokers take no part
-in it. The Scala producers before 0.8.2 had another absolute value, so they assigned keys with
-negative hashes differently.
+    ``org.apache.kafka.clients.producer.internals.Partitioner`` (of the Java one). Brokers are not
+    involved. The Scala producers before 0.8.2 had another absolute value, so they assigned keys
+    with negative hashes differently.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _MURMUR_SEED = 0x9747B28C
 _MURMUR_FACTOR = 0x5BD1E995
 _KEPT_KEYS = 1 << 16
 _KEPT_KEY_BYTES = 256
-"""Together 16 MiB: a Python worker lives as long as its executor, and so does its cache."""
+"""Bounds the cache at 16 MiB, since a Python worker lives as long as its executor."""
 
 KeyHash = Callable[[bytes], int]
 """Returns a key's hash, which is not negative."""
@@ -45,7 +45,7 @@ def _kept(hash_of: KeyHash) -> KeyHash:
 def text_hash(key: bytes) -> int:
     """Return the hash of UTF-8 text, as the Scala producer's default partitioner computes it.
 
-    Invalid UTF-8 never was a text of that producer; its invalid bytes are replaced, so that it
+    That producer never sends invalid UTF-8; invalid bytes are replaced here, so that such a key
     always goes to the same partition, too.
     """
     return _scala_abs(string_hash(key.decode("utf-8", "replace")))
@@ -104,7 +104,7 @@ class Chooser:
 
     Args:
         partitions: all of the topic's partition numbers, ascending.
-        available: those that have a leader now; records without a key go to these.
+        available: the partitions with a leader at present; records without a key go to these.
         hash_of: the hash function.
         start: the index to begin with, so that parallel tasks don't all begin with the same.
     """
@@ -137,5 +137,5 @@ def _signed(value: int) -> int:
 
 
 def _scala_abs(value: int) -> int:
-    """Source: Kafka 0.8.2.2 ``kafka.utils.Utils.abs``: the smallest number has none, so it is 0."""
+    """Return the absolute value, 0 for the smallest number (Kafka 0.8.2.2 ``Utils.abs``)."""
     return 0 if value == -(2**31) else abs(value)

@@ -1,4 +1,4 @@
-"""The sets still to be written to each partition, in order. Pure.
+"""Keeps the sets still to be written to each partition, in order. Pure.
 
 Several sets of a partition may be in flight. They are acknowledged in their order, whatever the
 order of the responses; after a failed one nothing more is sent before it is written, and sets that
@@ -35,9 +35,9 @@ class PendingSet:
     """A set to be written.
 
     Attributes:
-        records: what it holds.
-        sequence: as sent, or to be sent.
-        base_offset: its first offset once written; else None.
+        records: the records of the set.
+        sequence: the sequence to send it with.
+        base_offset: the offset of its first record, once written; else None.
         is_under_way: whether it is in flight.
     """
 
@@ -155,7 +155,7 @@ class Pending:
         """Record that a set is not written, or may not be.
 
         Returns:
-            Whether that is its own failure: no earlier set of the partition has failed.
+            False if it failed only because an earlier set of the partition did.
         """
         pending_set.is_under_way = False
         found = self._partitions[tp]
@@ -163,13 +163,13 @@ class Pending:
         return found.sets[0] is pending_set
 
     def halve(self, tp: TopicPartition) -> bool:
-        """Cut the partition's next set in two; False where it is one record."""
+        """Split the partition's next set in two; return False if it is a single record."""
         sets = self._partitions[tp].sets
         head = sets[0]
         if len(head.records) == 1:
             return False
         records, others = head.records.split(len(head.records) // 2)
-        # The numbers stay: sets in flight after it were numbered with both.
+        # The numbers stay: sets in flight after it were numbered by both halves.
         first = PendingSet(records, head.sequence)
         second = PendingSet(others, sequence_behind(head.sequence, len(records)))
         sets.popleft()
@@ -177,7 +177,7 @@ class Pending:
         return True
 
     def renumber(self, tp: TopicPartition) -> None:
-        """Take the numbers of a partition's unwritten sets: they get others when they are sent."""
+        """Remove the numbers of a partition's unwritten sets; sending them assigns new ones."""
         for pending_set in self._partitions[tp].sets:
             if pending_set.base_offset is None:
                 pending_set.sequence = NO_SEQUENCE
@@ -192,14 +192,14 @@ class Pending:
         return bool(self._partitions[tp].under_way)
 
     def drop_next(self, tp: TopicPartition) -> int:
-        """Remove the next set, of which none is in flight; return its number of records."""
+        """Remove the next set, while no set is in flight; return its number of records."""
         found = self._partitions[tp]
         count = len(found.sets.popleft().records)
         self._take_written(tp, found)
         return count
 
     def drop(self, tp: TopicPartition) -> int:
-        """Remove a partition, of which none is in flight; return the number of its records."""
+        """Remove a partition without a set in flight; return the number of its records."""
         return len(self._partitions.pop(tp))
 
     def counts(self) -> dict[TopicPartition, int]:

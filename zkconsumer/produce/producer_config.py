@@ -21,10 +21,10 @@ from zkconsumer.records.codecs import Codec, compress
 from zkconsumer.serializer import Headers
 
 Serialize = Callable[[str, Headers, object], bytes | None]
-"""Makes bytes of a key or a value; called with the topic and the headers, too."""
+"""Serializes a key or a value; called with the topic and the headers, too."""
 
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
-"""Chooses a partition: of a key's bytes, all partitions, and those that have a leader."""
+"""Chooses a partition; called with a key's bytes, all partitions, and those with a leader."""
 
 _KNOWN: Final = frozenset((*BY_KEY, *OBJECTS, *JAVA_KEYS, *INERT))
 _ACKS: Final = {"all": ACKS_ALL, "1": ACKS_LEADER}
@@ -32,22 +32,22 @@ _ACKS: Final = {"all": ACKS_ALL, "1": ACKS_LEADER}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerConfig:
-    """What holds for one producer.
+    """The settings of one producer.
 
     Attributes:
-        brokers: to start from.
-        client: of the connections.
-        batches: of writing.
-        limits: of the queue.
-        serialize_key: makes a key's bytes.
-        serialize_value: makes a value's bytes.
+        brokers: the brokers to connect to first.
+        client: the settings of the connections.
+        batches: the settings of writing.
+        limits: the limits of the queue.
+        serialize_key: serializes keys.
+        serialize_value: serializes values.
         partitioner: chooses partitions; None: as the Java client does.
-        max_record_bytes: the largest record.
+        max_record_bytes: the maximum size of a record.
         max_block_ms: how long ``send`` may wait.
         bootstrap_timeout_ms: how long to look for a first broker; 0: not at all.
-        metadata_max_age_ms: how long partitions of a topic are believed.
+        metadata_max_age_ms: how long the partitions of a topic are cached.
         creates_topics: whether brokers may create missing topics.
-        serializers: the objects that were given, to be closed.
+        serializers: the given serializers, to be closed with the producer.
     """
 
     brokers: tuple[Broker, ...]
@@ -71,7 +71,7 @@ def read_producer_config(
     """Read the settings of a producer.
 
     Args:
-        config: settings by their keys, with dots or underscores; None: no such.
+        config: settings by their keys, with dots or underscores; None: none.
         settings: the same as keyword arguments, which win. None counts as not given.
 
     Raises:
@@ -91,7 +91,7 @@ def read_producer_config(
     if codec is not Codec.NONE:
         compress(
             codec, b"", magic=1 if codec is not Codec.ZSTD else 2
-        )  # says now which library is missing
+        )  # raises now if the library is missing
     key, value = given.get("key.serializer"), given.get("value.serializer")
     client = values.client(given)
     return ProducerConfig(
@@ -130,7 +130,7 @@ def read_producer_config(
 
 
 class _Values:
-    """The values of the table, defaults filled in."""
+    """The values of the table, with defaults."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         self._values = read_table(KEYS, given, _plain)
@@ -161,7 +161,7 @@ class _Values:
 
 
 def _plain(spec: ConfigKey, raw: object) -> object:
-    """Return what kafka-python takes besides as the table has it."""
+    """Return a value in the table's form, from other forms that kafka-python accepts."""
     if spec.key == "bootstrap.servers" and isinstance(raw, list | tuple):
         return ",".join(map(str, raw))
     if spec.key == "acks":
@@ -174,7 +174,7 @@ def _plain(spec: ConfigKey, raw: object) -> object:
 
 
 def _serializer(name: str, given: Any) -> Serialize:
-    """Return a serializer in one form; without one, bytes go through."""
+    """Return a serializer as a function; None passes bytes through."""
     if given is None:
         return lambda _topic, _headers, data: data  # type: ignore[return-value]  # checked later
     method = getattr(given, "serialize", None)
@@ -186,7 +186,7 @@ def _serializer(name: str, given: Any) -> Serialize:
 
 
 def _null_stays_null(serialize: Serialize) -> Serialize:
-    """Let null be null where a serializer can't take it, as deserializers of a consumer do."""
+    """Wrap a serializer so that null stays null, as with a consumer's deserializers."""
 
     def serialized(topic: str, headers: Headers, data: object) -> bytes | None:
         try:

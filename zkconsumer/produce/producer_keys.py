@@ -103,7 +103,7 @@ OBJECTS: Final[Mapping[str, str]] = {
     "sasl.oauth.token.provider": "With `OAUTHBEARER`: a function that returns a token, or an "
     "object with `token()`.",
 }
-"""Settings that are not a text, number or boolean, and what they do, in Markdown."""
+"""Settings that are not a text, number or boolean, with their descriptions in Markdown."""
 
 INERT: Final = frozenset(
     {
@@ -135,4 +135,4 @@ REFUSED: Final[Mapping[str, str]] = {
     "socks5.proxy": "connections go straight to the brokers",
     "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
 }
-"""Settings that can't be ignored, and why they are refused."""
+"""Settings that are refused, since they can't be ignored, with the reasons."""

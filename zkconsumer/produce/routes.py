@@ -1,4 +1,4 @@
-"""The routes to partitions: the leader of each, and a connection to each leader."""
+"""Finds the leader of each partition, and keeps a connection to each leader."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,7 +14,7 @@ class Routes:
     """Caches leaders and connections until they prove wrong. Thread: one at a time.
 
     Args:
-        dialer: opens connections, by a twin that is stopped with this object.
+        dialer: opens connections; a copy of it is used, which is stopped with this object.
         timeout_ms: time limit of a broker's response to a metadata request.
         creating: whether metadata requests let brokers create topics if configured so.
     """
@@ -30,7 +30,7 @@ class Routes:
         self._dialer = dialer.twin()
         self._creating = creating
         self._limit_ms = timeout_ms * max(1, len(brokers))
-        # No second round: the caller counts its tries, and pauses between them itself.
+        # No second round: the caller counts its attempts, and pauses between them itself.
         self._client = ClusterClient(
             self._dialer,
             brokers,
@@ -55,7 +55,7 @@ class Routes:
     def leaders_of(
         self, wanted: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, Broker | BrokerError]:
-        """Return the leaders of partitions, or why they are unknown; by one lookup at most.
+        """Return the leaders of partitions, or why they are unknown, with at most one lookup.
 
         Raises:
             ZkConsumerError: as ``ClusterClient.view``.

@@ -1,7 +1,7 @@
 """Sets of runs of the native core: ``outgoing_sets`` without an object per record. Pure.
 
-A compressed batch that was fetched with its bytes kept (``SetReader``) is a set by itself, and is
-written as it came under a new head: in the same codec it need not be compressed again.
+A compressed batch that was fetched with its bytes kept (``SetReader``) becomes a set of its own,
+with a new header: in the same codec it need not be compressed again.
 
 Import this only if the core is available.
 """

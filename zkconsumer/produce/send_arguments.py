@@ -1,4 +1,4 @@
-"""Checks what a producer is given, before anything is queued. Pure."""
+"""Checks the arguments of ``send``, before anything is queued. Pure."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,10 +11,10 @@ from zkconsumer.records.rows import Headers
 
 
 def text_of(name: str, given: object) -> str:
-    """Return a text that is not empty.
+    """Return an argument that must be a text, and not empty.
 
     Raises:
-        IllegalArgumentError: it is none.
+        IllegalArgumentError: it is no such text.
     """
     if not isinstance(given, str) or not given:
         raise IllegalArgumentError(f"{name} is {shown(given)}: give a text")
@@ -50,7 +50,7 @@ def bytes_of(name: str, given: object) -> bytes | None:
     """Return the bytes of a key or a value; None for null.
 
     Raises:
-        IllegalArgumentError: they are none.
+        IllegalArgumentError: the argument is not bytes.
     """
     if given is None or type(given) is bytes:
         return given

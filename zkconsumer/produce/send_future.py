@@ -1,4 +1,4 @@
-"""What ``KafkaProducer.send`` gives: the place of a record, once it is written.
+"""The result of ``KafkaProducer.send``: the place of a record, once it is written.
 
 Source: kafka-python ``FutureRecordMetadata``, ``RecordMetadata``.
 """
@@ -80,7 +80,7 @@ class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
         Raises:
             IllegalArgumentError: the time-out is no number.
             KafkaTimeoutError: the time is over; the record may be written later.
-            ZkConsumerError: the record was not written; as brokers and connections have it.
+            ZkConsumerError: the record was not written; the error of the broker or the connection.
             IllegalState: a callback of the same producer waits, which would wait for itself.
             ConsumerForked: this is a forked child, and the outcome was not known before.
 

@@ -1,4 +1,4 @@
-"""The records that a producer was given and that are not acknowledged yet. Pure.
+"""Keeps the records of a producer that are not acknowledged yet. Pure.
 
 Each partition has a queue. It is due when it holds a batch, when its first record has lingered
 long enough, or when a caller waits for it, or for capacity (``hurry``). Records that are taken are
@@ -26,8 +26,8 @@ class QueuedRecord(NamedTuple):
         outgoing: the record.
         size: its size in bytes.
         since_ms: when it was queued.
-        number: the position among all records of this producer.
-        future: the caller's, to be resolved.
+        number: its position among all records of this producer.
+        future: the caller's future.
     """
 
     outgoing: Outgoing
@@ -58,10 +58,10 @@ class _Partition:
     """The records of one partition.
 
     Attributes:
-        waiting: those that were not taken yet.
-        waiting_bytes: their size.
-        in_flight: those that were taken and are not settled.
-        in_flight_bytes: their size.
+        waiting: the records that were not taken yet.
+        waiting_bytes: the size of waiting records.
+        in_flight: the records that were taken and are not settled.
+        in_flight_bytes: the size of records in flight.
     """
 
     __slots__ = ("in_flight", "in_flight_bytes", "waiting", "waiting_bytes")
@@ -77,7 +77,7 @@ class _Partition:
 
 
 class SendQueue:
-    """Records by partition, in order. Thread: one at a time.
+    """A queue of records for each partition, in order. Thread: one at a time.
 
     Attributes:
         used_bytes: the size of all records, including those in flight.
@@ -106,7 +106,7 @@ class SendQueue:
         return len(partition.waiting) == 1 or partition.waiting_bytes >= self._limits.batch_size
 
     def hurry(self) -> bool:
-        """Make all records due, later ones linger as usual; return whether that changed any."""
+        """Make all present records due; return whether that changed any."""
         before, self._hurried = self._hurried, self._next_number
         return before != self._hurried
 
@@ -119,7 +119,7 @@ class SendQueue:
         ]
 
     def due_ms(self, now_ms: int) -> int | None:
-        """Return in how many ms the first partition is due; None if no record waits."""
+        """Return the time until the first partition is due, ms; None if no record waits."""
         times = [
             self._partition_due_ms(partition, now_ms)
             for partition in self._partitions.values()
@@ -128,7 +128,7 @@ class SendQueue:
         return min(times, default=None)
 
     def take(self, now_ms: int) -> Mapping[TopicPartition, Sequence[Outgoing]]:
-        """Take due records, a limited number of batches a partition; they are in flight then."""
+        """Take due records, a limited number of batches per partition, which are then in flight."""
         return {
             tp: taken
             for tp, partition in self._partitions.items()

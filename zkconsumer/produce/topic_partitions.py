@@ -1,6 +1,6 @@
-"""Chooses the partitions of records, by what brokers say of their topics.
+"""Chooses the partitions of records, by the metadata of their topics.
 
-Looked up by the thread that sends, when a topic is new to it or was not looked up for long.
+The sending thread looks a topic up when it is new, or its metadata is old.
 """
 
 import random
@@ -29,7 +29,7 @@ _BACKOFF_MS = 50
 
 @dataclass(frozen=True, slots=True)
 class _Topic:
-    """A topic as it was last described."""
+    """The last known metadata of a topic."""
 
     partitions: tuple[int, ...]
     available: tuple[int, ...]
@@ -63,12 +63,12 @@ class PartitionLookup:
 
         Args:
             topic: the name.
-            timeout_ms: time limit of the whole.
-            partition: one that was asked for: if it is not known, it may be new, and the brokers
-                are asked once.
+            timeout_ms: the time limit of the lookup.
+            partition: a requested partition: if it is unknown, it may be new, and the topic is
+                looked up once.
 
         Raises:
-            KafkaTimeoutError: the topic is not there, or no broker responds.
+            KafkaTimeoutError: the topic does not exist, or no broker responds.
             BrokerError: the name is illegal, or we are not authorized.
             ZkConsumerError: as ``ClusterClient.view``.
         """
@@ -88,7 +88,7 @@ class PartitionLookup:
         except TransportError:
             if known is None or is_new:
                 raise
-            # Later calls don't wait, too: if brokers are away, the writer notices.
+            # Later calls don't wait either: the writer notices when brokers are unreachable.
             self._topics[topic] = replace(known, seen_ms=self._clock.now_ms())
             return known.partitions
 
@@ -106,7 +106,7 @@ class PartitionLookup:
                 return known.chooser.choose(key)
             partition = partitioner(key, list(known.partitions), list(known.available))
         with suppress(TypeError):
-            # 1.0 is equal to 1, and can't be sent.
+            # 1.0 equals 1, but can't be encoded.
             if (number := index(partition)) in known.chooser.partitions:
                 return number
         raise IllegalArgumentError(

@@ -58,8 +58,8 @@ class EnsuredTopic:
     """A topic that exists, and whose partitions have leaders.
 
     Attributes:
-        partitions: their number; may differ from the requested number if the topic existed, or was
-            auto-created by an old broker.
+        partitions: the number of partitions; may differ from the requested number if the topic
+            existed, or was auto-created by an old broker.
         created: whether it did not exist before.
     """
 
@@ -79,17 +79,17 @@ def ensure_topics(
     """Create missing topics; return when all can be written to.
 
     Args:
-        client: of the cluster; its ``stop`` interrupts this.
+        client: the client of the cluster; its ``stop`` interrupts this call.
         dialer: opens connections.
         wanted: the number of partitions for each topic.
-        timeout_ms: time limit of the whole.
-        options: further options.
+        timeout_ms: the time limit of the call.
+        options: the replication factor and settings of created topics.
         clock: for deadlines.
 
     Raises:
         ConfigError: the brokers don't create topics; says what to do.
-        BrokerError: they refuse a topic; names it, and why.
-        RequestTimedOut: a topic has no leaders when the time is over.
+        BrokerError: a topic is refused; names it, and the reason.
+        RequestTimedOut: a topic has no leaders within the time limit.
         ZkConsumerError: as ``ClusterClient.view``.
     """
     if not wanted:
@@ -199,7 +199,7 @@ class _Creation:
 
 
 def _all_accepted(response: CreateTopicsResponse) -> bool:
-    """Return whether all exist, or are being created; False if the request may be repeated.
+    """Return whether all topics exist, or are being created; False if the request may be repeated.
 
     Raises:
         BrokerError: a topic is refused.
@@ -227,7 +227,7 @@ def _brokers_to_try(view: ClusterView) -> Broker:
 
 
 def _check_allowed(view: ClusterView) -> None:
-    """Check for errors that waiting does not cure.
+    """Check for permanent errors.
 
     Raises:
         BrokerError: a name is invalid, or a topic is not authorized.

@@ -56,16 +56,16 @@ _ENOUGH_BYTES: Final = 1 << 19
 
 
 class RecordSource(Protocol):
-    """The source of further records for a write, notified of what was written."""
+    """A source of further records for a write, which is notified of the results."""
 
     def more(self) -> Mapping[TopicPartition, Sequence[Outgoing]]:
         """Return further records to write after the earlier ones of their partitions."""
 
     def written(self, written_set: WrittenSet) -> None:
-        """Handle an acknowledgement; of each partition in the order of the records."""
+        """Handle an acknowledgement; for each partition in the order of the records."""
 
     def failed(self, tp: TopicPartition, count: int, error: ZkConsumerError) -> None:
-        """Handle that the next ``count`` records of a partition are not written."""
+        """Handle the failure of the next ``count`` records of a partition."""
 
     def may_retry(self, tp: TopicPartition) -> bool:
         """Return whether the partition's next set may be tried again after a failure."""
@@ -86,12 +86,12 @@ class Writing:
 
     Args:
         records: by partition.
-        settings: of the producer.
-        routes: to the brokers.
-        identity: of an idempotent producer.
+        settings: the settings of the producer.
+        routes: the connections to brokers.
+        identity: the id and sequences of an idempotent producer.
         wait: sleeps for a number of milliseconds.
         is_stopped: whether retries are to end.
-        source: of further records; None: ``records`` are all.
+        source: a source of further records; None: there are none.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -158,7 +158,7 @@ class Writing:
         if self._source is not None:
             self._report_written(self._source)
             self._report_failed(self._source)
-            # What a broker took behind a refused record is written now.
+            # Records after a refused one, which a broker accepted, are written now.
             self._report_written(self._source)
             self._pending.add(self._source.more())
         return bool(self._pending)
@@ -169,11 +169,11 @@ class Writing:
         self._pending.written.clear()
 
     def _report_failed(self, source: RecordSource) -> None:
-        """Drop what failed, and tell the source; other partitions go on."""
+        """Drop the failed sets, and notify the source; other partitions go on."""
         for tp in [tp for tp in self._failed if not self._pending.is_under_way(tp)]:
             error = self._failed.pop(tp)
             self._renumber(tp)
-            # Of a refused set, halved down to one record, only that one is the cause.
+            # A refused set is halved until a single record is left, which is the cause.
             is_alone = is_of_records(error)
             count = self._pending.drop_next(tp) if is_alone else self._pending.drop(tp)
             self._tries.pop(tp, None)
@@ -221,7 +221,7 @@ class Writing:
         return by_leader
 
     def _send_to(self, leader: Broker, wanted: Sequence[TopicPartition]) -> bool:
-        """Send a broker as much as it may get at a time; return whether anything was done."""
+        """Send as many requests to a broker as may be in flight; return whether any was sent."""
         under_way = sum(exchange.leader == leader for exchange in self._under_way)
         if under_way >= _MOST_REQUESTS:
             return False
@@ -240,7 +240,7 @@ class Writing:
                 is_numbered = self._request_id(connection)
         except ZkConsumerError as error:
             self._broken(leader, error)
-            # Those that have numbers need no id.
+            # Partitions with a sequence need no new id.
             self._fail_next(beginning or wanted, error)
             return True
         depth = _MOST_REQUESTS if is_numbered and version >= _FIRST_WITH_ACCOUNTS else 1
@@ -260,7 +260,7 @@ class Writing:
     def _choose(
         self, wanted: Sequence[TopicPartition], depth: int, version: int, *, is_numbered: bool
     ) -> tuple[dict[TopicPartition, tuple[PendingSet, bytes]], list[TopicPartition]]:
-        """Return the sets of the next request, and the partitions whose turn comes after it."""
+        """Return the sets of the next request, and the partitions for later requests."""
         chosen: dict[TopicPartition, tuple[PendingSet, bytes]] = {}
         size = 0
         for index, tp in enumerate(wanted):
@@ -304,7 +304,7 @@ class Writing:
         sets = {tp: pending_set for tp, (pending_set, _) in chosen.items()}
         for pending_set in sets.values():
             pending_set.is_under_way = True
-        # The broker reads it when it has answered the previous ones.
+        # The broker reads it after responding to the previous requests.
         in_front = sum(exchange.leader == leader for exchange in self._under_way)
         try:
             in_flight = connection.begin(
@@ -408,10 +408,10 @@ class Writing:
         )
 
     def _request_id(self, connection: NegotiatedConnection) -> bool:
-        """Request a producer id of a broker without requests in flight; False if it gives none.
+        """Request a producer id of a broker without requests in flight; return False if it refuses.
 
         Raises:
-            ZkConsumerError: the broker does not respond, or not yet.
+            ZkConsumerError: the broker does not respond, or is not ready.
         """
         response = connection.call(InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms)
         code = response.error_code
@@ -426,7 +426,7 @@ class Writing:
         return True
 
     def _renumber(self, tp: TopicPartition) -> None:
-        """Number what is unwritten of a partition again, once nothing of it is in flight."""
+        """Renumber the unwritten sets of a partition, once none of them is in flight."""
         self._identity.restart(tp)
         self._pending.renumber(tp)
 
