@@ -21,7 +21,7 @@ def partition_of(value: object) -> TopicPartition:
     """Return a partition.
 
     Raises:
-        IllegalArgumentError: it is no partition.
+        IllegalArgumentError: the value is no partition.
     """
     topic, number = getattr(value, "topic", None), getattr(value, "partition", None)
     if (
@@ -40,7 +40,7 @@ def partitions_of(values: object) -> tuple[TopicPartition, ...]:
     """Return several partitions, each once, in the order given.
 
     Raises:
-        IllegalArgumentError: an item is no partition, or this is a single partition.
+        IllegalArgumentError: an item is no partition, or the value is a single partition.
     """
     if isinstance(values, str | bytes | TopicPartition) or not isinstance(values, Iterable):
         raise IllegalArgumentError(f"partitions {shown(values)}: give a list of TopicPartition")
@@ -51,7 +51,7 @@ def topics_of(values: object) -> frozenset[str]:
     """Return topic names.
 
     Raises:
-        IllegalArgumentError: an item is no topic name, or this is a single name.
+        IllegalArgumentError: an item is no topic name, or the value is a single name.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise IllegalArgumentError(f"topics {shown(values)}: give a list of names")
@@ -66,10 +66,10 @@ def topics_of(values: object) -> frozenset[str]:
 
 
 def topic_matcher_of(value: object) -> Callable[[str], bool]:
-    """Return a function that matches topic names: a pattern's beginning, or a filter's whole name.
+    """Return a function that matches topic names, by a pattern or a filter for whole names.
 
     Raises:
-        IllegalArgumentError: it is neither a pattern nor a filter.
+        IllegalArgumentError: the value is neither a pattern nor a filter.
     """
     if not isinstance(value, str | re.Pattern):
         # Slow to import, and rarely needed: it brings the reader of Java's expressions.
@@ -82,10 +82,10 @@ def topic_matcher_of(value: object) -> Callable[[str], bool]:
 
 
 def pattern_of(value: object) -> re.Pattern[str]:
-    """Return a pattern of topic names: Python's, matched from the beginning of a name.
+    """Return a regular expression of Python, to be matched from the beginning of a name.
 
     Raises:
-        IllegalArgumentError: it is no pattern.
+        IllegalArgumentError: the value is no pattern.
     """
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         return value
@@ -101,7 +101,7 @@ def offset_of(value: object, what: str) -> int:
     """Return an offset.
 
     Raises:
-        IllegalArgumentError: it is no offset; names what it is for.
+        IllegalArgumentError: the value is no offset; names its partition.
     """
     if isinstance(value, int) and 0 <= value <= _MOST_OFFSET:
         return int(value)
@@ -118,7 +118,7 @@ def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, 
         bare: whether plain numbers are accepted.
 
     Raises:
-        IllegalArgumentError: names what is wrong.
+        IllegalArgumentError: a key is no partition, or a value no offset; names it.
     """
     if not isinstance(offsets, Mapping):
         raise IllegalArgumentError(
@@ -146,7 +146,7 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
     """Return a time-out in whole milliseconds, rounded up; None: the default.
 
     Raises:
-        IllegalArgumentError: it is no number, or below 0.
+        IllegalArgumentError: the value is no number, or below 0.
     """
     if timeout_ms is None:
         return default_ms
@@ -162,7 +162,7 @@ def count_of(max_records: object, default: int) -> int:
     """Return a maximum number of records; None: the default.
 
     Raises:
-        IllegalArgumentError: it is no whole number, or below 1.
+        IllegalArgumentError: the value is no whole number, or below 1.
     """
     if max_records is None:
         return default
@@ -175,7 +175,7 @@ def time_of(time_ms: object, what: str) -> int:
     """Return a time in whole milliseconds since the epoch.
 
     Raises:
-        IllegalArgumentError: it is no number, or below 0; names what it is for.
+        IllegalArgumentError: the value is no number, or below 0; names its partition.
     """
     if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or time_ms < 0:
         raise IllegalArgumentError(

@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` as a source of Arrow batches: one at a time, or as a C stream."""
+"""Makes a ``KafkaConsumer`` a source of Arrow batches: one at a time, or as a C stream."""
 
 from collections.abc import Collection
 from functools import partial
@@ -105,7 +105,7 @@ class ArrowPolls(Iteration):
     def _collected(
         self, limit_ms: int | None, most: int, schema: "Schema", starts: Starts
     ) -> "RecordBatch":
-        """Return what is fetched within `limit_ms`; put its start positions into `starts`."""
+        """Return the records fetched within `limit_ms`; put their start positions into `starts`."""
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         parts = self._parts
@@ -135,8 +135,8 @@ class ArrowPolls(Iteration):
 class PolledBatches:
     """An iterator over polls.
 
-    Not a generator: after an error it goes on, as an iteration does. A generator would have ended,
-    and its reader would take that for the end of the topic.
+    It is no generator, since it continues after an error, as an iteration does. A generator would
+    end, and its reader would take that for the end of the topic.
     """
 
     def __init__(self, consumer: ArrowPolls, schema: "Schema") -> None:
@@ -155,4 +155,4 @@ class PolledBatches:
 
 
 def _nothing() -> None:
-    """Return what an interrupted poll returns."""
+    """Return the result of an interrupted poll."""

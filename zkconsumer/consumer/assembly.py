@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 def assemble(
     config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
 ) -> ConsumerComponents:
-    """Wire the components up. Connect to no broker, and to ZooKeeper only if it keeps the group.
+    """Wire the components up; connect to ZooKeeper if it keeps the group, but to no broker.
 
     Raises:
         ConfigError: the TLS or SASL settings don't work; or see ``consumer_config``
@@ -101,7 +101,7 @@ def _open_zookeeper(
 
 
 class _Wiring:
-    """The components of one consumer, each made of those before it."""
+    """Creates the components of one consumer, each from earlier ones."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Wiring:
         self._name = f"consumer {config.client_id}"
         self._wakeup = Wakeup()
         self._scope = ThreadScope(self._name, clock=clock)
-        # The metadata manager comes before those who get its views.
+        # The metadata manager is created before the users of its views.
         self._view_listeners: tuple[Callable[[ClusterView], None], ...] = ()
         self._client = ClusterClient(
             dialer,
@@ -189,7 +189,7 @@ class _Wiring:
                 session,
                 wakeup,
                 self._clock,
-                # A waiting poll counts as a poll: the group must not take it for silence.
+                # A waiting poll counts as a poll: the group must not count it as silence.
                 most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
                 death=self._scope.first_error,
                 is_ending=lambda: one_caller.is_ending,

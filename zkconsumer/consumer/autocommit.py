@@ -1,4 +1,4 @@
-"""When to commit automatically what earlier polls handed out. Pure.
+"""Decides when to commit the records of earlier polls automatically. Pure.
 
 Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 """
@@ -6,7 +6,7 @@ Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 from typing import Final
 
 _LONGEST_MS: Final = 300_000
-"""Longest duration of a commit: after it, a signal handler must have kept its end from us."""
+"""The maximum duration of a commit: after it, a signal handler must have lost its end."""
 
 
 class AutoCommit:
@@ -14,7 +14,7 @@ class AutoCommit:
 
     Args:
         enabled: if False, no commit is ever due.
-        interval_ms: from one commit to the next.
+        interval_ms: the time between two commits.
         retry_ms: the pause after a failed commit; it doubles with each failure in a row.
     """
 

@@ -1,4 +1,4 @@
-"""Automatic commits of what the caller was handed out: when they are due, and their outcome."""
+"""Commits automatically what was handed out to the caller, and reports the outcome."""
 
 import logging
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class AutoCommitSettings:
     Attributes:
         in_group: whether there is a group to commit to.
         revoke_commit_ms: how long the commit before a rebalance may take.
-        callback: called with the outcome of each.
+        callback: called with the outcome of each commit.
     """
 
     in_group: bool = True
@@ -46,7 +46,7 @@ class AutomaticCommits:
 
     @property
     def are_on(self) -> bool:
-        """Whether there are any."""
+        """Whether automatic commits are enabled, and there is a group to commit to."""
         return self._settings.in_group and self._timer.enabled
 
     def start(self) -> None:
@@ -55,11 +55,11 @@ class AutomaticCommits:
 
     @property
     def is_due(self) -> bool:
-        """Whether one is due now."""
+        """Whether a commit is due now."""
         return self._settings.in_group and self._timer.is_due(self._clock.now_ms())
 
     def postpone(self) -> None:
-        """Have the next one due an interval from now: everything handed out is committed."""
+        """Schedule the next commit an interval from now, since everything is committed."""
         self._timer.postpone(self._clock.now_ms())
 
     def begin(self, offsets: Offsets) -> None:
@@ -74,8 +74,8 @@ class AutomaticCommits:
         """Commit, and wait for the outcome; log a failure.
 
         Args:
-            offsets: nothing is done if there are none.
-            timeout_ms: bounds the wait; None: ``revoke_commit_ms`` alone does.
+            offsets: the offsets; if empty, nothing is done.
+            timeout_ms: limits the wait, besides ``revoke_commit_ms``; None: no further limit.
         """
         if not offsets:
             return
@@ -94,7 +94,7 @@ class AutomaticCommits:
         self._report(offsets, error)
 
     def _report(self, offsets: Offsets, error: Exception | None) -> None:
-        # Warn once, not for each try.
+        # Warn once, not for each attempt.
         level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
         self._last_failure = error
         if isinstance(error, CommitFailed):

@@ -1,8 +1,8 @@
-"""Closes a consumer whenever that is requested: between calls, during one, from another thread.
+"""Closes a consumer whenever ``close`` is called: between calls, during one, from any thread.
 
-The one rule: a consumer is closed where no operation is half done. That is at once if no call is
-under way, or if the call only waits; else at the end of the call under way, by its thread, before
-it returns or raises. docs/decisions/0048 says why.
+The one rule: a consumer is closed where no operation is half done. It is closed at once if no call
+is under way, or if the call only waits; otherwise at the end of the call under way, by its thread,
+before it returns or raises. docs/decisions/0048 says why.
 
 A signal handler runs between two instructions of the main thread, but not between any two: only
 where a Python function begins, a loop repeats or a built-in function has returned. "No signal
@@ -24,7 +24,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 _MAX_SLEEP_MS: Final = 500
-"""Longest wait in one piece of a closing thread for the thread inside."""
+"""The longest uninterrupted wait of a closing thread for the thread inside."""
 
 
 class HasComponents(Protocol):
@@ -37,9 +37,9 @@ S = TypeVar("S", bound=HasComponents)
 
 
 def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a method a public call: a close requested during it is done at its end.
+    """Make a method a public call, which does at its end a close that was requested meanwhile.
 
-    For all public methods but those that hand out records, see ``deliver``.
+    It decorates all public methods but those that hand out records, see ``deliver``.
     """
 
     @functools.wraps(method)
@@ -65,7 +65,7 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
 
     Args:
         parts: the consumer's components.
-        timeout_ms: how long all of it may take.
+        timeout_ms: the time limit of closing.
         commit: whether to commit what was handed out.
 
     Raises:
@@ -101,7 +101,7 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
 
     Args:
         parts: the consumer's components.
-        quietly: whether to log what the listener raises, since the call raises already.
+        quietly: whether to log an error of the listener, since the call itself raises.
 
     Raises:
         Exception: what the listener raised; the consumer is closed all the same.
@@ -127,16 +127,16 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
 
 
 def _only_waits(parts: ConsumerComponents) -> bool:
-    """Return whether this signal handler interrupted a poll where it waits.
+    """Return whether this signal handler interrupted a poll while it waits.
 
-    Nothing is half done there; not true of a poll inside a listener's call.
+    Nothing is half done then. It is False for a poll inside a listener's call.
     """
     gate = parts.one_caller
     return gate.here.depth == 1 and gate.is_inside and parts.loop.is_resting
 
 
 def _request(parts: ConsumerComponents, request: DeferredClose) -> None:
-    """Request that the call under way ends, and closes."""
+    """Request that the call under way ends and closes the consumer."""
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
         gate.request = request
@@ -154,7 +154,7 @@ def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_m
 
 
 def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception | None:
-    """Close; return what the listener raised. Thread: the one inside."""
+    """Close the consumer; return the listener's error. Thread: the one inside."""
     gate, session = parts.one_caller, parts.session
     here = gate.here
     here.depth += 1

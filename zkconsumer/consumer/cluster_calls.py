@@ -35,7 +35,7 @@ class ClusterCalls:
         """Return the first offset that each log still has.
 
         Args:
-            partitions: of any topics, assigned or not.
+            partitions: partitions of any topics, assigned or not.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
@@ -65,7 +65,7 @@ class ClusterCalls:
         """Return the offset after each log's last record that the isolation level lets us read.
 
         Args:
-            partitions: of any topics, assigned or not.
+            partitions: partitions of any topics, assigned or not.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:

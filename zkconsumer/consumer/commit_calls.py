@@ -27,11 +27,11 @@ _STATES = {
 class CommitFuture(CallbackFuture[Offsets]):
     """The outcome of ``commit_async``, once it is known: its value is the committed offsets.
 
-    It is resolved where callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or
-    ``close`` of the consumer, or when the consumer's thread reads ``is_done``.
+    It is resolved when callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or ``close``
+    of the consumer, or when the consumer's thread reads ``is_done``.
 
     Args:
-        look: runs the callbacks that are due, if that is possible now.
+        look: runs due callbacks, if that is possible now.
 
     Example:
         >>> record = next(consumer)
@@ -56,12 +56,12 @@ class CommitFuture(CallbackFuture[Offsets]):
         return self._is_done
 
     def retriable(self) -> bool:
-        """Return whether it failed in a way that a poll and another commit may cure."""
+        """Return whether it failed because of a rebalance: poll, then commit again."""
         return self.is_done and isinstance(self.exception, RebalanceInProgress)
 
 
 class CommitCalls:
-    """Calls that commit, and that read what is committed."""
+    """Calls that commit offsets, and that read committed offsets."""
 
     _parts: ConsumerComponents
 
@@ -171,7 +171,7 @@ class CommitCalls:
         metadata: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
         timeout_ms: float | None = None,
     ) -> int | OffsetAndMetadata | None:
-        """Return what the group committed last for a partition, ours or not; None: nothing.
+        """Return the group's last committed offset of any partition; None if there is none.
 
         Args:
             partition: any partition.
@@ -199,11 +199,11 @@ class CommitCalls:
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Return our present identity in the group.
 
-        A transactional producer hands it on with the offsets that it commits for us, and the
-        coordinator refuses them if others have our partitions by then (KIP-447).
+        A transactional producer sends it with the offsets that it commits for this consumer, and
+        the coordinator refuses them if other members own the partitions by then (KIP-447).
 
         Returns:
-            Ids and the generation of one moment; a member of none has generation -1.
+            A consistent set of ids and generation; the generation is -1 outside of one.
 
         Raises:
             ConsumerClosed: another thread is closing the consumer.

@@ -1,6 +1,6 @@
-"""Reads committed offsets in the background: a poll does not wait for the coordinator.
+"""Reads committed offsets in the background, so that a poll does not wait for the coordinator.
 
-It runs a thread from the first request on, since a membership blocks until it knows.
+A thread runs from the first request on, since a membership's lookup blocks.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,9 +35,9 @@ class CommittedLookup:
     """Reads committed offsets in a thread of its own. Thread: the caller's.
 
     Args:
-        request: reads committed offsets, and blocks. Thread: its own.
+        request: reads committed offsets, and blocks meanwhile. Thread: its own.
         wake: called when there is a result. Thread: its own.
-        timeout_ms: for one request.
+        timeout_ms: the time limit of one request.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class CommittedLookup:
         self._runs = False
 
     def request(self, partitions: frozenset[TopicPartition]) -> None:
-        """Start reading the committed offsets of these; see ``responses``."""
+        """Start reading the committed offsets of partitions; see ``responses``."""
         if not self._runs:
             self._scope.spawn("committed", self._run, stop=partial(self._lookups.put, None))
             # Only now: an interrupt may start one thread too many, but not one too few.

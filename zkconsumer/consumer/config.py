@@ -37,8 +37,8 @@ _NAMES = dict.fromkeys((*_WORKING, *_OBJECTS, *_INERT, *_REFUSED))
 class PollConfig(SecurityFields, Mapping[str, object]):
     """All settings of one ``KafkaConsumer``; attributes are the names of its keyword arguments.
 
-    It is also a map by those names, as kafka-python's ``consumer.config`` is a dict: of all keys of
-    kafka-python, and ours. ``dict(config)`` makes another consumer like it.
+    It is also a map by those names, as kafka-python's ``consumer.config`` is a dict; it has all
+    keys of kafka-python, and ours. A consumer created with ``dict(config)`` has the same settings.
 
     Args:
         config: settings by their keys, with dots or underscores.
@@ -126,7 +126,7 @@ class PollConfig(SecurityFields, Mapping[str, object]):
         _check(self)
 
     def __getitem__(self, name: str) -> object:
-        """Return a setting by name; one without effect as given, or kafka-python's default."""
+        """Return a setting by name; one without effect has its given or kafka-python's value."""
         if name not in _NAMES:
             raise KeyError(name)
         if name == "api_version" and self.found_version is not None:
@@ -198,7 +198,7 @@ def _check(config: PollConfig) -> None:
 
 
 def _check_order_like_kafka_python(config: PollConfig) -> None:
-    """Refuse what kafka-python refuses, of settings that were both given."""
+    """Refuse combinations of given settings that kafka-python refuses."""
     idle_ms = config.inert.get("connections_max_idle_ms")
     if (
         isinstance(idle_ms, int | float)

@@ -1,4 +1,4 @@
-"""A consumer as log lines and debuggers show it: no secrets, and nothing that could block."""
+"""Describes a consumer for log lines and debuggers, without secrets and without blocking."""
 
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.one_caller import SingleCaller

@@ -1,8 +1,8 @@
-"""Records that an iteration took and has not handed out yet, by partition. Pure.
+"""Buffers records that an iteration took and has not handed out yet, by partition. Pure.
 
 A poll takes many records at a time, an iteration hands out one. The rest is buffered here, so that
-positions are those of what the caller has seen, and a seek, a pause or a rebalance in between works
-as between two polls.
+positions follow the records that the caller has seen, and a seek, a pause or a rebalance in between
+works as between two polls.
 """
 
 from collections.abc import Collection
@@ -46,7 +46,7 @@ class BufferedRecords:
 
 
 class FetchBuffer:
-    """The buffered records. Entries that are used up stay until ``clear_used_up``, or ``take``."""
+    """The buffered records. Used-up entries stay until ``clear_used_up`` or ``take``."""
 
     def __init__(self) -> None:
         self._by_partition: dict[TopicPartition, BufferedRecords] = {}
@@ -96,7 +96,7 @@ class FetchBuffer:
         return frozenset(self._by_partition)
 
     def clear_used_up(self) -> None:
-        """Remove the entries that were handed out completely."""
+        """Remove the used-up entries."""
         for tp in [tp for tp, buffered in self._by_partition.items() if buffered.is_used_up]:
             del self._by_partition[tp]
 

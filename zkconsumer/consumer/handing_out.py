@@ -1,4 +1,4 @@
-"""The end of a poll: the caller gets all that was found, or nothing of it is ever committed."""
+"""Ends a poll: the caller gets all records, or none of them is ever committed."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,18 +15,18 @@ _NOTHING: Final[Starts] = {}
 
 
 def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
-    """Hand the caller what a poll finds; nothing of it if the consumer is closed meanwhile.
+    """Hand the records of a poll to the caller; none of them if the consumer is closed meanwhile.
 
     Only a plain ``return`` may stand between the call of this and the caller: what a signal
     handler or another thread does comes before the last step here, or after the caller has it.
 
     Args:
         parts: the consumer's components.
-        run: finds something; stores where in each partition that begins.
-        nothing: makes the result of an interrupted poll.
+        run: takes records, and stores their start positions.
+        nothing: creates the result of an interrupted poll.
 
     Raises:
-        Exception: what ``run`` raised; what was found is put back then.
+        Exception: what ``run`` raised; the records are put back then.
     """
     session, gate = parts.session, parts.one_caller
     here = gate.here
@@ -38,15 +38,15 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
         with gate:
             found = run(starts)
         failed = False
-        # One step, see ``closing``. A close before it has put back what was found; a close after
-        # it commits that, and the caller has it.
+        # One step, see ``closing``. A close before it has put the records back; a close after it
+        # commits them, and the caller has them.
         if gate.request is None and (session.positions.pending is starts or not starts):
             session.positions.pending = _NOTHING
             return found
     except BrokenOff:
         failed = False
     except BaseException:
-        # A signal handler's, before the caller got anything: put it back.
+        # A signal handler's exception, before the caller got the records: put them back.
         session.positions.put_back_all(starts)
         raise
     finally:

@@ -1,6 +1,6 @@
-"""A ``KafkaConsumer`` as an iterator: what is done between two partitions' records.
+"""Makes a ``KafkaConsumer`` an iterator: the steps between two partitions' records.
 
-What is done for each record is in ``walk``.
+The steps for each record are in ``walk``.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Iteration(RecordIterator):
 
     @public_call
     def _following(self) -> BufferedRecords | None:
-        """Return records to iterate over; None after the time-out, or when it was closed."""
+        """Return records to iterate over; None after the time-out, or after ``close``."""
         parts = self._parts
         gate = parts.one_caller
         if gate.closed:
@@ -69,7 +69,7 @@ class Iteration(RecordIterator):
         buffer = parts.session.buffer
         buffer.clear_used_up()
         if buffer:
-            # Records are left of an earlier fetch: the group must not wait for their end.
+            # The group must not wait until the records of an earlier fetch are used up.
             parts.loop.check()
             parts.session.turn()
         found = buffer.first(parts.session.deliverable())
@@ -105,5 +105,5 @@ class Iteration(RecordIterator):
 
 
 def starts_of(slices: Slices) -> Starts:
-    """Return the start positions of what was taken."""
+    """Return the start positions of slices."""
     return {tp: PositionView(part.first_offset) for tp, part in slices.items()}

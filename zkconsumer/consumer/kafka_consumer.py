@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
 
-    Other members of its group share the topics with it: a broker coordinates them (0.9 and later),
-    or, with ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a group it
+    The members of a group share its topics: a broker coordinates them (0.9 and later), or, with
+    ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a group the consumer
     reads all partitions of its topics, or those that are assigned.
 
-    One thread at a time polls, seeks, subscribes and commits. Any thread may call ``wakeup`` and
-    ``close``, a signal handler, too; and any thread may look (``assignment``, ``subscription``,
-    ``position``, ``highwater``, ``paused``, ``group_metadata``, ``metrics``), ``pause`` and
-    ``resume``. Use it as a context manager, or call ``close()``.
+    One thread at a time polls, seeks, subscribes and commits. Any thread, and any signal handler,
+    may call ``wakeup`` and ``close``; any thread may read its state (``assignment``,
+    ``subscription``, ``position``, ``highwater``, ``paused``, ``group_metadata``, ``metrics``),
+    ``pause`` and ``resume``. Use it as a context manager, or call ``close()``.
 
     Args:
-        *topics: to subscribe to; or call ``subscribe`` or ``assign`` later.
+        *topics: topics to subscribe to; none: call ``subscribe`` or ``assign`` later.
         config: settings by their keys, ``{"group.id": "g"}``.
         **settings: settings as keyword arguments, ``group_id="g"``, which win; the table is in
             docs/poll-api.md.
@@ -57,15 +57,16 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     Attributes:
         DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it. A subclass may
             have one of its own; changing this one has no effect.
-        config: what holds for this one, as attributes and as a map; ``config["api_version"]`` is
-            the release of the broker that was found, (2, 8) say, where none was given.
+        config: the settings of this consumer, as attributes and as a map; ``config["api_version"]``
+            is the release of the broker that was found, such as (2, 8), if none was given.
 
     Raises:
         ConfigError: a setting makes no sense, or is unknown; names it.
-        NoBrokersAvailable: no broker answers within ``bootstrap_timeout_ms``; names each and why.
-        AuthenticationFailed, UnsupportedVersion, ProtocolError: those that answer refuse us, are
-            too old, or are no brokers.
-        RegistryError: ZooKeeper, if asked for, does not answer.
+        NoBrokersAvailable: no broker responds within ``bootstrap_timeout_ms``; names each, and the
+            reason.
+        AuthenticationFailed, UnsupportedVersion, ProtocolError: the brokers that respond refuse us,
+            are too old, or are no brokers.
+        RegistryError: ZooKeeper does not respond; only with ``zookeeper_connect``.
 
     Example:
         >>> with KafkaConsumer(
@@ -110,7 +111,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @classmethod
     def _own_defaults(cls) -> "KafkaConsumerSettings":
-        """Return what a subclass changed in ``DEFAULT_CONFIG``."""
+        """Return the settings that a subclass changed in ``DEFAULT_CONFIG``."""
         usual = KafkaConsumer.DEFAULT_CONFIG
         if cls.DEFAULT_CONFIG is usual:
             return {}
@@ -129,10 +130,10 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         pattern: "str | Whitelist | Blacklist | None" = None,
         listener: PollListener | None = None,
     ) -> None:
-        """Read these topics, in place of earlier ones; the next polls join the group.
+        """Subscribe to topics, in place of earlier ones; the next polls join the group.
 
         Args:
-            topics: their names. A topic that does not exist yet is read as soon as it does.
+            topics: names of topics. A topic that does not exist yet is read as soon as it does.
             pattern: instead of topics: a regular expression, matched from the beginning of every
                 topic's name, present and future; or a filter, a regular expression of Java for
                 whole names.
@@ -154,12 +155,12 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Read these partitions, in place of earlier ones, whatever others in the group read.
+        """Read partitions, in place of earlier ones, regardless of other members of the group.
 
-        Partitions that were read before keep their positions. None at all: ``unsubscribe``.
+        Partitions that were read before keep their positions. An empty collection unsubscribes.
 
         Args:
-            partitions: all that are to be read; they may be of topics that don't exist yet.
+            partitions: all partitions to read; their topics need not exist yet.
 
         Raises:
             IllegalState: topics are subscribed, or another thread is in a call of this consumer.
@@ -180,9 +181,9 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def unsubscribe(self) -> None:
-        """Read nothing any more: leave the group, or drop what was assigned.
+        """Stop reading: leave the group, or drop the assigned partitions.
 
-        What was handed out is committed before, with ``enable_auto_commit``.
+        With ``enable_auto_commit``, the records handed out are committed before.
 
         Raises:
             IllegalState: another thread is in a call of this consumer.
@@ -198,9 +199,9 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def enforce_rebalance(self) -> None:
-        """Have the group rebalance though it sees no change (KIP-568).
+        """Request a rebalance of the group, though nothing has changed (KIP-568).
 
-        For example if our own strategy would decide differently now. The next polls take part.
+        It helps if this member's strategy would assign differently now. The next polls take part.
 
         Raises:
             IllegalState: no topics are subscribed, or another thread is in a call of this consumer.
@@ -219,10 +220,10 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def assignment(self) -> set[TopicPartition]:
-        """Return the partitions that are read: chosen, or assigned by the last rebalance.
+        """Return the partitions that are read: given to ``assign``, or by the last rebalance.
 
         Returns:
-            A set of one's own.
+            A new set.
 
         Raises:
             ConsumerClosed: another thread is closing the consumer.
@@ -239,7 +240,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         """Return the topics subscribed, or matching the pattern so far; None if there are none.
 
         Returns:
-            The names, in a set of one's own.
+            The names, in a new set.
 
         Raises:
             ConsumerClosed: another thread is closing the consumer.
@@ -264,11 +265,12 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         Poll again within ``max_poll_interval_ms``, or the group goes on without us.
 
         Args:
-            timeout_ms: how long to wait if nothing was fetched yet; 0 does not wait. A positional
-                float that looks like seconds, as in ``poll(1.0)``, is refused.
-            max_records: the maximum to hand out; None: ``max_poll_records``. What was fetched
-                beyond it waits for the next poll.
-            update_offsets: if False, positions stay, so that the same records come again.
+            timeout_ms: how long to wait, in ms, if nothing was fetched yet; 0 does not wait. A
+                positional float that looks like seconds, as in ``poll(1.0)``, is refused.
+            max_records: the maximum number of records to return; None: ``max_poll_records``.
+                Further fetched records wait for the next poll.
+            update_offsets: if False, positions stay, so that the next poll returns the same
+                records.
 
         Returns:
             Records by partition, in the order of their offsets; empty after the time-out, always
@@ -278,18 +280,18 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         Raises:
             ConfigError: an argument is invalid, or a positional time-out looks like seconds.
             IllegalState: another thread is in a call of this consumer.
-            Woken: by ``wakeup()``.
+            Woken: ``wakeup()`` was called.
             ConsumerClosed: the consumer was closed before.
-            NoOffsetForPartition, OffsetOutOfRange, LogTruncated: with ``auto_offset_reset=none``:
-                ``seek`` sets where to go on.
-            PartitionFailed, MessageTooLarge: the next record of a partition can't be read. Others
-                go on; a ``seek`` skips it.
-            GroupFailed: the group refuses us.
-            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers do.
-            Exception: what the listener raised; the rebalance is through all the same.
+            NoOffsetForPartition, OffsetOutOfRange, LogTruncated: a position is invalid, with
+                ``auto_offset_reset=none``; ``seek`` sets another one.
+            PartitionFailed, MessageTooLarge: the next record of a partition can't be read. Other
+                partitions go on; ``seek`` skips the record.
+            GroupFailed: the group refuses us. AuthenticationFailed, TopicAuthorizationFailed,
+            UnsupportedVersion: brokers refuse us.
+            Exception: what the listener raised; the rebalance is complete all the same.
             ConsumerForked: this is a forked child.
 
-        Thread: one at a time; no listener and no callback.
+        Thread: one at a time; listeners and callbacks must not call it.
         Source: Kafka ``KafkaConsumer.poll``; arguments as in kafka-python.
         """
         parts = self._parts
@@ -333,7 +335,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         """Return numbers by group and name, with the names of kafka-python and Java; see the docs.
 
         Args:
-            raw: whether to give all of them in one map, by names that say their group, too.
+            raw: whether to return all numbers in one map, by names that include their group.
 
         Returns:
             Numbers; times in ms, rates per second. Empty after ``close``; None where
@@ -367,21 +369,21 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         autocommit: bool = True,  # noqa: FBT001, FBT002 - kafka-python's signature
         timeout_ms: float | None = None,
     ) -> None:
-        """Commit what was handed out (with ``enable_auto_commit``), leave the group, disconnect.
+        """Commit (with ``enable_auto_commit``), leave the group, and disconnect.
 
         The listener is told that all partitions are revoked. May be called again.
 
         Any thread may call it, and any signal handler. A poll under way ends: it returns nothing,
-        and what it was about to hand out is not committed; an iteration ends, too. If a signal
-        handler interrupted a poll while it waited, or no call at all, the consumer is closed when
-        this returns. If it interrupted a call in the middle of its work, that call goes on, closes,
-        and then returns; likewise a listener's or callback's poll or commit closes when it ends.
-        From another thread this waits until that is done.
+        and the records that it was about to return are not committed; an iteration ends, too.
+        Called by a signal handler while a poll waits, or between calls, it closes at once. If the
+        handler interrupted a call in the middle of its work, that call closes the consumer when it
+        ends; likewise the poll or commit that runs a listener or callback. Called from another
+        thread, it waits until the consumer is closed.
 
         Args:
             autocommit: whether to commit. A ``with`` block that ends by an error does not commit:
                 whether the last record was processed is unknown.
-            timeout_ms: how long all of it may take; None: ``default_api_timeout_ms``.
+            timeout_ms: the time limit in ms; None: ``default_api_timeout_ms``.
 
         Raises:
             ConfigError: the time-out is invalid.
@@ -411,11 +413,11 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         self.close(autocommit=error is None)
 
     def _take(self, count: int, starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Take what a poll hands out; ``starts`` gets where that begins."""
+        """Take the records of a poll; put their start positions into ``starts``."""
         parts = self._parts
         session = parts.session
         if session.buffer:
-            # First what an iteration took and did not hand out.
+            # First the records that an iteration took and did not hand out.
             starts.update(session.buffer.positions())
             taken = session.buffer.take(count, session.deliverable())
             for tp in starts.keys() - taken.keys():

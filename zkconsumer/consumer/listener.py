@@ -1,6 +1,6 @@
-"""Calls of the caller's rebalance listener, of any class.
+"""Calls the caller's rebalance listener, which may be of any class.
 
-Source: Kafka ``ConsumerRebalanceListener``; KIP-429 for what is lost.
+Source: Kafka ``ConsumerRebalanceListener``; KIP-429 for lost partitions.
 """
 
 import inspect
@@ -30,7 +30,7 @@ class PollListener(Protocol):
 
 
 class ListenerInvoker:
-    """Calls the subscription's listener, if there is one. What it raises is raised."""
+    """Calls the subscription's listener, if there is one; passes its exceptions on."""
 
     def __init__(self) -> None:
         # Any: classes made for other clients are accepted, too.
@@ -40,7 +40,7 @@ class ListenerInvoker:
         """Set the listener; None: none.
 
         Raises:
-            ConfigError: it is no listener, or has coroutines, which nothing would await.
+            ConfigError: the object is no listener, or has coroutines, which nothing would await.
         """
         if listener is not None:
             for name in ("on_partitions_revoked", "on_partitions_assigned"):

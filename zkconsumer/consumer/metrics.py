@@ -1,7 +1,7 @@
-"""The numbers of a consumer, with the names of kafka-python and Java.
+"""Collects the numbers of a consumer, with the names of kafka-python and Java.
 
-Rates, averages and maxima are of recent time (``measuring``); names that end in ``-total`` count
-from the start.
+Rates, averages and maxima cover recent time (``measuring``); counts whose names end in ``-total``
+begin at the start.
 """
 
 from collections.abc import Mapping

@@ -52,17 +52,17 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     Attributes:
         closed: whether no call may enter any more.
-        is_closing: whether ``close`` runs, in the thread inside.
+        is_closing: whether ``close`` runs now, in the thread inside.
         request: a ``close`` to be done by the thread inside when it leaves; None: none.
         here: see ``ThreadCalls``.
         polled: whether any thread has polled.
-        out: gets an item when a call has ended that a ``close`` waited for.
+        out: is notified at the end of a call that a ``close`` waits for.
     """
 
     __slots__ = ("_guard", "closed", "here", "is_closing", "out", "polled", "request")
 
     def __new__(cls, _guard: ForkGuard) -> Self:
-        """Create it; a lock takes no arguments."""
+        """Create the lock, which takes no arguments."""
         return super().__new__(cls)
 
     def __init__(self, guard: ForkGuard) -> None:
@@ -101,7 +101,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         return self._guard.forked
 
     def __enter__(self) -> bool:  # type: ignore[override]
-        """Enter.
+        """Take the lock, or enter a nested call.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -134,7 +134,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         """Check that this is the process that created the consumer.
 
         Raises:
-            ConsumerForked: it is a forked child.
+            ConsumerForked: this is a forked child.
         """
         self._guard.check()
 
@@ -153,7 +153,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         """Check that the consumer was not closed.
 
         Raises:
-            ConsumerClosed: it was.
+            ConsumerClosed: the consumer was closed.
         """
         if self.closed:
             raise ConsumerClosed(f"{self.owner} was closed")

@@ -26,7 +26,7 @@ class ConsumerComponents:
     """All components of one consumer.
 
     Attributes:
-        stops: functions that ask components to stop, to be called in order; none of them blocks.
+        stops: functions that request components to stop, called in order; none of them blocks.
         scope: the threads of all components.
         origins: the data shared by a partition's records, created as needed.
     """
@@ -53,10 +53,10 @@ class ConsumerComponents:
         return found
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
-        """Leave the group and end all threads, whatever the network does."""
+        """Leave the group and end all threads, within a time limit whatever the network does."""
         deadline_ms = self.clock.now_ms() + timeout_ms
         try:
-            # Keep some of the time for ending what did not stop in order.
+            # Keep some of the time for components that did not stop in order.
             self.session.close(timeout_ms - min(1000, timeout_ms // 4), commit=commit)
         finally:
             for stop in self.stops:

@@ -1,4 +1,4 @@
-"""The wait of a poll: round after round of what is due, until there are records to hand out."""
+"""Runs a poll: rounds of due work, until there are records to hand out."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -11,21 +11,21 @@ T = TypeVar("T")
 
 
 class Rounds(Protocol):
-    """What is done in every round; see ``PollSession``."""
+    """The work of every round; see ``PollSession``."""
 
     def turn(self) -> None:
-        """Do what is due."""
+        """Do the work that is due."""
         ...
 
 
 class BrokenOff(ConsumerClosed):
-    """The consumer was closed, or is to be, while a call waited."""
+    """The consumer was closed, or ``close`` was requested, while a call waited."""
 
 
 def deadline_of(clock: Clock, timeout_ms: int) -> int:
-    """Return when a time is over, in the clock's whole milliseconds: never early.
+    """Return the deadline of a time-out in the clock's whole milliseconds, never early.
 
-    The current millisecond does not count; a time of 0 is over at once.
+    The current millisecond does not count; a time-out of 0 is over at once.
     """
     return clock.now_ms() + timeout_ms + (timeout_ms > 0)
 
@@ -34,9 +34,8 @@ class PollLoop:
     """Runs the rounds of a poll. Thread: the caller's.
 
     Args:
-        rounds: what is done in every round.
-        most_ms: the longest wait between two rounds, after which the group must be notified of the
-            poll.
+        rounds: the work of every round.
+        most_ms: the longest wait between two rounds, after which the group is notified of the poll.
         death: returns the error of the consumer's first thread that died; None: all live. Without
             it a poll could wait for ever.
         is_ending: returns whether the consumer was closed, or is to be.
@@ -72,12 +71,12 @@ class PollLoop:
 
         Args:
             timeout_ms: None: no limit; 0: one round.
-            take: takes what there is.
+            take: takes available records.
 
         Raises:
-            Woken: by ``wakeup()``.
-            BrokenOff: by ``close()``.
-            Exception: what a round, or ``take``, raised, or what a thread died of.
+            Woken: ``wakeup()`` was called.
+            BrokenOff: ``close()`` was called.
+            Exception: the error of a round or of ``take``, or of a thread that died.
         """
         deadline_ms = None if timeout_ms is None else deadline_of(self._clock, timeout_ms)
         while True:
@@ -103,15 +102,15 @@ class PollLoop:
         """Check that the call may go on waiting.
 
         Raises:
-            Woken: by ``wakeup()``.
-            BrokenOff: by ``close()``.
+            Woken: ``wakeup()`` was called.
+            BrokenOff: ``close()`` was called.
         """
         if self._is_ending():
             raise BrokenOff("the consumer was closed while this call waited")
         self._wakeup.check()
 
     def _left_ms(self, deadline_ms: int | None) -> int:
-        """Return how long to wait until the next round; 0 or less: the time is over."""
+        """Return the time until the next round, ms; 0 or less: the time-out is over."""
         if deadline_ms is None:
             return self._most_ms
         return min(self._most_ms, deadline_ms - self._clock.now_ms())

@@ -1,4 +1,4 @@
-"""Where each partition is read, and what a poll has taken of it and not handed out so far."""
+"""Keeps the position of each partition, and the records that a poll took but did not hand out."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -20,9 +20,10 @@ class PollPositions:
         changed: called after a position changed; stops an iteration.
 
     Attributes:
-        starts: gives new partitions their positions; set by ``PollSession.join``.
-        pending: the start positions of what a poll has taken and may still hand out. A poll hands
-            it out only if it is still here, and removes it in the same step; so does ``close``.
+        starts: sets the positions of new partitions; set by ``PollSession.join``.
+        pending: the start positions of records that a poll has taken and may still hand out. A poll
+            hands them out only if this is still set, and removes it in the same step; so does
+            ``close``.
     """
 
     starts: StartPositions
@@ -43,7 +44,7 @@ class PollPositions:
     def consumed(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the positions of these, as they would be committed."""
+        """Return the positions of partitions as offsets to commit."""
         return {
             tp: OffsetAndMetadata(position.offset, "", position.leader_epoch)
             for tp in partitions
@@ -58,7 +59,7 @@ class PollPositions:
         self._changed()
 
     def put_back(self, tp: TopicPartition, position: PositionView) -> None:
-        """Restore a partition's position: what was taken from there on was not handed out."""
+        """Restore a partition's position: records taken from there on were not handed out."""
         self.seek(tp, AtOffset(position.offset, position.leader_epoch))
 
     def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
@@ -68,7 +69,7 @@ class PollPositions:
                 self.put_back(tp, position)
 
     def take_back(self) -> None:
-        """Put back what a poll has taken and not handed out."""
+        """Put back the records that a poll has taken and not handed out."""
         pending, self.pending = self.pending, {}
         self.put_back_all(pending)
 
@@ -89,7 +90,7 @@ class PollPositions:
     def position_seen(self, tp: TopicPartition) -> PositionView | None:
         """Return ``position`` for another thread while the caller polls. Thread: any.
 
-        None also while it changes.
+        It is None also while the position changes.
         """
         takes = self._takes
         found = self.pending.get(tp) or self.position(tp)

@@ -31,7 +31,7 @@ class PositionCalls:
     ) -> int | None: ...
 
     def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int | None:
-        """Return the offset of the next record to hand out; wait if it is not known yet.
+        """Return the offset of the next record to hand out; wait while it is unknown.
 
         Args:
             partition: an assigned partition.
@@ -79,13 +79,13 @@ class PositionCalls:
                     f"{'' if why is None else f': {why}'}"
                 )
             if gate.is_anothers:
-                # The wake-ups, and what is due, belong to the polling thread.
+                # The wake-ups, and the due work, belong to the polling thread.
                 wait_ms(min(left_ms, _CHECK_INTERVAL_MS))
                 gate.check_access()
                 gate.check_open()
             else:
                 with gate:
-                    # It is woken for records, not for a position that was found.
+                    # Wake-ups come for records, not for a position that was found.
                     parts.wakeup.wait(min(left_ms, _CHECK_INTERVAL_MS))
             # A rebalance may have taken it meanwhile.
             self._assigned(tp)
@@ -115,7 +115,7 @@ class PositionCalls:
 
     @public_call
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Read on from an offset; the last call before the next poll counts.
+        """Continue reading at an offset; the last call before the next poll counts.
 
         Args:
             partition: an assigned partition.
@@ -142,7 +142,7 @@ class PositionCalls:
 
     @public_call
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read on from the first offset of each log; of all assigned partitions if none is given.
+        """Continue reading at the first offset of each log, in all partitions if none is given.
 
         Args:
             *partitions: assigned partitions; none given: all that are assigned.
@@ -161,9 +161,9 @@ class PositionCalls:
 
     @public_call
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read on with future records only; see ``seek_to_beginning``.
+        """Continue reading at the end of each log, in all partitions if none is given.
 
-        With ``read_committed`` it is the last stable offset.
+        With ``read_committed`` the end is the last stable offset.
 
         Args:
             *partitions: assigned partitions; none given: all that are assigned.
@@ -182,10 +182,10 @@ class PositionCalls:
 
     @public_call
     def pause(self, *partitions: TopicPartition) -> None:
-        """Hand out nothing of these partitions until ``resume``; what was fetched is kept.
+        """Hand out no records of partitions until ``resume``; fetched records are kept.
 
         A rebalance that revokes a partition ends its pause, even if it is assigned again at once,
-        as in all but cooperative ones: pause it again in ``on_partitions_assigned``.
+        as in all rebalances but cooperative ones: pause it again in ``on_partitions_assigned``.
 
         Args:
             *partitions: assigned partitions.
@@ -196,8 +196,8 @@ class PositionCalls:
             ConsumerClosed: another thread is closing the consumer.
             ConsumerForked: this is a forked child.
 
-        Thread: any; a poll that is under way in another one may still hand out what it had taken
-            when this began.
+        Thread: any; a poll under way in another thread may still hand out records that it had taken
+            before.
         Source: Kafka ``KafkaConsumer.pause``.
         """
         self._parts.one_caller.check_access()

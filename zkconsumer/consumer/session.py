@@ -46,8 +46,8 @@ class PollSession:
 
     Attributes:
         membership: its membership, set by ``join`` since it needs this session.
-        starts: gives new partitions their positions; set by ``join``, too.
-        positions: where each partition is read.
+        starts: sets the positions of new partitions; set by ``join``, too.
+        positions: the position of each partition.
         walk: the state of an iteration, which is stopped by every change.
         commits_on_close: whether partitions that are given up are committed automatically.
     """
@@ -136,7 +136,7 @@ class PollSession:
             self._watch()
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
-        """Leave the group; commit what was handed out if that is automatic."""
+        """Leave the group; commit the records handed out if that is automatic."""
         self.commits_on_close = commit
         deadline_ms = self._clock.now_ms() + timeout_ms
         try:
@@ -181,8 +181,8 @@ class PollSession:
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
         """See ``OwnershipHandler``."""
-        # What a signal handler's exception interrupts is repeated in the next round: else a
-        # partition could stay without a position, and the listener without the call.
+        # Work that a signal handler's exception interrupts is repeated in the next round: otherwise
+        # a partition could stay without a position, and the listener without its call.
         self._interrupted = None
         try:
             self._take_over(added, owned)
@@ -202,7 +202,7 @@ class PollSession:
         self.listener.on_assigned(added)
 
     def _commit(self, partitions: Partitions, *, timeout_ms: int | None = None) -> None:
-        """Commit what was handed out of these, with ``enable_auto_commit``."""
+        """Commit the records of partitions that were handed out, with ``enable_auto_commit``."""
         if self.commits.are_on:
             self.commits.commit(self.positions.consumed(partitions), timeout_ms=timeout_ms)
 
@@ -225,12 +225,12 @@ class PollSession:
         return self._engine.partitions()
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out nothing of these partitions."""
+        """Hand out no records of partitions."""
         self._engine.pause(partitions)
         self.changed()
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out records of these partitions again."""
+        """Hand out records of partitions again."""
         self._engine.resume(partitions)
         self.changed()
 
@@ -239,7 +239,7 @@ class PollSession:
         return self._certainly_owned() - self._engine.paused()
 
     def collectable(self) -> Partitions:
-        """Return the partitions to collect from: certainly ours, and not buffered.
+        """Return the partitions to collect from, which are certainly ours and not buffered.
 
         Buffered records come first, even if ownership has become certain at this very moment.
         """
@@ -256,7 +256,7 @@ class PollSession:
         """Run the group, the metadata and the commits; wait only for a listener.
 
         Raises:
-            Exception: what poll has to raise: an error of the group, or of the listener.
+            Exception: an error of the group, or of the listener, for poll to raise.
         """
         if self.subscription.mode is Mode.NONE and not self._warned_of_nothing:
             self._warned_of_nothing = True

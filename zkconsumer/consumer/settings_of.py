@@ -8,7 +8,7 @@ from zkconsumer.records.transactions import IsolationLevel
 
 
 def isolation_of(config: PollConfig) -> IsolationLevel:
-    """Return which records of transactions are read."""
+    """Return the isolation level of reading."""
     return IsolationLevel[config.isolation_level.upper()]
 
 

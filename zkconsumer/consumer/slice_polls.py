@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` for programs that pass records on: no object is made for any record."""
+"""A ``KafkaConsumer`` for programs that forward records, without an object per record."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -13,10 +13,10 @@ from zkconsumer.records.slices import RecordSlice
 
 
 class SliceConsumer(KafkaConsumer):
-    """For this project only: slices are not part of the public API.
+    """A consumer whose polls return slices; for this project only, not part of the public API.
 
     Args:
-        kept_codec: whole batches of this codec can be written on without being compressed again.
+        kept_codec: the codec whose whole batches can be forwarded without being compressed again.
     """
 
     def __init__(self, config: Mapping[str, object], *, kept_codec: Codec = Codec.NONE) -> None:

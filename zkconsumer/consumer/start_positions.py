@@ -1,11 +1,11 @@
-"""Start positions of new partitions: the committed offset, or else by the reset policy.
+"""Determines start positions of new partitions: committed offsets, or the reset policy.
 
 The policy ``latest`` applies to partitions that existed when the topic was first seen. A later
 partition is read from its beginning if ``auto.offset.reset.new.partitions`` says so: everything in
 it was written since.
 
-A position that the caller seeks meanwhile stays. A result for a partition that went away, and
-perhaps came back, is outdated: others may have committed since.
+A position that the caller seeks meanwhile takes precedence. A result for a partition that was
+revoked, and perhaps assigned again, is outdated: others may have committed since.
 
 Source: Kafka ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``, KAFKA-4790.
 """
@@ -35,7 +35,7 @@ class Seekable(Protocol):
     """The part of the fetch engine that is used here."""
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Read on from `start`."""
+        """Continue reading at `start`."""
         ...
 
 
@@ -55,16 +55,16 @@ class KnownTopics(Protocol):
     """The part of ``MetadataManager`` that is used here."""
 
     def is_new(self, tp: TopicPartition) -> bool | None:
-        """Return whether a partition was created since its topic is watched; None: unknown."""
+        """Return whether a partition was created after its topic was watched; None: unknown."""
         ...
 
 
 class StartPositions:
-    """Gives new partitions a position. Thread: the caller's.
+    """Sets the positions of new partitions. Thread: the caller's.
 
     Args:
         lookup: reads committed offsets; None without a group.
-        policy: for partitions without a committed offset; None: raise to the caller.
+        policy: the policy for partitions without a committed offset; None: raise to the caller.
         topics: tells which partitions are new, if these are read from their beginning in spite of
             a policy ``LATEST``; None: they are not.
     """
@@ -97,7 +97,7 @@ class StartPositions:
         self._unresolved.update(partitions)
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions that went away, or got a position elsewhere."""
+        """Remove partitions that were revoked, or whose position the caller has set."""
         for tp in partitions:
             self._unresolved.discard(tp)
             self._requested.pop(tp, None)
@@ -108,7 +108,7 @@ class StartPositions:
         """Send lookups that are due, and use the results.
 
         Raises:
-            NoOffsetForPartition: nothing is committed and there is no policy; raised each time,
+            NoOffsetForPartition: no offset is committed and there is no policy; raised each time
             until the caller seeks.
             ZkConsumerError: the lookup failed; the next call repeats it.
         """
@@ -117,7 +117,7 @@ class StartPositions:
         failure: ZkConsumerError | None = None
         self._take_responses()
         while self._received:
-            # What a signal handler's exception interrupts is repeated, before anything is read.
+            # Work that a signal handler's exception interrupts is repeated before anything is read.
             failure = self._take(self._received[0]) or failure
             self._received.popleft()
         for tp in list(self._undecided):
@@ -135,7 +135,7 @@ class StartPositions:
         try:
             self._received.extend(self._lookup.responses())
         except BaseException:
-            # A result may be lost with it.
+            # The exception may lose a result.
             self._unresolved.update(self._requested)
             raise
 
@@ -148,7 +148,7 @@ class StartPositions:
         else:
             self._requested.update(dict.fromkeys(lookup, lookup))
             self._lookup.request(lookup)
-        # Last: what an interrupt leaves unresolved is looked up again.
+        # Last: a lookup that an interrupt leaves unresolved is repeated.
         self._unresolved -= lookup
 
     def _take(self, response: CommittedResult) -> ZkConsumerError | None:

@@ -1,8 +1,8 @@
-"""The records of an iteration, one by one. Pure.
+"""Hands out the records of an iteration one by one. Pure.
 
-A signal handler may run after every call from Python to a built-in function, and what the call
-returned is lost if the handler raises. It can't run between an iterator and its ``for``, nor after
-a plain store: so records are taken that way.
+A signal handler may run after every call from Python to a built-in function, and the call's result
+is lost if the handler raises. It can't run between an iterator and its ``for``, nor after a plain
+store: so records are taken that way.
 """
 
 from operator import length_hint

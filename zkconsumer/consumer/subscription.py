@@ -1,6 +1,6 @@
-"""What a consumer reads: topics, a pattern of topics, or assigned partitions. Pure.
+"""The subscription of a consumer: topics, a pattern of topics, or assigned partitions. Pure.
 
-Only one of them at a time: to change, the caller unsubscribes first.
+Only one kind at a time: to change it, the caller unsubscribes first.
 
 Source: Kafka ``SubscriptionState``.
 """
@@ -14,11 +14,11 @@ from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
-"""For brokers before 0.10, which don't report which topics are internal."""
+"""Internal topics, for brokers before 0.10, which don't report them."""
 
 
 class Mode(Enum):
-    """How partitions are chosen."""
+    """The way in which partitions are chosen."""
 
     NONE = "nothing"
     TOPICS = "topics"
@@ -81,14 +81,14 @@ class Subscription:
         self.assigned = frozenset(chosen)
 
     def clear(self) -> None:
-        """Clear everything."""
+        """Clear the subscription or assignment."""
         self.mode = Mode.NONE
         self._matches = None
         self.topics = frozenset()
         self.assigned = frozenset()
 
     def saw(self, view: ClusterView) -> bool:
-        """Update the topics that match a pattern of a view of all; return whether they changed."""
+        """Update the topics that match the pattern; return whether they changed."""
         matches = self._matches
         if matches is None:
             return False

@@ -1,4 +1,4 @@
-"""Wakes the caller's thread from a poll: for events of other threads, and by ``wakeup()``.
+"""Wakes the caller's thread in a poll: for events of other threads, and for ``wakeup()``.
 
 Source: Kafka ``ConsumerNetworkClient.wakeup``.
 """
@@ -32,7 +32,7 @@ class Wakeup:
         """Check that ``wake`` was not called.
 
         Raises:
-            Woken: it was; each call raises once.
+            Woken: it was called; each call raises once.
         """
         if self._woken:
             self._woken = False

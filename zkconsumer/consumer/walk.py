@@ -1,8 +1,8 @@
-"""How an iteration goes from record to record, where all of its time is spent.
+"""Steps an iteration from record to record, where it spends all of its time.
 
 A consumer is its own iterator, so that code which overrides or wraps ``__next__`` gets every
-record. What is called for each record is therefore in C if the native core is used; it calls the
-rest of the consumer only at the end of a partition's records or of its lease.
+record. Therefore the code for each record is in C with the native core; it calls the rest of the
+consumer only at the end of a partition's records or of its lease.
 """
 
 from abc import abstractmethod
@@ -17,12 +17,12 @@ from zkconsumer.streams.lease import Lease
 
 
 class PureWalk:
-    """The state of an iteration: for its own thread, and for others to stop it.
+    """The state of an iteration: used by its own thread, and stopped by others.
 
     Attributes:
         steps: the records to iterate over; None: ``_look_around`` is due before the next one. Any
             thread may store that.
-        lease: until when ``_look_around`` is not due.
+        lease: the time until which ``_look_around`` is not due.
     """
 
     __slots__ = ("lease", "steps")
@@ -50,7 +50,7 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
         while True:
             walk = self._walk
             lease = walk.lease
-            # The clock first: a signal handler may run after it, and change what comes next.
+            # The clock first: a signal handler may run after it, and change the next record.
             if lease.now_s() < lease.until_s and (steps := walk.steps) is not None:
                 for record in steps.left:
                     steps.last = record
@@ -60,7 +60,7 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
 
     @abstractmethod
     def _look_around(self) -> bool:
-        """Find the records that come next; return False if the iteration is over.
+        """Find the next records; return False if the iteration is over.
 
         Called when the steps are used up, when the lease has expired, and when another thread
         stopped the walk.

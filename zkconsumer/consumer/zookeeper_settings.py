@@ -35,7 +35,7 @@ _WITHOUT_EFFECT: Final = (
 
 
 def consumer_config(config: PollConfig) -> ConsumerConfig:
-    """Return the settings of the member; those of fetching are not used.
+    """Return the settings of the member; its settings of fetching are not used.
 
     Raises:
         ConfigError: a setting can't be used with a ZooKeeper group, or with poll.

@@ -93,7 +93,7 @@ class Mirror:
 
     @property
     def is_copying(self) -> bool:
-        """Whether streams run, so that messages may be pending. Thread: any, and signal handlers."""
+        """Whether streams run; before, nothing is pending. Thread: any, and signal handlers."""
         return self._copying
 
     def _wake(self) -> None:

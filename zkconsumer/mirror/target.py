@@ -16,8 +16,7 @@ _TRIES = 5
 """The number of the producer's own retries between two log lines."""
 
 _OUTAGE_MS = 120_000
-"""How long an idempotent producer retries at least, which is longer than any election. When it
-gives up it drops its id, too, and unanswered sets would be written a second time."""
+"""The minimum time of an idempotent producer's retries, longer than any election. After it the"""
 
 _PATIENCE = 3
 """The number of time-outs that a metadata request may take."""

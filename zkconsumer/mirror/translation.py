@@ -18,8 +18,8 @@ class GroupTranslation:
     Attributes:
         offsets: the next offset to read of each target partition.
         not_yet: the source partitions that no mirror has read up to the group's offset yet.
-        unread: the source partitions in which no mirror read from the group's offset on, and
-            where one begins after it: messages between are not in the target, if there are any.
+        unread: the source partitions whose mirror began after the group's offset, with the offset
+            where it began: messages in between, if any, are not in the target.
         without: the source partitions of which nothing was mirrored and nothing was read.
     """
 

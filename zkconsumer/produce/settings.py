@@ -12,8 +12,7 @@ ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 
 SET_BYTES: Final = 900_000
-"""Below the default limit of brokers of any version (0.8: 1000000): a larger set would be refused,
-and sent again in halves, each time."""
+"""A size below the default limit of brokers of any version (0.8: 1000000)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +25,8 @@ class ProducerSettings:
         acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
             ``ACKS_NONE`` for nothing (the base offset is then -1, and failures go unnoticed).
         timeout_ms: time limit of the broker's acknowledgement, and then of the response.
-        retries: further tries after a transient failure. A try whose response was lost may have
-            been written: then the set is duplicated.
+        retries: the number of further attempts after a transient failure. The set of an attempt
+            without a response may have been written: then it is duplicated.
         backoff_ms: the pause before each further try.
     """
 

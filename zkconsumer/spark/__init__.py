@@ -1,9 +1,9 @@
-"""Kafka clusters of the ZooKeeper era as a data source of Spark: ``format("zkconsumer")``.
+"""The data source of Spark for clusters of the ZooKeeper era: ``format("zkconsumer")``.
 
-Spark finds the source by itself, through the module ``pyspark_zkconsumer``; before 4.0 it knows no
-sources in Python. ``read``, ``write`` and ``stream`` do the same on those and on later ones. What
-old programs need by name is here, too. Names are loaded when they are first asked for: a Python
-worker on an executor needs few of them.
+Spark finds the source by itself, through the module ``pyspark_zkconsumer``; before 4.0 it has no
+sources in Python. ``read``, ``write`` and ``stream`` work the same on all versions. The names that
+old programs import are here, too. Names are loaded at their first use: a Python worker on an
+executor needs few of them.
 
 Source: Spark's own Kafka source (``spark-sql-kafka-0-10``) for options, columns and rules.
 """
@@ -57,7 +57,7 @@ def need_spark() -> None:
     """Check that PySpark and pyarrow are installed; plain values of this package need neither.
 
     Raises:
-        SparkNotInstalled: it is not.
+        SparkNotInstalled: one of them is missing.
     """
     missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""Parse the cluster's address: brokers, or the ZooKeeper that lists them. Pure."""
+"""Parses the cluster's address: brokers, or the ZooKeeper that lists them. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,21 +18,21 @@ ZOOKEEPER = "zookeeper.connect"
 SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
 CONNECTION_TIMEOUT = "zookeeper.connection.timeout.ms"
 DEFAULT_TIMEOUT_MS = 6_000
-"""Kafka 0.8's own default for both; its connection time-out follows the session's."""
+"""Kafka 0.8's default of both time-outs; that of the connection follows the session's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """Address of a cluster: ZooKeeper, brokers or both.
+    """The address of a cluster: ZooKeeper, brokers or both.
 
     Attributes:
-        zookeeper_connect: ``host1:port1,host2:port2/chroot``; None where none is given.
-        bootstrap: some brokers; empty where none are given. Where both are
-            given, brokers are asked directly, and ZooKeeper only about groups.
-        session_timeout_ms: of a ZooKeeper session.
-        connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
-        security: how to get into ZooKeeper, and who may change what is created there.
-        broker_security: how brokers are reached: TLS, and who we are.
+        zookeeper_connect: ``host1:port1,host2:port2/chroot``; None if not given.
+        bootstrap: some brokers; empty if not given. If both are given, brokers are used directly,
+            and ZooKeeper only for groups.
+        session_timeout_ms: the time-out of a ZooKeeper session.
+        connection_timeout_ms: the time limit of connecting to ZooKeeper, and of each call there.
+        security: authentication at ZooKeeper, and the ACLs of created nodes.
+        broker_security: TLS and authentication at brokers.
     """
 
     zookeeper_connect: str | None = None
@@ -55,7 +55,7 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
         options: by their names in lower case.
 
     Raises:
-        ConfigError: neither way is given, or one is malformed; names the option.
+        ConfigError: neither address is given, or one is malformed; names the option.
     """
     bootstrap = options.get(BOOTSTRAP)
     zookeeper = options.get(ZOOKEEPER)

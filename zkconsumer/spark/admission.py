@@ -1,12 +1,12 @@
-"""Decide when a stream's next batch is due, and how much it reads. Pure.
+"""Decides when a stream's next batch is due, and how much it reads. Pure.
 
-Spark's API for sources in Python knows no limit made of two, and none with a delay: so the source
-itself keeps ``minOffsetsPerTrigger`` and ``maxTriggerDelay``, and, with Trigger.AvailableNow, the
-end that was there when the query started.
+Spark's API for sources in Python has no composite limits, and none with a delay: so the source
+itself applies ``minOffsetsPerTrigger`` and ``maxTriggerDelay``, and, with Trigger.AvailableNow, the
+log ends as of the query's start.
 
 Source: Spark 4.2 ``KafkaMicroBatchStream.latestOffset`` and ``delayBatch``. Unlike there,
-Trigger.AvailableNow waits for nothing: it is to read all that is there, and a rest below the
-minimum would be left.
+    Trigger.AvailableNow never waits: it must read all available messages, including a rest below
+    the minimum.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class BatchAdmission:
-    """Limits one stream's batches. The first is never delayed: the last one's time is unknown.
+    """Limits one stream's batches; the first one is never delayed.
 
     Args:
         max_offsets: maximum offsets of a batch, None for no limit.
         min_offsets: minimum offsets of a batch, None for no limit.
-        max_delay_ms: after the last batch, ends the wait for ``min_offsets``.
+        max_delay_ms: the time after the last batch at which the wait for ``min_offsets`` ends.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class BatchAdmission:
         """Return the next batch's end; ``start`` if none is due.
 
         Args:
-            start: where the last batch ended.
-            latest: where the logs end. With Trigger.AvailableNow only those of the first call
-                count, and partitions that come later are left for the next query.
+            start: the end of the last batch.
+            latest: the ends of the logs. With Trigger.AvailableNow only those of the first call
+                count, and partitions created later are left for the next query.
             begins: the earliest offsets of those partitions of ``latest`` that ``start`` lacks, and
-                of any others: what lies before them does not count.
-            now_ms: the time, by a clock that only goes forward.
+                of any others: messages before them do not count.
+            now_ms: the time of a monotonic clock.
 
         Returns:
             An end for every partition of ``latest``.

@@ -1,4 +1,4 @@
-"""The streaming reader where Spark says where a batch starts, and how much it may read.
+"""The streaming reader for Sparks that pass a batch's start and its limit.
 
 Source: PySpark 4.3 ``pyspark.sql.streaming.datasource``; it came with 4.2.
 """
@@ -16,7 +16,7 @@ from zkconsumer.spark.stream_reader import JsonOffset, ZkStreamReader
 
 
 class ZkAdmittingReader(ZkStreamReader, SupportsTriggerAvailableNow):
-    """Streaming reader that keeps the limits of trigger and options."""
+    """A streaming reader that applies the limits of trigger and options."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return the options' limit; ``latestOffset`` applies a second one."""
@@ -31,7 +31,7 @@ class ZkAdmittingReader(ZkStreamReader, SupportsTriggerAvailableNow):
         self.plan.prepare_available_now()
 
     def latestOffset(self, start: JsonOffset, limit: ReadLimit) -> JsonOffset:  # noqa: N802
-        """Return the next batch's end; commit all before ``start``, which is done."""
+        """Return the next batch's end; commit everything before ``start``, which is complete."""
         # A trigger that reads everything at once overrides the options.
         unlimited = limit == ReadAllAvailable() != self.getDefaultReadLimit()
         return self.next_end(start, unlimited=unlimited)

@@ -1,4 +1,4 @@
-"""Let batches pass until a stream is to end; stop it between two of them."""
+"""Ends a stream between two batches."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -13,7 +13,7 @@ _Write = Callable[[DataFrame, int], None]
 class BatchGate:
     """Stops a Spark query between batches; Spark alone would interrupt one.
 
-    A copy in another process, as Spark Connect makes one, knows nothing of the end.
+    A copy in another process, as made by Spark Connect, does not end the stream.
 
     Args:
         write: writes a batch.
@@ -31,7 +31,8 @@ class BatchGate:
         """Write a batch.
 
         Raises:
-            IllegalState: the stream is to end. Spark runs this batch when the stream goes on.
+            IllegalState: the stream is ending. Spark runs this batch again when the stream is
+                resumed.
         """
         with self._lock:
             if self._is_shut:
@@ -41,16 +42,17 @@ class BatchGate:
             self._has_failed = False
 
     def __reduce__(self) -> "tuple[type[BatchGate], tuple[_Write]]":
-        # A lock is of one process.
+        # Locks can't be pickled.
         return BatchGate, (self._write,)
 
     def shut(self) -> bool:
-        """Refuse further batches; wait for the one that is being written.
+        """Refuse further batches; wait for the batch that is being written.
 
-        The query must be stopped after this: that waits for Spark's thread, and it for this gate.
+        The query must be stopped after this call: stopping waits for Spark's thread, which may wait
+        for this gate.
 
         Returns:
-            Whether the last batch failed: then the query ends by itself, and says why.
+            Whether the last batch failed: then the query ends by itself, with its error.
         """
         with self._lock:
             self._is_shut = True

@@ -1,4 +1,4 @@
-"""Find brokers: given, registered in ZooKeeper, or listed by other brokers."""
+"""Finds brokers: given, registered in ZooKeeper, or listed by other brokers."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -18,11 +18,11 @@ class BrokerFinder:
     """Finds brokers; opens ZooKeeper briefly, as the last resort. Thread: one at a time.
 
     Args:
-        address: where the cluster is.
+        address: the cluster's address.
         read: reads the registrations.
 
     Attributes:
-        are_old: all registrations that were seen last are of brokers of 0.8 or 0.9.
+        are_old: whether all brokers were of 0.8 or 0.9 by their last registrations.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class BrokerFinder:
         self.are_old = False
 
     def brokers(self) -> tuple[Broker, ...]:
-        """Return the last known live brokers; in doubt, also those given or registered.
+        """Return the last known live brokers; after a failure, also those given or registered.
 
-        Brokers that were given have negative ids: their numbers are not known.
+        Given brokers have negative ids, since their ids are unknown.
 
         Raises:
-            RegistryError: ZooKeeper does not answer, and no broker is known.
-            ConnectFailed: ZooKeeper knows no live broker; says why.
+            RegistryError: ZooKeeper does not respond, and no broker is known.
+            ConnectFailed: no live broker is registered in ZooKeeper; says why.
         """
         if self._known and not self._is_doubted:
             return self._known
@@ -53,7 +53,7 @@ class BrokerFinder:
         )
 
     def learn(self, brokers: Iterable[Broker]) -> None:
-        """Record the live brokers that a broker listed."""
+        """Record the live brokers of a broker's response."""
         self._known = tuple(sorted(brokers))
         self._is_doubted = False
 
@@ -77,8 +77,8 @@ def read_registered(address: ClusterAddress) -> BrokerList:
     """Read the brokers registered in ZooKeeper, over a separate session.
 
     Raises:
-        RegistryError: it does not answer.
-        ConnectFailed: it names none; says why.
+        RegistryError: ZooKeeper does not respond.
+        ConnectFailed: no broker is registered; says why.
     """
     where = address.zookeeper_connect
     assert where is not None, "an address has one way at least"

@@ -1,7 +1,7 @@
-"""Read broker security options, in Spark's spelling and kafka-python's. Pure.
+"""Reads the options of broker security, in Spark's spelling and kafka-python's. Pure.
 
-Spark hands ``kafka.*`` to its client, so ``kafka.security.protocol`` is what its users know;
-``security_protocol`` is what kafka-python's know. Both are read, everywhere that options are.
+Spark passes ``kafka.*`` to its client, so its users write ``kafka.security.protocol``, and users of
+kafka-python ``security_protocol``. Both are accepted wherever options are read.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _PREFIX: Final = "kafka."
 
 
 def is_of_security(option: str) -> bool:
-    """Return whether an option, by its name in lower case, is of broker security."""
+    """Return whether an option, by its name in lower case, configures broker security."""
     return _setting(option) in SECURITY_NAMES
 
 
@@ -24,11 +24,11 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
     """Read broker security: for the source, the sink, the drain and RDDs.
 
     Args:
-        options: by their names in lower case; others are passed over.
+        options: options by their names in lower case; others are ignored.
 
     Raises:
-        ConfigError: one is not known, makes no sense, or is given twice; names it, and shows no
-            value that may be secret.
+        ConfigError: an option is unknown, invalid, or given twice; names it, without values that
+            may be secret.
     """
     given: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -49,10 +49,10 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
 
 
 def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
-    """Turn a client's file, which Kafka's own tools take as well, into options.
+    """Convert a client's properties file, as Kafka's own tools accept, to options.
 
     Args:
-        properties: how to get into brokers and into ZooKeeper; all else is passed over.
+        properties: the file's settings; those not about authentication or encryption are ignored.
     """
     options: dict[str, str] = {}
     for key, text in properties.items():
@@ -64,7 +64,7 @@ def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_option(text: str, names: Mapping[str, str]) -> str:
-    """Replace a setting's name at the start of an error by the option's."""
+    """Replace the name of a setting at the start of an error by the option's name."""
     for setting, option in names.items():
         if text.startswith((f"{setting} ", f"{setting}=", f"{setting}:")):
             return option + text.removeprefix(setting)

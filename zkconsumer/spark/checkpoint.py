@@ -1,7 +1,8 @@
-"""Keep a stream's checkpoint in Spark's layout, so that either resumes the other's.
+"""Keeps a stream's checkpoint in Spark's layout, so that either resumes the other's.
 
-``offsets/7`` says where batch 7 ends and is there before any of it is read; ``commits/7`` says that
-it is done. So a batch that was broken off is run again with the same number and the same messages.
+``offsets/7`` holds the end of batch 7 and is written before the batch is read; ``commits/7``
+records its completion. So an interrupted batch is repeated with the same number and the same
+messages.
 
 Source: Spark 3.5 and 4.3 ``OffsetSeqLog``, ``CommitLog``, ``StreamMetadata``; their version 1.
 """
@@ -16,7 +17,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.spark.stream_offsets import StreamOffsets
 
 KEPT: Final = 100
-"""Number of batches kept, as by Spark."""
+"""The number of batches whose records are kept, as in Spark."""
 
 _VERSION = "v1"
 _DONE = f'{_VERSION}\n{{"nextBatchWatermarkMs":0}}'.encode()
@@ -24,7 +25,7 @@ _METADATA = "metadata"
 
 
 class CheckpointFiles(Protocol):
-    """The files of one checkpoint, by their paths in it; ``ZkConsumerError`` where that fails."""
+    """The files of one checkpoint, by relative path; methods raise ``ZkConsumerError``."""
 
     def names(self, folder: str) -> Sequence[str]:
         """List a folder; empty if there is none."""
@@ -35,21 +36,21 @@ class CheckpointFiles(Protocol):
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a whole file; False, and nothing changed, where there is one."""
+        """Write a whole file; return False, without a change, if it exists."""
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file if it exists."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A planned batch: its end is known.
+    """A batch whose end is recorded.
 
     Attributes:
-        number: Spark calls it the batch's id.
-        end: where it ends.
+        number: the number of the batch, which Spark calls its id.
+        end: the offsets where it ends.
     """
 
     number: int
@@ -60,8 +61,8 @@ class Checkpoint:
     """Records planned and finished batches for the next driver. Thread: one.
 
     Args:
-        files: where it is.
-        where: the same, for messages.
+        files: the checkpoint's files.
+        where: the checkpoint's path, for messages.
     """
 
     def __init__(self, files: CheckpointFiles, where: str) -> None:
@@ -69,7 +70,7 @@ class Checkpoint:
         self._where = where
 
     def begin(self) -> None:
-        """Write the id that Spark looks for."""
+        """Write the id that Spark requires."""
         if _METADATA not in self._files.names(""):
             self._files.create(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode())
 
@@ -82,13 +83,13 @@ class Checkpoint:
         """Read a planned batch.
 
         Raises:
-            ConfigError: what is there is another kind of query's, or of another version.
+            ConfigError: the record was written by another kind of query, or another version.
         """
         path = f"offsets/{number}"
         return Planned(number, _offsets(self._files.read(path), f"{self._where}/{path}"))
 
     def is_done(self, number: int) -> bool:
-        """Return whether a batch is done."""
+        """Return whether a batch is complete."""
         return number in self._numbers("commits")
 
     def plan(self, batch: Planned, *, now_ms: int) -> None:
@@ -100,7 +101,7 @@ class Checkpoint:
         self._add(f"offsets/{batch.number}", _planned(batch.end, now_ms))
 
     def done(self, number: int) -> None:
-        """Record that a batch is done; delete old records.
+        """Record that a batch is complete; delete old records.
 
         Raises:
             ConfigError: as ``plan``.

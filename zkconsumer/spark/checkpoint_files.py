@@ -1,6 +1,6 @@
-"""Read and write a checkpoint through Spark's file manager, on any of its file systems.
+"""Reads and writes a checkpoint through Spark's file manager, on any of its file systems.
 
-Source: Spark ``CheckpointFileManager``: a file is there whole or not at all.
+Source: Spark ``CheckpointFileManager``: a file exists whole or not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,23 +15,23 @@ from zkconsumer.errors import ConfigError
 
 _PACKAGE = "org.apache.spark.sql.execution.streaming"
 _HOMES = (f"{_PACKAGE}.checkpointing", _PACKAGE)
-"""The first since Spark 4.1."""
+"""The first package is that of Spark 4.1 and later."""
 
 
 class SparkCheckpointFiles:
     """See ``CheckpointFiles``.
 
     Args:
-        session: whose JVM, settings and rights are used.
-        path: the checkpoint's folder, with a scheme or of Spark's default file system.
+        session: the session whose JVM, settings and permissions are used.
+        path: the checkpoint's folder, with a scheme, or on Spark's default file system.
 
     Raises:
-        ConfigError: there is no such file system.
+        ConfigError: the file system is unknown.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
         context = session.sparkContext
-        # The gateway is not typed, and not public: this class is the one door to it.
+        # The gateway is neither typed nor public: only this class uses it.
         jvm: Any = context._jvm  # noqa: SLF001
         settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
         self._what = path
@@ -83,7 +83,7 @@ class SparkCheckpointFiles:
 
     @contextmanager
     def _door(self) -> Iterator[None]:
-        """Turn exceptions of Java and the gateway into ``ConfigError``."""
+        """Convert exceptions of Java and the gateway to ``ConfigError``."""
         try:
             yield
         except Py4JJavaError as error:

@@ -1,8 +1,8 @@
-"""Read partitions, leaders and log ends of the cluster, on the driver.
+"""Reads partitions, leaders and log ends of the cluster, on the driver.
 
-No topic is ever asked for by name: a 0.8 broker would create one that is missing. What fails is
-asked again as often as ``fetchOffset.numRetries`` says, and for longer where a new leader may be on
-its way: electing one takes as long as the ZooKeeper session of the old one.
+No metadata request names a topic: a 0.8 broker would create a missing one. Failed requests are
+retried as often as ``fetchOffset.numRetries`` says, and for longer during the election of a leader,
+which takes as long as the ZooKeeper session of the old one.
 Source: Spark 4.2 ``KafkaOffsetReaderAdmin``.
 """
 
@@ -44,31 +44,31 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Offsets = dict[TopicPartition, int]
 _PATIENT_PAUSE_MS = 100
-"""The least pause once the tries are used up."""
+"""The minimum pause between further attempts once the retries are used up."""
 
 
 class ClusterReader:
     """Reads metadata and offsets from brokers. Thread: one at a time.
 
-    Every method that asks raises what its last try met:
+    Methods that send requests raise the error of their last attempt:
 
-    - ``RegistryError``: ZooKeeper does not answer (it is asked only where no brokers are given).
+    - ``RegistryError``: ZooKeeper does not respond (it is used only if no brokers are given).
     - ``TransportError``: no broker, or not the leader, can be reached.
-    - ``BrokerError``: a partition has no leader, or the leader answers with an error; names both.
-    - ``AuthenticationFailed``, ``UnsupportedVersion``: at once, since no other try would help.
+    - ``BrokerError``: a partition has no leader, or the leader responds with an error; names both.
+    - ``AuthenticationFailed``, ``UnsupportedVersion``: raised at once, since no retry would help.
 
     Args:
         address: where the cluster is.
         client_id: sent with every request.
-        timeout_ms: how long a broker may take to connect, and to answer.
-        retries: how often to ask, at least 1.
-        retry_interval_ms: the pause before asking again.
-        isolation: whose end of the logs is asked for: with ``READ_COMMITTED`` they end in front of
-            the first transaction that is open.
-        grace_ms: for how long to ask, whatever ``retries`` says, where brokers have answered
-            before and one is missing or does not lead any more.
-        connector: makes the transports; TCP if not given.
-        clock: for that patience.
+        timeout_ms: the time limit of connecting to a broker, and of each response.
+        retries: the number of attempts, at least 1.
+        retry_interval_ms: the pause between attempts.
+        isolation: the isolation level: with ``READ_COMMITTED`` logs end in front of the first open
+            transaction.
+        grace_ms: how long to retry, regardless of ``retries``, if brokers responded before and one
+            is now missing or no longer leads.
+        connector: opens transports; TCP if not given.
+        clock: measures ``grace_ms``.
     """
 
     def __init__(  # noqa: PLR0913 - one optional part a line, all by name
@@ -124,36 +124,36 @@ class ClusterReader:
         self.close()
 
     def close(self) -> None:
-        """Close all connections, and end a pause between two tries. Thread: any."""
+        """Close all connections, and end a pause between two attempts. Thread: any."""
         self._closed.set()
         self._creations.close()
         self._hang_up()
 
     @property
     def are_old(self) -> bool:
-        """Whether all brokers are known to be of 0.8 or 0.9: these get no ApiVersions request.
+        """Whether all brokers are known to be of 0.8 or 0.9, which get no ApiVersions request.
 
-        Their registrations say so; or the one that told last who leads is, and what such a broker
-        understands, all others do that can be in one cluster with it.
+        Their registrations say so; or the last metadata response came from such a broker: all
+        brokers that can share a cluster with it support its requests.
         """
         return self._finder.are_old or self._served_by_old
 
     def brokers(self) -> tuple[Broker, ...]:
-        """Return all live brokers, as one lists them; the bootstrap ones if it can't yet."""
+        """Return all live brokers, as one of them lists them, or else the bootstrap brokers."""
         if self._view is None:
             self._retrying(self._look)
         return self._finder.brokers()
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
-        """Return the partitions that a query reads now, sorted. Asks again each time.
+        """Read the partitions of a query from brokers, sorted.
 
-        A broker that has just started may not know yet what there is. So what was there before and
-        is missing now is asked for again, as often as anything, before it counts as gone; and so
-        is everything, where a broker knows none that lives. (In a cluster without topics, none
-        does.)
+        A broker that has just started may not have the metadata yet. So if partitions that existed
+        before are missing now, or the response lists no live broker, the request is retried as
+        often as any other before they count as deleted. (In a cluster without topics, no broker is
+        listed.)
 
         Raises:
-            ConfigError: a topic or partition is named that the cluster does not have.
+            ConfigError: a topic or partition of the subscription does not exist.
         """
         for left in reversed(range(self._retries)):
             view = self._retrying(self._look)
@@ -179,17 +179,17 @@ class ClusterReader:
     def creations(self, topics: Collection[str]) -> Creations:
         """Return each topic's creation, which identifies it among topics of its name; never raises.
 
-        ZooKeeper's number of the transaction that created the topic's node or, where ZooKeeper is
-        not given, the topic's id (brokers 2.8 and later).
+        A creation is the transaction id that created the topic's node in ZooKeeper or, without
+        ZooKeeper, the topic's id (brokers 2.8 and later).
         """
         return self._creations.read(topics)
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
-        """Return the leader of each of these partitions."""
+        """Return the leader of each partition."""
         return self._retrying(lambda: self._led(partitions))
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the log start offset of each of these partitions."""
+        """Return the log start offset of each partition."""
         return self._ends(dict.fromkeys(partitions, EARLIEST))
 
     def latest(
@@ -201,11 +201,11 @@ class ClusterReader:
         """Return the latest offset that consumers may read up to, exclusive.
 
         Args:
-            partitions: which.
-            known: offsets up to which the logs reached before. A new leader may for a moment know
-                less than its predecessor did, so an answer before these is doubted: the question
-                is asked again, as often as any, and with patience for as long as one answer may
-                take, before the answer is given all the same.
+            partitions: the partitions to look up.
+            known: log ends that were seen before. A new leader may for a moment report less than
+                its predecessor, so a response below these is not believed at first: the request is
+                retried, as often as any other and at least for the time of one response, before
+                that response is returned all the same.
         """
         times = dict.fromkeys(partitions, LATEST)
         began_ms, left = self._clock.now_ms(), self._retries
@@ -223,11 +223,11 @@ class ClusterReader:
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """Return start offsets that include everything as new as a time.
 
-        It is the first record that is not older, or the latest offset where there is none. Brokers
-        before 0.10.1, and logs without timestamps, answer by segment: there it is the start of the
-        newest one that was last written to by then, which may be earlier than need be, by about a
-        segment; the earliest offset where all segments are newer, and the latest where the time has
-        not come.
+        The offset is that of the first record that is not older, or the latest offset if there is
+        none. Brokers before 0.10.1, and logs without timestamps, respond by segment: then it is the
+        start of the newest segment that was last written to by that time, which may be about a
+        segment too early; the earliest offset if all segments are newer, and the latest if the time
+        is in the future.
 
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
@@ -237,8 +237,8 @@ class ClusterReader:
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """Return end offsets that include everything before the first record as new as a time.
 
-        By segments that is the end of the one after the result of ``at_time``: it is the first that
-        was written to after the time, and may begin before it.
+        By segment, the offset is the end of the segment after the result of ``at_time``, the first
+        one that was written to after the time; it may begin before that time.
 
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
@@ -250,7 +250,7 @@ class ClusterReader:
         times: Mapping[TopicPartition, int],
         look: Callable[[TimeLookup, Mapping[TopicPartition, int]], OffsetsByTime],
     ) -> Offsets:
-        """Look up these times; the log's end if nothing is as new."""
+        """Look up times; return the log's end if no record is as new."""
 
         def request() -> Offsets:
             leaders = self._led(tuple(times))
@@ -283,7 +283,7 @@ class ClusterReader:
         return self._retrying(request) if times else {}
 
     def _failure(self, tp: TopicPartition, code: int, leader: Broker) -> ZkConsumerError:
-        """Return the error for a partition without offset."""
+        """Return the error of a partition without an offset."""
         why = self._client().why_unreachable(leader)
         if code == ErrorCode.NETWORK_EXCEPTION and why is not None:
             return ConnectionLost(why)
@@ -318,7 +318,7 @@ class ClusterReader:
         return self._client().view(topics, timeout_ms=self._timeout_ms)
 
     def _client(self) -> ClusterClient:
-        """Return the client of the brokers; created again by the next caller after a failure."""
+        """Return the client of the brokers; after a failure the next caller creates a new one."""
         if self._open is None:
             brokers = self._finder.brokers()
             client_settings = ClientSettings(
@@ -333,7 +333,7 @@ class ClusterReader:
                 dialer,
                 brokers,
                 request_timeout_ms=self._timeout_ms,
-                # No second round: the tries are counted here.
+                # No second round: the attempts are counted here.
                 retry_backoff_ms=self._timeout_ms,
                 shuffle=random.shuffle,
             )
@@ -378,7 +378,7 @@ class ClusterReader:
 
 
 def _heals(error: ZkConsumerError) -> bool:
-    """Return whether an error may last only until a dead broker's partitions have new leaders."""
+    """Return whether an error may end with the election of new leaders."""
     if isinstance(error, BrokerError):
         code = ErrorCode.of(error.code)
         return code.refresh_metadata and code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

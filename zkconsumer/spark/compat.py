@@ -1,7 +1,7 @@
-"""Detect the features of the installed Spark, without comparing version numbers.
+"""Detects the features of the installed Spark, without comparing version numbers.
 
-Sources in Python came with Spark 4.0, filters with 4.1, limits of reading and word of
-Trigger.AvailableNow with 4.2. What is missing has a substitute here, so that other modules need no
+Sources in Python came with Spark 4.0, filters with 4.1, read limits and the notification of
+Trigger.AvailableNow with 4.2. Missing classes have substitutes here, so that other modules need no
 checks.
 """
 
@@ -64,26 +64,26 @@ else:
         class DataSourceStreamArrowWriter(
             _given.DataSourceStreamWriter, _given.DataSourceArrowWriter
         ):
-            """A stream's writer that gets Arrow's batches, as that of a batch query asks for it."""
+            """A stream's writer of Arrow batches, for Sparks without such a class."""
 
 
 OLDEST_JAVA: Final = 17 if HAS_SOURCES else 11
-"""The first Java that this Spark, and what we ask of it, runs on."""
+"""The oldest Java that this Spark, and our use of it, runs on."""
 
 HAS_READ_LIMITS: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether Spark passes a stream the start of a batch, its limit, and its trigger."""
 
 HAS_ARROW_UDFS: Final = hasattr(functions, "arrow_udf")
-"""Whether functions of columns may take and give Arrow's arrays."""
+"""Whether user-defined functions may take and return Arrow arrays."""
 
 _PUSHDOWN = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 def is_pushing_filters() -> bool:
-    """Return whether this process is the one in which Spark hands filters over.
+    """Return whether this is the process in which Spark passes filters.
 
-    ``spark.sql.python.filterPushdown.enabled`` can't be seen from here, and Spark refuses a reader
-    that takes filters where it is off. Where it is on, planning runs in a worker of its own.
+    ``spark.sql.python.filterPushdown.enabled`` can't be read here, and Spark refuses a reader that
+    takes filters if it is off. If it is on, planning runs in a worker of its own.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     return _PUSHDOWN in sys.modules or (main is not None and main.name == _PUSHDOWN)

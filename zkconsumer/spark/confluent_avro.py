@@ -1,7 +1,7 @@
-"""``from_confluent_avro``: Avro after a schema id as a column of Spark's, from 3.4 on.
+"""Decodes Avro with schema ids in a Spark column (``from_confluent_avro``), from 3.4 on.
 
-Spark's own ``from_avro`` takes a value for bare Avro and reads the five bytes of the id as a part
-of it. Where Spark takes Arrow functions (4.1) rows stay in Arrow; before, they are Python's.
+Spark's own ``from_avro`` expects bare Avro, and reads the five bytes of the id as a part of it. If
+Spark has Arrow functions (4.1), values stay in Arrow; before, they become Python objects.
 """
 
 import threading
@@ -39,25 +39,27 @@ def from_confluent_avro(
 ) -> Column:
     """Decode Avro values that have a schema id before them.
 
-    Each value is read by the schema of its own id, and resolved to the one that says the column's
-    type, as Avro has it: by names, with defaults, and promotions of numbers.
+    Each value is read with the schema of its own id, and resolved to the column's schema by Avro's
+    rules: by names, with defaults, and promotions of numbers.
 
     Args:
-        column: of binaries: magic byte 0, four bytes of the id, Avro.
-        schema: says the type, as Avro's JSON; None for the latest one of ``subject``.
-        registry: the schema registry's URL, which every executor asks; None where all values were
+        column: a binary column: magic byte 0, four bytes of the id, Avro.
+        schema: the schema of the column, as Avro's JSON; None: the latest one of ``subject``.
+        registry: the schema registry's URL, which executors connect to; None if all values were
             written with ``schema``, whatever their ids.
-        subject: whose latest schema says the type, such as ``orders-value``; asked for once, now.
-        registry_options: of its client, by the names of Confluent's: ``basic.auth.user.info``.
+        subject: the subject whose latest schema is the column's, such as ``orders-value``;
+            requested once, by this call.
+        registry_options: options of the registry client, named as Confluent's:
+            ``basic.auth.user.info``.
         mode: ``PERMISSIVE``: a value that can't be decoded becomes null; ``FAILFAST``: it ends the
-            query. So does one with a time outside of the years 1 to 9999, before Spark 4.1.
+            query. Before Spark 4.1, so does a time outside of the years 1 to 9999.
 
     Returns:
         A column of the schema's type: a struct for a record.
 
     Raises:
         ConfigError: an argument is missing or wrong, or fastavro is not installed.
-        SchemaError: the schema can't be had, or can't be a column.
+        SchemaError: the schema can't be fetched, or can't be a column.
 
     Thread: any.
 
@@ -88,7 +90,7 @@ def from_confluent_avro(
     def decoded_one(value: "bytes | bytearray | None") -> Any:
         return decoder.decode_one(None if value is None else bytes(value))
 
-    # Spark reads hints as a wish for how the function is called.
+    # Spark would read type hints as the way to call the function.
     decoded_one.__annotations__.clear()
     return F.udf(decoded_one, spark_type(kind))(wanted)
 
@@ -113,7 +115,7 @@ def _reader(
 
 @dataclass(frozen=True, kw_only=True)
 class _ColumnDecoder:
-    """Decodes on whatever executor it gets to; sent there without what it has learnt."""
+    """The decoder of a column; it is sent to executors without its cached schemas."""
 
     reader: SchemaDefinition
     registry: str | None
@@ -133,7 +135,7 @@ class _ColumnDecoder:
         return column if column.type.equals(kind) else column.cast(kind)
 
     def decode_one(self, value: bytes | None) -> Any:
-        """Return a value as Spark's Python functions do; null if Python has none for it."""
+        """Return a value as Spark's Python functions do; null if Python can't represent it."""
         column = self.decode([value])
         try:
             return _python(column.to_pylist()[0], column.type)
@@ -143,7 +145,7 @@ class _ColumnDecoder:
             return None
 
     def _framed(self, values: list[bytes | None]) -> list[bytes | None]:
-        """Return the values under one id if all have one schema: each id would get a decoder."""
+        """Return the values with one id if all have one schema, to create one decoder only."""
         if self.registry is not None:
             return values
         return [

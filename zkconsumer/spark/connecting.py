@@ -1,4 +1,4 @@
-"""Open a query's connections to brokers, on the driver and in tasks."""
+"""Opens a query's connections to brokers, on the driver and in tasks."""
 
 import random
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from zkconsumer.wire.releases import Release
 from zkconsumer.wire.versions import OLDEST
 
 _FIRST_TO_TELL: Release = (0, 10)
-"""The first release that says what it serves."""
+"""The first release with ApiVersions."""
 _MOST_BYTES = 2**31 - 1
-"""No response is too large: requests are bounded, and memory grows with what arrives."""
+"""Responses have no limit: requests are bounded, and memory grows with the received bytes."""
 
 
 def is_old(release: Release | None) -> bool:
@@ -35,9 +35,9 @@ def query_dialer(
     """Create a dialer, which the caller stops.
 
     Args:
-        client: who it is, and how it gets in.
-        are_old: all brokers are known to be of 0.8 or 0.9: none is asked what it serves, and they
-            get the requests that all of these know, which later ones do up to 3.9.
+        client: the client's id and security settings.
+        are_old: whether all brokers are known to be of 0.8 or 0.9: then no ApiVersions request is
+            sent, and requests have the versions that brokers from 0.8 to 3.9 support.
         connector: makes the transports; TCP if not given.
 
     Raises:
@@ -48,7 +48,7 @@ def query_dialer(
 
 
 def reading_client(settings: RangeSettings, security: SecuritySettings) -> ClientSettings:
-    """Return the client settings of connections that ranges are read by."""
+    """Return the client settings of connections for reading ranges."""
     return ClientSettings(
         client_id=settings.client_id,
         timeout_ms=settings.timeout_ms,
@@ -58,7 +58,7 @@ def reading_client(settings: RangeSettings, security: SecuritySettings) -> Clien
 
 
 def reading_pool(client: ClientSettings, *, are_old: bool) -> ConnectionPool:
-    """Create the connections of a ``reading_client``; see ``query_dialer``."""
+    """Create the connection pool of a ``reading_client``; see ``query_dialer``."""
     return ConnectionPool(query_dialer(client, are_old=are_old), SystemClock())
 
 
@@ -70,7 +70,7 @@ def range_reader(
         pool,
         brokers,
         request_timeout_ms=settings.timeout_ms,
-        # No second round: the reader counts its tries, and pauses between them itself.
+        # No second round: the reader counts its attempts, and pauses between them itself.
         retry_backoff_ms=settings.timeout_ms,
         shuffle=random.shuffle,
     )

@@ -1,13 +1,13 @@
-"""Identify recreated topics by a creation text, kept beside offsets. Pure.
+"""Identifies recreated topics by a creation text, kept beside offsets. Pure.
 
 ZooKeeper numbers the transaction that created a topic's node (``czxid:1a2b``); brokers from 2.8 on
-give topics ids (``id:...``). Two texts of different kinds say nothing of each other.
+give topics ids (``id:...``). Texts of different kinds can't be compared.
 """
 
 from collections.abc import Mapping
 
 Creations = Mapping[str, str]
-"""By topic; one that is not known is not there."""
+"""The creation of each topic; topics with an unknown creation are missing."""
 
 
 def created_again(before: Creations, now: Creations) -> frozenset[str]:

@@ -1,11 +1,10 @@
-"""Find the offsets that a query still had to read but no longer can. Pure.
+"""Finds the offsets that a query still had to read but no longer can. Pure.
 
-Messages expire while a query is down, topics are deleted and made again, logs are cut off. Each
-range that is lost that way is told to the offset; ``failOnDataLoss`` says whether that ends the
-query.
+Messages expire while a query is down, topics are deleted and recreated, logs are truncated. Each
+lost range is reported with its offsets; ``failOnDataLoss`` says whether it ends the query.
 
 Source: Spark 4.2 ``KafkaOffsetReaderAdmin.getOffsetRangesFromResolvedOffsets``. Unlike there, the
-ranges are checked before any task starts, and a log that was made again is read from its beginning.
+    ranges are checked before any task starts, and a recreated log is read from its beginning.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,7 +44,7 @@ class OffsetsLost(ZkConsumerError):
 class Loss:
     """A range of one partition that can't be read, and why.
 
-    An empty range means everything from there on: how much that was is unknown.
+    An empty range means all offsets from there on, whose number is unknown.
     """
 
     lost: OffsetRange
@@ -60,7 +59,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Readable ranges of a query, at most one a partition, and its losses."""
+    """The readable ranges of a query, at most one per partition, and its losses."""
 
     ranges: tuple[OffsetRange, ...]
     losses: tuple[Loss, ...]
@@ -68,7 +67,7 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """Current log ends of each partition; a missing one is gone."""
+    """The current log start and end of each partition; a missing partition is deleted."""
 
     earliest: Mapping[TopicPartition, int]
     latest: Mapping[TopicPartition, int]
@@ -83,13 +82,12 @@ def readable(
     """Split the wanted offsets into readable ranges and losses.
 
     Args:
-        start: where each partition was left; one that only ``end`` has is new, and is read from
-            its first offset on.
-        end: the offset before which to stop. One below its start means that the log was made
-            again: it is then read from its beginning.
-        log: what is there.
-        recreated: topics that were deleted and created again since ``start``: read from their
-            beginning.
+        start: the start of each partition; one that only ``end`` has is new, and is read from its
+            first offset on.
+        end: the end of each partition, exclusive. An end below its start means a recreated log,
+            which is read from its beginning.
+        log: the present logs.
+        recreated: topics that were recreated since ``start``; they are read from their beginning.
     """
     ranges: list[OffsetRange] = []
     losses: list[Loss] = []
@@ -120,7 +118,7 @@ def readable(
 
 
 def describe(losses: Iterable[Loss]) -> str:
-    """Describe losses in one text; of many only some."""
+    """Describe losses in one text; only some of many."""
     listed = list(losses)
     more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return "; ".join(map(format, listed[:_SHOWN])) + more

@@ -1,10 +1,10 @@
-"""Restrict ranges by a query's filters. Pure.
+"""Restricts ranges by a query's filters. Pure.
 
-Filters on topic, partition and offset cut ranges, or drop them: what they exclude is not even
-fetched. A filter on the timestamp can't: brokers of the ZooKeeper era keep none, and later ones
-keep what the producer said, in any order; nor can one on keys or values. Those are left to Spark.
+Filters on topic, partition and offset narrow or drop ranges, so that excluded messages are not even
+fetched. Filters on timestamps can't: brokers of the ZooKeeper era keep none, and later ones keep
+the producers', in any order; nor can filters on keys or values. Those are left to Spark.
 
-No message has a null in one of these three columns, so a condition holds or it does not.
+No message has a null in these three columns, so a condition is either true or false.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ Column: TypeAlias = Literal["partition", "offset"]
 
 @dataclass(frozen=True, slots=True)
 class TopicAmong:
-    """The topic is one of these; ``negated``: it is none of them."""
+    """The topic is one of several; ``negated``: it is none of them."""
 
     names: frozenset[str]
     negated: bool = False
@@ -26,7 +26,7 @@ class TopicAmong:
 
 @dataclass(frozen=True, slots=True)
 class TopicStarts:
-    """The topic's name starts so; ``negated``: it does not."""
+    """The topic's name has a prefix; ``negated``: it does not."""
 
     prefix: str
     negated: bool = False
@@ -34,7 +34,7 @@ class TopicStarts:
 
 @dataclass(frozen=True, slots=True)
 class NumberAmong:
-    """The number in a column is one of these; ``negated``: it is none of them."""
+    """The number in a column is one of several; ``negated``: it is none of them."""
 
     column: Column
     numbers: frozenset[int]
@@ -43,7 +43,7 @@ class NumberAmong:
 
 @dataclass(frozen=True, slots=True)
 class NumberWithin:
-    """The number in a column is at least ``low`` and below ``high``, where these are given."""
+    """The number in a column is at least ``low`` and below ``high``, as far as given."""
 
     column: Column
     low: int | None = None
@@ -52,7 +52,7 @@ class NumberWithin:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Holds for every message, or for none (as a comparison with null does)."""
+    """A condition that is true of every message, or of none (as a comparison with null)."""
 
     holds: bool
 
@@ -61,9 +61,9 @@ Condition: TypeAlias = TopicAmong | TopicStarts | NumberAmong | NumberWithin | C
 
 
 def is_exact(condition: Condition) -> bool:
-    """Return whether all that ``select`` leaves meets the condition.
+    """Return whether all messages that ``select`` leaves meet the condition.
 
-    Offsets with gaps in between are the exception: a range has none.
+    It is not exact for offsets with gaps in between, since a range has none.
     """
     if not isinstance(condition, NumberAmong) or condition.column == "partition":
         return True
@@ -78,8 +78,8 @@ def select(
 ) -> tuple[OffsetRange, ...]:
     """Restrict each range by all conditions; drop empty ones.
 
-    No message that meets them all is left out. One that does not may be left in only on account
-    of a condition that is not ``is_exact``.
+    All messages that meet all conditions remain. Others may remain only because of a condition that
+    is not ``is_exact``.
     """
     kept = []
     for range_ in ranges:
@@ -118,7 +118,7 @@ def _can_hold(condition: Condition, tp: TopicPartition) -> bool:
 
 
 def _offsets(condition: Condition) -> tuple[int | None, int | None]:
-    """Return the offsets that can meet a condition: the least, and one past the last."""
+    """Return the range of offsets that can meet a condition: the first, and one past the last."""
     match condition:
         case NumberWithin(column="offset"):
             return condition.low, condition.high

@@ -1,11 +1,11 @@
-"""Commit a fixed-range query's progress for a group's other tools and members.
+"""Commits a query's progress to a group, for other tools and for later members.
 
-It is no member: nothing is registered or claimed. So it must not write to a group that members
-work in, each of which takes what it finds as its own last word; and it never moves an offset back,
-since another member that committed further has processed those messages. Only an offset after the
-log's end is no progress: there the topic was deleted and made again, or cut off.
+The query is no member: it registers and claims nothing. So it must not commit to a group with live
+members, which rely on the offsets being their own; and it never moves an offset back, since a
+member that committed further has processed those messages. Only an offset after the log's end is
+overwritten: the topic was recreated, or its log truncated.
 
-Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a time.
+Offsets are stored where the 0.8 consumer stores them: see ``offsets``. Thread: one at a time.
 """
 
 import logging
@@ -43,7 +43,7 @@ from zkconsumer.zk.topic_nodes import topic_czxids
 log = logging.getLogger(__name__)
 
 RENEW_EVERY_MS: Final = 3_600_000
-"""Brokers forget offsets a day after their last commit, unless told otherwise: an hour is early."""
+"""The interval of renewing commits: brokers of 0.8 delete offsets after a day by default."""
 
 _CLIENT_ID: Final = "zkconsumer-spark"
 
@@ -57,19 +57,20 @@ class Brokers(Protocol):
 
     @property
     def are_old(self) -> bool:
-        """Whether all of them are known to be of 0.8 or 0.9, once ``brokers`` was asked."""
+        """Whether all brokers are known to be of 0.8 or 0.9, after a call of ``brokers``."""
         ...
 
 
 class GroupProgress:
-    """A group's committed offsets, and who else is at work on them.
+    """A group's committed offsets, and its live members.
 
     Args:
         group_id: the group.
-        offsets: where they are kept.
-        zookeeper: to look for members in; None where there is no way to it.
-        close: lets go of connections.
-        clock: to know when offsets that expire are due again.
+        offsets: the offset storage.
+        zookeeper: the session in which members are looked up; None: there is no access to
+            ZooKeeper.
+        close: closes the connections.
+        clock: measures when offsets must be renewed.
 
     Raises:
         ConfigError: the group id can't be part of a path.
@@ -96,11 +97,11 @@ class GroupProgress:
         self._topics: set[str] = set()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """Return the committed offset of each partition, None if it has none.
+        """Return the committed offset of each partition; None if it has none.
 
         Raises:
-            ZkConsumerError: one of them can't be read. That is not the same as none: starting
-                somewhere else would lose messages, or bring all of them again.
+            ZkConsumerError: an offset can't be read. That differs from having none: starting
+                elsewhere would lose or repeat messages.
         """
         found = self._offsets.fetch(partitions)
         errors = [
@@ -117,14 +118,14 @@ class GroupProgress:
 
     @property
     def sees_members(self) -> bool:
-        """Whether there is a way to ZooKeeper, where members register."""
+        """Whether members can be looked up in ZooKeeper."""
         return self._zookeeper is not None
 
     def live_members(self) -> tuple[str, ...]:
         """Return the ids of registered members; empty without ZooKeeper.
 
         Raises:
-            RegistryError: ZooKeeper does not answer.
+            RegistryError: ZooKeeper does not respond.
         """
         if self._zookeeper is None:
             return ()
@@ -134,8 +135,8 @@ class GroupProgress:
         """Check that the group has no live member.
 
         Raises:
-            ConfigError: there are some; it names them.
-            RegistryError: ZooKeeper does not answer.
+            ConfigError: the group has live members; names them.
+            RegistryError: ZooKeeper does not respond.
         """
         members = self.live_members()
         if members:
@@ -147,7 +148,7 @@ class GroupProgress:
             )
 
     def has_changes(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Return whether ``commit`` would write any of these."""
+        """Return whether ``commit`` would write any of these offsets."""
         return bool(self._due(offsets))
 
     def commit(
@@ -160,12 +161,12 @@ class GroupProgress:
 
         Args:
             offsets: the next offset to read of each partition.
-            log_ends: where the partitions' logs end, as far as known: a committed offset after
-                that is overwritten, though it is larger.
+            log_ends: the log ends of partitions, as far as known: a committed offset after the
+                log's end is overwritten, though it is larger.
 
         Raises:
             OffsetCommitFailed: some could not be written; the others were.
-            ZkConsumerError: nothing is known about any of them.
+            ZkConsumerError: the outcome is unknown for all of them.
         """
         due = self._due(offsets)
         if not due:
@@ -196,9 +197,9 @@ class GroupProgress:
         return {tp: offset for tp, offset in offsets.items() if self._written.get(tp) != offset}
 
     def _show(self, due: Mapping[TopicPartition, int]) -> None:
-        """Let ``ConsumerOffsetChecker`` find the topics: it lists the parents of owner nodes.
+        """Create the parents of owner nodes, by which ``ConsumerOffsetChecker`` finds topics.
 
-        Members make them, too, and leave them behind.
+        Members create these nodes, too, and never delete them.
         """
         fresh = {tp.topic for tp in due} - self._topics
         if self._zookeeper is not None and fresh:
@@ -208,7 +209,7 @@ class GroupProgress:
     def _not_back(
         self, due: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Drop offsets that would move a committed one back."""
+        """Drop offsets that would move a committed offset back."""
         found = self._offsets.fetch(list(due))
         wanted = {}
         for tp, offset in due.items():
@@ -225,7 +226,7 @@ class GroupProgress:
 
 
 def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | None:
-    """Connect to the offsets that a query starts from or commits; None where it does neither.
+    """Connect to the offsets that a query starts from or commits; None if it does neither.
 
     Raises:
         ZkConsumerError: as ``open_progress``.
@@ -238,7 +239,7 @@ def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | Non
 
 @contextmanager
 def connected(options: SourceOptions) -> Iterator[tuple[ClusterReader, GroupProgress | None]]:
-    """Connect to a cluster, and as ``progress_of``, for as long as a query or a drain runs.
+    """Connect to a cluster and its group's offsets, while a query or a drain runs.
 
     Raises:
         ZkConsumerError: as ``open_progress``.
@@ -256,16 +257,16 @@ def open_progress(
 
     Args:
         group_id: the group.
-        storage: ``zookeeper``, ``kafka`` or ``both``, as ``offsets.storage`` and
-            ``dual.commit.enabled`` of its members say.
-        address: where the cluster is, and how to get into it; without ZooKeeper only ``kafka``
-            works, and members can't be looked for.
-        cluster: its brokers, which are asked for unless the storage is ``zookeeper``.
+        storage: ``zookeeper``, ``kafka`` or ``both``, corresponding to ``offsets.storage`` and
+            ``dual.commit.enabled`` of the members.
+        address: the address and security of the cluster; without ZooKeeper only ``kafka`` works,
+            and members can't be looked up.
+        cluster: its brokers, which are looked up unless the storage is ``zookeeper``.
 
     Raises:
-        ConfigError: ZooKeeper is needed, and not given.
-        RegistryError: ZooKeeper does not answer.
-        ZkConsumerError: nor does any broker.
+        ConfigError: ZooKeeper is needed, but not given.
+        RegistryError: ZooKeeper does not respond.
+        ZkConsumerError: no broker responds.
     """
     if address.zookeeper_connect is None:
         if storage != "kafka":
@@ -275,7 +276,7 @@ def open_progress(
             )
         in_kafka, hang_up = _in_kafka(group_id, address, cluster)
         return GroupProgress(group_id, in_kafka, zookeeper=None, close=hang_up)
-    GroupPaths(group_id)  # before anything is connected
+    GroupPaths(group_id)  # checked before connecting
     with ExitStack() as opened:
         store = open_zookeeper(address)
         opened.callback(store.close)
@@ -291,14 +292,14 @@ def open_progress(
 def _in_kafka(
     group_id: str, address: ClusterAddress, cluster: Brokers
 ) -> tuple[OffsetStore, Callable[[], None]]:
-    """Return the offsets that brokers keep, and a function that disconnects."""
+    """Return the offset store of brokers, and a function that disconnects it."""
     settings = ChannelSettings()
-    cluster.brokers()  # by then it is known what they are
+    cluster.brokers()  # by then the brokers' versions are known
     security = address.broker_security
     if cluster.are_old:
         dialer = offset_dialer(_CLIENT_ID, settings.timeout_ms, security)
     else:
-        # Kafka 4 does not take the requests of 0.8.2 any more.
+        # Kafka 4 no longer supports the requests of 0.8.2.
         dialer = dialer_of(
             ClientSettings(client_id=_CLIENT_ID, timeout_ms=settings.timeout_ms, security=security)
         )

@@ -1,4 +1,4 @@
-"""Input of one Spark task: plain values, planned on the driver and sent to an executor."""
+"""The input of a Spark task: plain values, planned on the driver and sent to an executor."""
 
 from dataclasses import dataclass, field
 
@@ -10,17 +10,17 @@ from zkconsumer.spark.compat import InputPartition
 
 @dataclass(frozen=True, kw_only=True)
 class ZkInputPartition(InputPartition):
-    """A range of one partition, and what is needed to read it without ZooKeeper.
+    """A range of one partition, with the data needed to read it without ZooKeeper.
 
-    A task that is tried again reads the same range, so the same records.
+    A retried task reads the same range, and so the same records.
 
     Attributes:
         range_: the range.
-        leader: who led the partition when this was planned; None: to be asked for.
+        leader: the leader at planning time; None: to be looked up.
         brokers: the brokers to request the leader from.
-        settings: how to read.
-        security: how brokers are reached; it is in no text of this.
-        are_old: all brokers are of 0.8 or 0.9, and need not be asked.
+        settings: the settings of reading.
+        security: TLS and authentication at brokers; not in ``repr``.
+        are_old: whether all brokers are of 0.8 or 0.9, which get no ApiVersions request.
     """
 
     range_: OffsetRange
@@ -32,5 +32,5 @@ class ZkInputPartition(InputPartition):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Whose records they are."""
+        """The partition of the range."""
         return self.range_.topic_partition

@@ -1,7 +1,7 @@
-"""``kafka.*``: settings of the client that a query hands through. Pure.
+"""Reads ``kafka.*``: the client settings of a query. Pure.
 
-Names of Kafka 0.8 and of later Kafka both work. What Spark's source refuses is refused. The rest is
-taken without effect, as Spark takes any name, and noted.
+Names of Kafka 0.8 and of later Kafka both work. Options that Spark's source refuses are refused.
+Others are accepted without effect, as in Spark, with a note.
 Source: Spark 4.2 ``KafkaSourceProvider.validateGeneralOptions``, Kafka 0.8.2.2 ``ConsumerConfig``.
 """
 
@@ -44,7 +44,7 @@ EFFECTIVE = frozenset(
         *BACKOFF_MS,
     }
 )
-"""What has an effect; any other name with the prefix has none."""
+"""The names that have an effect; no other name with the prefix has one."""
 
 _NO_RESET = (
     "it is not supported: set startingOffsets to say where a new query starts. A query that goes "
@@ -64,14 +64,14 @@ REFUSED = {
     "kafka.auto.commit.enable": _NO_COMMIT,
     "kafka.interceptor.classes": "it is not supported: an interceptor could change messages",
 }
-"""Names that are an error, with what to do instead."""
+"""Refused names, with the alternative to each."""
 
 
 def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Check that no name is refused; return a note on each without effect.
+    """Check that no name is refused; return a note on each option without effect.
 
     Args:
-        options: by their names in lower case.
+        options: options by names in lower case.
 
     Raises:
         ConfigError: naming the option.
@@ -119,7 +119,7 @@ def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "ka
     """Read the group's offset storage (0.8's ``offsets.storage``); None if not given.
 
     Raises:
-        ConfigError: it is neither of the two.
+        ConfigError: the value is neither of the two.
     """
     if (text := options.get(OFFSETS_STORAGE)) is None:
         return None

@@ -1,7 +1,7 @@
-"""Read and write where Spark has no Python data sources, by ranges planned here.
+"""Reads and writes without Python data sources, on Sparks before 4.0.
 
-A frame of numbers, one a task, is mapped to the rows of the tasks: they get the same plain values,
-and make the same columns by the same code, as those of the source.
+A frame of task numbers is mapped to the rows of the tasks, which get the same plain values, and
+create the same columns with the same code, as tasks of the source.
 
 Source: Spark 3.4 ``DataFrame.mapInArrow``.
 """
@@ -32,12 +32,12 @@ _WRITTEN = "topic string, partition int, count bigint"
 def mapped_frame(
     session: SparkSession, tasks: Sequence[ZkInputPartition], schema: StructType
 ) -> DataFrame:
-    """Return a frame of these tasks' messages, one partition for each.
+    """Return a frame of the messages of tasks, one partition for each task.
 
     Args:
-        session: reads.
-        tasks: what each is to read.
-        schema: the columns that are wanted.
+        session: the session that reads.
+        tasks: the inputs of the tasks.
+        schema: the requested columns.
 
     Raises:
         ConfigError: there is no such column, or it has another type.
@@ -61,7 +61,7 @@ def mapped_read(session: SparkSession, options: SourceOptions, schema: StructTyp
 
     Raises:
         ConfigError: an option or a column is wrong.
-        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
+        OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true.
         ZkConsumerError: the cluster can't be asked.
     """
     arrow_schema(schema)
@@ -69,14 +69,14 @@ def mapped_read(session: SparkSession, options: SourceOptions, schema: StructTyp
 
 
 def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
-    """Append rows to topics, at least once; all are acknowledged when this comes back.
+    """Append rows to topics, at least once; return when all are acknowledged.
 
     Raises:
         ConfigError: an option, a column or the topic is wrong.
         ZkConsumerError: the cluster can't be asked.
     """
     whole = sink_plan(options, rows.schema)
-    # Arrow need not know the types of the columns that are let be.
+    # Arrow need not support the types of ignored columns.
     named = [
         name
         for name in COLUMNS

@@ -1,8 +1,8 @@
-"""Run a stream's micro-batches, where Spark's own engine has no Python data sources.
+"""Runs a stream's micro-batches on Sparks without Python data sources.
 
-Exactly as Spark does it: where a batch ends is set down before it is read, that it is done when it
-was written, and what was broken off is run again, with the same number and the same messages.
-Exactly once it is for a ``write`` that does nothing for a number which it has written before.
+As in Spark, a batch's end is recorded before reading, its completion after writing, and an
+interrupted batch is repeated with the same number and the same messages. That is exactly once for a
+``write`` that ignores numbers that it has written before.
 
 Source: Spark 3.5 ``MicroBatchExecution``.
 """
@@ -19,12 +19,13 @@ from zkconsumer.spark.stream_plan import StreamPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """Timing and end of a stream's batches.
+    """The timing and the end of a stream's batches.
 
     Attributes:
-        available_now: read what is there at the start, and end.
+        available_now: whether to end once the messages available at the start are read.
         interval_ms: the minimum time between batches.
-        stopped: asked before each batch, and while there is nothing to read.
+        stopped: returns whether to end; called before each batch, and while there is nothing to
+            read.
     """
 
     available_now: bool
@@ -36,10 +37,10 @@ class MicroBatches:
     """One run of a stream. Thread: one.
 
     Args:
-        plan: where batches start and end; it has begun.
-        checkpoint: what former runs left.
-        write: writes the batch of these tasks and of this number.
-        clock: for the interval.
+        plan: the plan of the batches, which has begun.
+        checkpoint: the records of earlier runs.
+        write: writes a batch; called with its tasks and its number.
+        clock: measures the interval.
     """
 
     def __init__(
@@ -58,15 +59,15 @@ class MicroBatches:
         """Run batches until the trigger ends the stream.
 
         Args:
-            trigger: see there.
-            wait: waits for at most the given milliseconds.
+            trigger: the timing and the end of the batches.
+            wait: waits for a maximum number of milliseconds.
 
         Returns:
-            How many batches were written.
+            The number of batches written.
 
         Raises:
             ConfigError: the checkpoint is another query's, or another query works on it.
-            ZkConsumerError: the cluster can't be asked, or some of it is gone.
+            ZkConsumerError: the cluster can't be read, or messages are gone.
         """
         self._checkpoint.begin()
         number, start, count = self._resume()

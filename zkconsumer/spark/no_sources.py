@@ -1,4 +1,4 @@
-"""Where Spark knows no sources in Python, ``format("zkconsumer")`` says what to call instead."""
+"""Makes ``format("zkconsumer")`` an explicit error on Sparks without sources in Python."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,7 +18,7 @@ _INSTEAD: dict[type[Any], str] = {
 
 
 def refuse_format() -> None:
-    """Make Spark's readers and writers refuse the name; else it is a class that Java can't find."""
+    """Make Spark's readers and writers refuse the name, instead of a missing Java class."""
     for kind, instead in _INSTEAD.items():
         kind.format = _refusing(kind.format, instead)
 

@@ -1,9 +1,9 @@
-"""Offsets, times and partitions as JSON, in the form of Spark's Kafka source. Pure.
+"""Encodes offsets, times and partitions as JSON, in the form of Spark's Kafka source. Pure.
 
-``{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}``: by topic and partition; -2 stands for the
-earliest offset and -1 for the latest, where an option allows them.
-Source: Spark 4.2 ``JsonUtils``. Unlike it, the same topic or partition twice, fractions, numbers
-beyond 64 bits and partitions below 0 are refused rather than read somehow.
+``{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}``: by topic and partition; -2 stands for the earliest
+offset and -1 for the latest, if an option allows them.
+Source: Spark 4.2 ``JsonUtils``. Unlike there, duplicate topics or partitions, fractions, numbers
+    beyond 64 bits and partitions below 0 are refused.
 """
 
 import json
@@ -24,7 +24,7 @@ PARTITIONS_EXAMPLE = '{"topicA":[0,1],"topicB":[0,1]}'
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Return offsets as a dictionary that JSON can carry: topics and partitions in their order."""
+    """Return offsets as a dictionary for JSON, with topics and partitions in order."""
     by_topic: dict[str, dict[str, int]] = {}
     for topic, partition in sorted(offsets):
         offset = offsets[TopicPartition(topic, partition)]
@@ -33,11 +33,11 @@ def to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
 
 
 def from_json(value: object, *, what: str = "offsets") -> dict[TopicPartition, int]:
-    """Take apart what ``to_json`` made (and JSON may have carried since).
+    """Parse the result of ``to_json``, also after a round trip through JSON.
 
     Args:
         value: the parsed JSON.
-        what: for messages: the option, or the file, that it comes from.
+        what: the option or file that the value comes from, for messages.
 
     Raises:
         ConfigError: naming ``what`` and the place in it.
@@ -75,7 +75,7 @@ def read_offsets(option: str, text: str) -> dict[TopicPartition, int]:
 
 
 def read_times(option: str, text: str) -> dict[TopicPartition, int]:
-    """Times by partition, in milliseconds since the epoch.
+    """Return times by partition, in milliseconds since the epoch.
 
     Raises:
         ConfigError: naming the option.
@@ -90,7 +90,7 @@ def read_times(option: str, text: str) -> dict[TopicPartition, int]:
 
 
 def read_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
-    """Partitions by topic, sorted and each once.
+    """Return partitions, sorted and each once.
 
     Raises:
         ConfigError: naming the option.

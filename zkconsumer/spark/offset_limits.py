@@ -1,12 +1,11 @@
-"""Read a query's start and end from options, and resolve them to offsets. Pure.
+"""Reads a query's start and end from options, and resolves them to offsets. Pure.
 
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
 ``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``AtGroupOffsets`` is our own.
 
 A time means the first message that is not older. Brokers before 0.10.1, and logs without
-timestamps, know only when a segment of a log was last written to. There it means a segment, and
-always on the safe side: what starts at a time may start earlier than asked, and what ends at a time
-may end later, by up to a segment or two.
+timestamps, have only the time when a segment of a log was last written to. There a time is resolved
+by segment, on the safe side: a range may start earlier, and end later, by up to a segment or two.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,17 +21,17 @@ from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIM
 
 Offsets = dict[TopicPartition, int]
 Committed = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int | None]]
-"""The positions of a group: the next offset of each partition, None without a commit."""
+"""Returns the group's committed offset of each partition, None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Earliest:
-    """The oldest offset that is still there."""
+    """The log start offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The offset that the next message will get."""
+    """The log end offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +51,16 @@ class AtTime:
     """Times in milliseconds since the epoch.
 
     Attributes:
-        times: one for each partition, or one for all of them.
-        latest_if_none: start at the latest offset where nothing is as new as the time; else that
-            is an error.
+        times: the time of each partition, or one time for all of them.
+        latest_if_none: whether to start at the latest offset if no message is as new as the time;
+            otherwise it is an error.
     """
 
     times: Mapping[TopicPartition, int] | int
     latest_if_none: bool = False
 
     def of(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the time of each of these partitions, which must be among ``times``."""
+        """Return the time of each partition, which must be among ``times``."""
         if isinstance(self.times, int):
             return dict.fromkeys(partitions, self.times)
         return {tp: self.times[tp] for tp in partitions}
@@ -72,7 +71,7 @@ OffsetLimit = Earliest | Latest | AtGroupOffsets | Exact | AtTime
 
 @dataclass(frozen=True, slots=True)
 class LimitNames:
-    """The options that say one end of a query, by rank: the first one given counts."""
+    """The options of one end of a query, by precedence."""
 
     timestamp: str
     by_timestamp: str
@@ -80,7 +79,7 @@ class LimitNames:
 
     @property
     def all(self) -> tuple[str, str, str]:
-        """All three."""
+        """All three names."""
         return (self.timestamp, self.by_timestamp, self.offsets)
 
 
@@ -89,34 +88,34 @@ ENDING = LimitNames("endingTimestamp", "endingOffsetsByTimestamp", "endingOffset
 
 
 class LogLookup(Protocol):
-    """Looks up offsets of logs; results have all the requested partitions."""
+    """Looks up offsets of logs; results contain all requested partitions."""
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the oldest offset that is still there."""
+        """Return the log start offset of each partition."""
         ...
 
     def latest(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the offset that the next message will get."""
+        """Return the log end offset of each partition."""
         ...
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Return an offset such that everything as new as the time is at or after it."""
+        """Return an offset for each time, at or after which all messages as new as the time are."""
         ...
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Return an offset such that everything older than the time is before it."""
+        """Return an offset for each time, before which all older messages are."""
         ...
 
 
 def read_limit(
     names: LimitNames, options: Mapping[str, str], *, latest_if_none: bool
 ) -> OffsetLimit | None:
-    """Read one end of the query, None if no option gives it.
+    """Read one end of the query; None if no option gives it.
 
     Args:
-        names: the options of that end.
+        names: the names of that end's options.
         options: all options, by their names in lower case.
-        latest_if_none: what ``startingOffsetsByTimestampStrategy`` says, see ``AtTime``.
+        latest_if_none: the value of ``startingOffsetsByTimestampStrategy``, see ``AtTime``.
 
     Raises:
         ConfigError: naming the option.
@@ -154,13 +153,13 @@ def resolve_starting(
     """Resolve every partition's start offset. Offsets given exactly are kept.
 
     Args:
-        limit: what the options say.
-        partitions: all that the query reads.
-        log: where to ask.
+        limit: the limit that the options give.
+        partitions: all partitions of the query.
+        log: looks up offsets.
         committed: the offsets of the group; needed for ``AtGroupOffsets`` only.
 
     Raises:
-        ConfigError: offsets or times are not given for just these partitions; or no message is as
+        ConfigError: offsets or times are given for other partitions than these; or no message is as
             new as a time, and the strategy is ``error``.
     """
     match limit:
@@ -188,8 +187,8 @@ def resolve_ending(
     """Resolve every partition's end offset, exclusive. Offsets given exactly are kept.
 
     Raises:
-        ConfigError: offsets or times are not given for just these partitions; or nothing can end
-            there (``earliest``, ``group``).
+        ConfigError: offsets or times are given for other partitions than these; or the limit can't
+            be an end (``earliest``, ``group``).
     """
     match limit:
         case Latest():
@@ -254,7 +253,7 @@ def _where_group_stands(
 ) -> Offsets:
     stands = committed(partitions)
     found = {tp: offset for tp in partitions if (offset := stands.get(tp)) is not None}
-    # From the earliest offset on nothing is lost, whatever the group has done elsewhere.
+    # Starting at the earliest offset loses nothing, whatever the group did in other partitions.
     unknown = [tp for tp in partitions if tp not in found]
     return {**found, **(log.earliest(unknown) if unknown else {})}
 

@@ -1,9 +1,9 @@
-"""Arithmetic on offsets: how much to read at a time, and in how many tasks. Pure.
+"""Divides offsets into batches and tasks. Pure.
 
 Source: Spark 4.2 ``KafkaOffsetRangeCalculator`` (``divide``) and
-``KafkaMicroBatchStream.rateLimit`` (``rate_limit``). Both are followed to the bit, double precision
-included: a query that changes from Spark's source to this one is cut into the same batches and the
-same tasks.
+    ``KafkaMicroBatchStream.rateLimit`` (``rate_limit``). Both are reproduced exactly, double
+    precision included: a query that changes from Spark's source to this one has the same batches
+    and tasks.
 """
 
 import math
@@ -13,7 +13,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 MAX_TASKS = 1_000_000
-"""More tasks than this for one batch no driver can plan."""
+"""The maximum number of tasks that a driver can plan for one batch."""
 
 
 def divide(
@@ -21,20 +21,20 @@ def divide(
     min_partitions: int | None = None,
     max_records_per_partition: int | None = None,
 ) -> tuple[OffsetRange, ...]:
-    """Divide ranges into one for each task; empty ones are left out.
+    """Divide ranges into one for each task; drop empty ones.
 
-    First no piece may be larger than ``max_records_per_partition``; then, where that gives fewer
-    pieces than ``min_partitions``, large ones are cut on, by their share of the whole. The number
-    is met about, not exactly: shares are rounded. The pieces of a range are in order, one after
-    the other, and differ in size by at most one.
+    First ranges are cut to pieces of at most ``max_records_per_partition``; if these are fewer than
+    ``min_partitions``, large pieces are cut further, by their share of the whole. Shares are
+    rounded, so the number is approximate. The pieces of a range are in order, one after the other,
+    and differ in size by at most one.
 
     Args:
         ranges: at most one for each partition.
-        min_partitions: how many pieces there should be at least, positive.
-        max_records_per_partition: how large a piece may be at most, positive.
+        min_partitions: the minimum number of pieces, positive.
+        max_records_per_partition: the maximum size of a piece, positive.
 
     Raises:
-        ConfigError: that would be more than ``MAX_TASKS`` pieces; names the option.
+        ConfigError: the result would have more than ``MAX_TASKS`` pieces; names the option.
     """
     pieces = [range_ for range_ in ranges if range_.count > 0]
     if max_records_per_partition is not None:
@@ -52,10 +52,10 @@ def divide(
 
 
 def _spread(pieces: Sequence[OffsetRange], wanted: int) -> list[OffsetRange]:
-    """Cut by share of the whole; what is too small to be cut is left out of that whole."""
+    """Cut pieces by their share of the whole, not counting those that are too small to cut."""
     total = sum(piece.count for piece in pieces)
     small = [piece for piece in pieces if _part_count(piece.count, total, wanted) == 1]
-    # By partition as in Spark: where one piece of a partition is too small to be cut, none is.
+    # By partition, as in Spark: if one piece of a partition is too small to cut, none is cut.
     uncut = {piece.topic_partition for piece in small}
     rest = total - sum(piece.count for piece in small)
     left = max(wanted - len(small), 1)
@@ -99,18 +99,18 @@ def rate_limit(
 ) -> dict[TopicPartition, int]:
     """Return end offsets for about ``max_offsets`` in all.
 
-    Every partition gets its share by what it has to read. A share below one is rounded up, so
-    that small partitions are not starved; others are rounded down.
+    Every partition gets a share in proportion to its unread offsets. A share below one is rounded
+    up, so that small partitions are not starved; others are rounded down.
 
     Args:
-        start: where reading starts; a partition of ``latest`` that is not in here ends at its
-            latest offset without being counted, so give its earliest offset.
-        latest: where each partition ends now.
+        start: the start of each partition; one of ``latest`` that is missing here ends at its
+            latest offset without being counted, so its earliest offset should be given.
+        latest: the log end of each partition.
         max_offsets: the limit, positive.
 
     Returns:
-        The end of every partition in ``latest``, never beyond that. It is before the start only
-        where the latest offset is: there offsets got lost.
+        The end of every partition in ``latest``, never beyond that. It is before the start only if
+        the latest offset is, when offsets were lost.
     """
     sizes = {tp: end - start[tp] for tp, end in latest.items() if tp in start and end > start[tp]}
     total = float(sum(sizes.values()))

@@ -16,14 +16,14 @@ class Option:
     """One option.
 
     Attributes:
-        name: as it is written; case does not matter.
+        name: the option's name; case does not matter.
         queries: the kinds of query in which it has an effect.
-        allowed: what values are allowed, in words.
-        default: the value where none is given, as text; None where there is none.
-        default_text: that default in words, where it is not one value.
-        doc: what it does, in Markdown.
-        ours: Spark's own Kafka source does not have it.
-        inert: accepted so that existing programs run, but without effect.
+        allowed: the allowed values, in words.
+        default: the default as text; None: there is none.
+        default_text: the default in words, if it is no single value.
+        doc: the description, in Markdown.
+        ours: whether Spark's own Kafka source lacks it.
+        inert: whether it is accepted without effect, so that existing programs run.
     """
 
     name: str
@@ -359,7 +359,7 @@ SECTIONS: Final = {
     "The group": _GROUP,
     "Settings of the client": _KAFKA,
 }
-"""All options by the heading they are documented under."""
+"""All options by the heading of their documentation."""
 
 OPTIONS: Final = tuple(option for section in SECTIONS.values() for option in section)
 BY_NAME: Final = {option.name.lower(): option for option in OPTIONS}

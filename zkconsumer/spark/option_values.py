@@ -1,7 +1,7 @@
-"""Reads the values of options: numbers, truth, times, choices. Pure.
+"""Parses the values of options: numbers, booleans, durations, choices. Pure.
 
-Values are texts: PySpark turns Python's own numbers and booleans into them. Source: Spark 4.2,
-which reads with Java's parsers and ``JavaUtils.timeStringAsMs``. Blanks around a value are let be.
+Values are texts, to which PySpark converts Python's numbers and booleans. Blanks around a value are
+allowed. Source: Spark 4.2, which uses Java's parsers and ``JavaUtils.timeStringAsMs``.
 """
 
 import re
@@ -26,7 +26,7 @@ _UNIT_US = {
 
 
 def read_bool(option: str, text: str) -> bool:
-    """Truth: ``true`` or ``false``, in any case.
+    """Return a boolean, from ``true`` or ``false`` in any case.
 
     Raises:
         ConfigError: naming the option.
@@ -62,14 +62,14 @@ def read_int(option: str, text: str, *, low: int) -> int:
 
 
 def first_given(options: Mapping[str, str], names: Sequence[str], default: str) -> tuple[str, str]:
-    """Return the first of these options that is given, with its text; else the first, and this."""
+    """Return the first given option with its text; else the first option and the default."""
     return next(((name, options[name]) for name in names if name in options), (names[0], default))
 
 
 def read_first_int(
     options: Mapping[str, str], names: Sequence[str], default: int, *, low: int
 ) -> int:
-    """Return the whole number of 32 bits of the first of these options that is given.
+    """Return the whole number of 32 bits of the first given option.
 
     Raises:
         ConfigError: naming the option.
@@ -97,7 +97,7 @@ def read_duration_ms(option: str, text: str) -> int:
 
 
 def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
-    """Return one of some words, in any case.
+    """Return a value that must be one of the choices, in any case.
 
     Raises:
         ConfigError: naming the option.

@@ -63,26 +63,26 @@ class SourceOptions:
 
     Attributes:
         address: where the cluster is.
-        subscription: what is read.
-        starting: where it starts.
-        ending: where it ends; of no meaning to a streaming query.
-        starting_given: whether an option says where it starts.
-        fail_on_data_loss: whether what is not there any more is an error, or passed over.
-        max_offsets_per_trigger: how much one batch of a stream may read, None for no limit.
-        min_offsets_per_trigger: how much there must be for a batch, None for no limit.
-        max_trigger_delay_ms: but for no longer than this after the last batch.
-        min_partitions: how many tasks there should be, None for one a partition.
-        max_records_per_partition: how much one task may read, None for no limit.
-        include_headers: whether there is a column of headers.
-        retries: how often offsets are asked for before that is an error, at least 1.
-        retry_interval_ms: the pause before asking again.
-        poll_timeout_ms: how long a task waits for messages that should be there.
+        subscription: the topics or partitions to read.
+        starting: the start of the query.
+        ending: the end of the query; not used by a streaming query.
+        starting_given: whether an option gives the start.
+        fail_on_data_loss: whether missing messages are an error, or skipped.
+        max_offsets_per_trigger: the maximum number of offsets in a stream's batch; None: no limit.
+        min_offsets_per_trigger: the minimum number of offsets for a batch; None: no limit.
+        max_trigger_delay_ms: the time after the last batch at which that minimum no longer counts.
+        min_partitions: the approximate minimum number of tasks; None: one per partition.
+        max_records_per_partition: the maximum number of offsets of a task; None: no limit.
+        include_headers: whether there is a column ``headers``.
+        retries: the number of attempts to look up offsets, at least 1.
+        retry_interval_ms: the pause between attempts.
+        poll_timeout_ms: how long a task waits for messages that the log should hold.
         group_id: the group whose offsets are read or written.
-        commit_offsets_to: where the progress of a stream is left for the group.
-        group_offsets_in: where ``startingOffsets=group`` finds what the group committed.
-        allow_live_group: commit though members of the group are at work.
-        notes: what should be logged as warnings: options that are ignored, and why.
-        ranges: how tasks read ranges; its client id and time-out are those of the driver, too.
+        commit_offsets_to: the storage to commit a stream's progress to.
+        group_offsets_in: the storage of the group's offsets for ``startingOffsets=group``.
+        allow_live_group: whether to commit even if the group has live members.
+        notes: texts to be logged as warnings: ignored options, and why they are.
+        ranges: the settings of reading in tasks; the driver uses their client id and time-out, too.
     """
 
     address: ClusterAddress
@@ -109,7 +109,7 @@ class SourceOptions:
     _given: frozenset[str]
 
     def for_batch(self) -> "SourceOptions":
-        """Return the options of a batch query: by default from the earliest offset to the latest.
+        """Return the options of a batch query, by default from the earliest to the latest offset.
 
         Raises:
             ConfigError: an option makes no sense in a batch query.
@@ -131,7 +131,7 @@ class SourceOptions:
         return replace(self, notes=self.notes + ignored)
 
     def for_streaming(self) -> "SourceOptions":
-        """Return the options of a streaming query: from the latest offset on by default.
+        """Return the options of a streaming query, by default from the latest offset on.
 
         Raises:
             ConfigError: an option makes no sense in a streaming query.
@@ -173,7 +173,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     """Read and check the options of a query, as far as batch and streaming are alike.
 
     Raises:
-        ConfigError: the first thing that is wrong; names the option and what is allowed.
+        ConfigError: an option is wrong; names it, and what is allowed.
     """
     given = _by_lower_case(options)
     subscription = read_subscription(given)
@@ -222,7 +222,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
 
 
 def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options by their names in lower case, each under its one name."""
+    """Return the options by names in lower case, with aliases replaced."""
     given: dict[str, str] = {}
     for name, value in options.items():
         if not isinstance(value, str):
@@ -230,13 +230,13 @@ def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
         lower = name.lower()
         lower = ALIASES.get(lower, lower)
         if given.setdefault(lower, value) != value:
-            # Without the values: one may be a secret.
+            # Without the values, which may be secrets.
             raise ConfigError(f"{name} says something else than {lower}: give one of them")
     return given
 
 
 def _unknown(given: Mapping[str, str]) -> list[str]:
-    """Notes on names that nothing knows: Spark takes any, and a slip of the pen goes unseen."""
+    """Return notes on unknown names: Spark accepts any, so that typos would go unnoticed."""
     notes = []
     for name in sorted(given):
         if name.startswith(PREFIX) or name in BY_NAME or is_of_security(name):
@@ -301,7 +301,7 @@ def _check_group(
     address: ClusterAddress,
 ) -> None:
     if group_id is not None:
-        # It refuses, under the name of this option, what can't be a part of a path.
+        # It refuses, under this option's name, a text that can't be part of a path.
         GroupPaths(group_id)
     elif target != "none":
         raise ConfigError(f"commitOffsetsTo is {target}: that needs group.id")

@@ -1,7 +1,7 @@
-"""Make frames of a few plain values, which exist in the JVM alone.
+"""Creates frames of a few plain values that exist in the JVM alone.
 
-``createDataFrame`` sends values through Python workers: two tasks more for each job that looks at
-the frame, and the start of these processes where they are the first.
+``createDataFrame`` sends values through Python workers: two more tasks for each job that uses the
+frame, and perhaps the start of these processes.
 
 Source: Spark 3.4 ``inline`` and ``from_json``.
 """
@@ -17,9 +17,9 @@ def plain_rows(session: SparkSession, rows: Iterable[Sequence[object]], schema: 
     """Return a frame of these rows.
 
     Args:
-        session: of Spark.
-        rows: numbers, texts and None; the plan of each query holds them, so they must be few.
-        schema: as SQL, of columns of simple types: ``topic string, partition int``.
+        session: the Spark session.
+        rows: few rows of numbers, texts and None: the plan of each query holds them.
+        schema: the schema as SQL, with simple types: ``topic string, partition int``.
     """
     names = [column.split()[0] for column in schema.split(",")]
     held = json.dumps([dict(zip(names, row, strict=True)) for row in rows])

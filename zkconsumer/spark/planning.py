@@ -1,7 +1,7 @@
-"""Plan the tasks of a query from its options, on the driver, before any of them runs.
+"""Plans the tasks of a query from its options, on the driver, before any of them runs.
 
-Executors get plain values: offsets, the leader of the moment, brokers to ask for another one. They
-never see ZooKeeper.
+Executors get plain values: offsets, the present leader, brokers to look up another one. They never
+connect to ZooKeeper.
 """
 
 import logging
@@ -51,7 +51,7 @@ class PlanningCluster(LogLookup, Protocol):
         *,
         known: Mapping[TopicPartition, int] | None = None,
     ) -> Offsets:
-        """See ``LogLookup``; an answer before ``known`` is doubted first."""
+        """See ``LogLookup``; a response below ``known`` is not believed at first."""
         ...
 
     def creations(self, topics: Collection[str]) -> Creations:
@@ -59,7 +59,7 @@ class PlanningCluster(LogLookup, Protocol):
         ...
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
-        """Return each partition's leader; one without a leader is missing."""
+        """Return each partition's leader; partitions without one are missing."""
         ...
 
     @property
@@ -73,10 +73,10 @@ class PlanningCluster(LogLookup, Protocol):
 
 
 class CachedLogEnds:
-    """A ``LogLookup`` that asks for both ends of the logs once.
+    """A ``LogLookup`` that reads both ends of the logs once.
 
-    What a query means by earliest is what it is held against: else a log whose head expires
-    between two questions would count as lost.
+    The earliest offsets of a query must be those that it is checked against: otherwise a log whose
+    head expires between two lookups would count as lost.
     """
 
     def __init__(self, cluster: PlanningCluster, partitions: Sequence[TopicPartition]) -> None:
@@ -100,7 +100,7 @@ class CachedLogEnds:
         return self._cluster.until_time(times)
 
     def look_behind_end(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Ask again where those logs end that are said to reach further.
+        """Read the ends of logs again whose given offsets are after the known ends.
 
         Times and groups are looked up after the ends, and logs grow meanwhile.
         """
@@ -120,7 +120,7 @@ def starting_offsets(
     """Return the start offsets of a new query.
 
     Raises:
-        ConfigError: an offset is after the end of its log; or see ``resolve_starting``.
+        ConfigError: an offset is after the end of its log, or invalid; see ``resolve_starting``.
     """
     start = resolve_starting(options.starting, partitions, look, committed)
     look.look_behind_end(start)
@@ -132,12 +132,12 @@ def starting_offsets(
 def batch_ranges(
     options: SourceOptions, cluster: PlanningCluster, committed: Committed | None
 ) -> tuple[OffsetRange, ...]:
-    """Return the ranges of a batch query, at most one a partition.
+    """Return the ranges of a batch query, at most one per partition.
 
     Raises:
-        ConfigError: an option asks for what the cluster does not have.
+        ConfigError: an option names topics or partitions that don't exist.
         OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
-        ZkConsumerError: the cluster could not be asked.
+        ZkConsumerError: the cluster can't be read.
     """
     partitions = cluster.partitions(options.subscription)
     look = CachedLogEnds(cluster, partitions)
@@ -148,7 +148,7 @@ def batch_ranges(
         _refuse_behind_end(ENDING.offsets, end, look.bounds)
     for tp, begin in start.items():
         if end[tp] < begin <= look.bounds.latest[tp]:
-            end[tp] = begin  # ends before it starts, by time or by group: nothing to read
+            end[tp] = begin  # an end before the start, by time or by group: nothing to read
     return ranges_to_read(options, start, end, look.bounds)
 
 
@@ -162,7 +162,8 @@ def ranges_to_read(
     """Return the readable ranges of ``[start, end)``; see ``readable``.
 
     Raises:
-        OffsetsLost: some is not, and ``failOnDataLoss`` is true; if it is false, it is logged.
+        OffsetsLost: a part is not readable, and ``failOnDataLoss`` is true; if it is false, that is
+            logged.
     """
     found = readable(start, end, bounds, recreated)
     report(options, found.losses)
@@ -170,10 +171,10 @@ def ranges_to_read(
 
 
 def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
-    """Log or raise losses, as ``failOnDataLoss`` says.
+    """Log losses, or raise them with ``failOnDataLoss``.
 
     Raises:
-        OffsetsLost: it is true.
+        OffsetsLost: there are losses, and ``failOnDataLoss`` is true.
     """
     if not losses:
         return
@@ -222,11 +223,11 @@ def batch_tasks(
     """Plan the tasks of a batch query.
 
     Args:
-        options: those of a batch query.
-        conditions: what its filters say of what is read.
+        options: the options of a batch query.
+        conditions: the conditions that its filters stand for.
 
     Raises:
-        ConfigError: an option asks for what the cluster does not have.
+        ConfigError: an option names topics or partitions that don't exist.
         OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
         ZkConsumerError: the cluster can't be asked.
     """

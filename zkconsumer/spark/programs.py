@@ -1,7 +1,7 @@
-"""``read``, ``write`` and ``stream``: the same program on every Spark from 3.4 on.
+"""Provides ``read``, ``write`` and ``stream``, which work on every Spark from 3.4 on.
 
-Where Spark knows sources in Python (4.0) they are a short way to ``format("zkconsumer")``; where it
-does not, the same plans, tasks and columns are reached by ``mapInArrow``.
+On Sparks with sources in Python (4.0) they are shortcuts for ``format("zkconsumer")``; on others,
+the same plans, tasks and columns run under ``mapInArrow``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,13 +38,14 @@ Option = str | int | bool | None
 def read(spark: SparkSession, *, schema: StructType | None = None, **options: Option) -> DataFrame:
     """Read topics in a batch query.
 
-    Before Spark 4.0 what is read is fixed by this call; later it is when the query runs.
+    Before Spark 4.0 this call determines the offsets; from 4.0 on they are determined when the
+    query runs.
 
     Args:
         spark: the session.
-        schema: the columns that are wanted; None for all of them.
-        options: those of ``format("zkconsumer")``; a name with dots goes in by ``**{"a.b": "c"}``.
-            None leaves one out.
+        schema: the requested columns; None: all.
+        options: the options of ``format("zkconsumer")``; a name with dots is given by ``**{"a.b":
+            "c"}``. None counts as not given.
 
     Returns:
         The columns of ``format("zkconsumer")``.
@@ -63,7 +64,7 @@ def read(spark: SparkSession, *, schema: StructType | None = None, **options: Op
 def read_as(
     spark: SparkSession, options: Mapping[str, str], schema: StructType | None = None
 ) -> DataFrame:
-    """See ``read``; the options are texts already, and the session knows the format if it can."""
+    """Read as ``read``, with options as texts, in a session that has the format registered."""
     if HAS_SOURCES:
         reader = spark.read.format(_FORMAT).options(**options)
         return (reader if schema is None else reader.schema(schema)).load()
@@ -75,7 +76,7 @@ def write(rows: DataFrame, **options: Option) -> None:
     """Append rows to topics, at least once; all are acknowledged when this comes back.
 
     Args:
-        rows: with a column ``value``, and as ``format("zkconsumer")`` takes them.
+        rows: the rows, with a column ``value`` and others that ``format("zkconsumer")`` accepts.
         options: see ``read``.
 
     Raises:
@@ -103,22 +104,22 @@ def stream(  # noqa: PLR0913 - one optional part a line, all by name
     schema: StructType | None = None,
     **options: Option,
 ) -> None:
-    """Read topics batch by batch, in this thread, until there is an end to it.
+    """Read topics batch by batch, in this thread, until the stream ends.
 
-    A batch that was broken off is run again, by the next call with this checkpoint, with the same
-    number and the same messages; so it is exactly once if ``write`` does nothing for a number that
-    it has written before. A checkpoint goes on under every Spark from 3.4 on.
+    An interrupted batch is repeated by the next call with this checkpoint, with the same number and
+    the same messages; so it is exactly once if ``write`` ignores numbers that it has written
+    before. A checkpoint can be resumed under every Spark from 3.4 on.
 
     Args:
         spark: the session.
-        write: writes a batch: its rows and its number. What it raises ends the stream.
-        checkpoint: the folder that keeps where the stream is, wherever Spark can write.
-        available_now: read what is there at the start, and end; else read on.
+        write: writes a batch; called with its rows and its number. An exception ends the stream.
+        checkpoint: the folder for the stream's progress, on any file system of Spark.
+        available_now: whether to end once the messages available at the start are read.
         interval_ms: the minimum time between batches, in milliseconds.
-        stopped: True ends the stream after the current batch. Asked between batches and while
-            there is nothing to read; where Spark's own engine runs, each second. With Spark
+        stopped: returns True to end the stream after the current batch. Called between batches and
+            while there is nothing to read; with Spark's own engine, every second. With Spark
             Connect the current batch is cancelled.
-        schema: the columns that are wanted; None for all of them.
+        schema: the requested columns; None: all.
         options: see ``read``.
 
     Raises:
@@ -130,7 +131,7 @@ def stream(  # noqa: PLR0913 - one optional part a line, all by name
     """
     given = _texts(options)
     trigger = Trigger(available_now=available_now, interval_ms=interval_ms, stopped=stopped)
-    # Spark 4.0 and 4.1 would read one batch of maxOffsetsPerTrigger, and end.
+    # Spark 4.0 and 4.1 would end after one batch of maxOffsetsPerTrigger.
     if HAS_READ_LIMITS or (HAS_SOURCES and not available_now):
         _by_spark(spark, given, schema, write, checkpoint, trigger)
     else:
@@ -185,7 +186,7 @@ def _by_us(
 
 
 def _know(spark: SparkSession) -> None:
-    """See that the session knows the format, once."""
+    """Register the format with the session, once."""
     if HAS_SOURCES and spark not in _knowing:
         register(spark)
         _knowing.add(spark)

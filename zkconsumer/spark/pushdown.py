@@ -1,6 +1,6 @@
-"""Spark's filters as conditions on ranges, and the reader that is given them.
+"""Converts Spark's filters to conditions on ranges, for the reader that accepts them.
 
-A comparison with null never holds, not even negated, but for ``<=>``.
+A comparison with null is never true, not even negated, except for ``<=>``.
 
 Source: PySpark 4.3 ``pyspark.sql.datasource.Filter``.
 """
@@ -29,7 +29,7 @@ _ALWAYS = Constant(holds=True)
 
 
 class ZkFilteringReader(ZkBatchReader):
-    """A batch reader that is given the query's filters before it plans."""
+    """A batch reader that gets the query's filters before planning."""
 
     def pushFilters(self, filters: list[ds.Filter]) -> Iterable[ds.Filter]:  # noqa: N802
         """Push filters on topic, partition or offset; yield those that Spark must apply."""

@@ -1,7 +1,7 @@
-"""The batch reader: plans on the driver, reads fixed ranges in the tasks.
+"""The batch reader, which plans on the driver and reads fixed ranges in tasks.
 
-Spark creates one for every planning, and sends it to the tasks: it holds options and columns,
-and no connection.
+Spark creates a reader for every planning, and sends it to the tasks: it holds options and columns,
+but no connection.
 """
 
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ from zkconsumer.spark.task import read_partition
 
 
 class ZkBatchReader(DataSourceReader):
-    """Reads once what the options ask for.
+    """Reads the ranges that the options describe, once.
 
     Args:
         options: those of a batch query.
         schema: the columns that are wanted.
 
     Attributes:
-        conditions: what the query's filters say of what is read.
+        conditions: the conditions that the query's filters stand for.
 
     Raises:
         ConfigError: there is no such column, or it has another type.
@@ -49,12 +49,12 @@ class ZkBatchReader(DataSourceReader):
         return list(batch_tasks(self._options, self.conditions))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Return the messages of one task's range. Runs on an executor; asks brokers only."""
+        """Return the messages of one task's range. Runs on an executor, without ZooKeeper."""
         return read_task(partition, self._schema)
 
 
 def batch_reader(options: SourceOptions, schema: StructType) -> ZkBatchReader:
-    """Create the reader that Spark accepts: it refuses one with filters if they are off.
+    """Create the reader that Spark accepts, with filters only if they are enabled.
 
     Raises:
         ConfigError: see ``ZkBatchReader``.
@@ -67,10 +67,10 @@ def batch_reader(options: SourceOptions, schema: StructType) -> ZkBatchReader:
 
 
 def read_task(partition: InputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of a task's range; none for Spark's placeholder of no tasks.
+    """Yield the messages of a task's range; none for Spark's placeholder for no tasks.
 
     Raises:
-        TypeError: it is neither of the two: what it stands for must not go unread.
+        TypeError: the partition is neither: its messages must not be skipped silently.
     """
     if isinstance(partition, ZkInputPartition):
         return read_partition(partition, schema)

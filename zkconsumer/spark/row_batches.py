@@ -1,8 +1,7 @@
-"""Record batches with the columns of Spark's Kafka source, made of what reading a range brought.
+"""Creates record batches with the columns of Spark's Kafka source from the parts of a range.
 
-``timestamp`` is null where the log has none (magic 0, all that brokers before 0.10 write), and
-``timestampType`` is -1 there. ``headers`` are null where a record has none: those of magic 0 and 1
-can't have any.
+``timestamp`` is null, and ``timestampType`` -1, if the log has no timestamps (magic 0, the only
+format before 0.10). ``headers`` are null if a record has none, as all of magic 0 and 1.
 
 Source: Spark 4 ``KafkaRecordToRowConverter``.
 """
@@ -23,24 +22,24 @@ from zkconsumer.streams.arrow_columns import (
 
 
 class RowBatches:
-    """Makes the record batches of one partition of a topic. Thread: one.
+    """Creates the record batches of one partition of a topic. Thread: one.
 
     Args:
-        schema: of the batches: some columns of the source, in any order.
-        topic_partition: whose records they are.
+        schema: the schema of the batches: some columns of the source, in any order.
+        topic_partition: the partition of the records.
     """
 
     def __init__(self, schema: pa.Schema, topic_partition: TopicPartition) -> None:
         self._schema = schema
         self._topic, self._partition = topic_partition
-        # Headers are found by their offsets.
+        # Headers are looked up by offset.
         self._wanted = {*schema.names, *(["offset"] if "headers" in schema.names else [])}
 
     def batch(self, part: RangePart) -> pa.RecordBatch:
         """Return one batch of all records of a part, in order.
 
         Raises:
-            BufferError: the bytes were changed after the check.
+            BufferError: the bytes were changed after they were checked.
         """
         if part.runs:
             columns = columns_of_runs(part.runs, self._wanted)

@@ -1,7 +1,8 @@
 """The schema of Spark's Kafka source, for Spark and for Arrow.
 
-Names, types and nullability are those of Spark's Kafka source, so that a job changes one word. A
-user's schema may leave columns out, which spares making them; it can't add or retype any.
+Names, types and nullability are those of Spark's Kafka source, so that a job changes only the name
+of the format. A user's schema may omit columns, which are then not created; it can't add or retype
+any.
 
 Source: Spark 4 ``KafkaRecordToRowConverter``.
 """
@@ -53,25 +54,26 @@ _ARROW: Final[Mapping[str, pa.DataType]] = MappingProxyType(
         ),
     }
 )
-"""The same as Spark makes of them; its own function for that is called otherwise in each Spark."""
+"""The Arrow types that Spark itself uses; its own function for them has another name in each Spark.
+"""
 _MAY_BE_NULL: Final = frozenset({"key", "value", "timestamp", "headers"})
 
 
 def spark_schema(include_headers: bool = False) -> StructType:  # noqa: FBT001, FBT002 - Spark's option
-    """Return all columns of Spark's Kafka source, ``headers`` with ``includeHeaders``; nullable."""
+    """Return all columns of Spark's Kafka source as nullable, ``headers`` if included."""
     names = [name for name in _TYPES if include_headers or name != "headers"]
     return StructType([StructField(name, _TYPES[name]) for name in names])
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the schema of the batches for these columns: exactly what Spark checks them against.
+    """Return the Arrow schema of some columns, exactly as Spark checks batches against it.
 
     Args:
         schema: some of the columns, in any order.
 
     Raises:
-        ConfigError: there is no such column, or it has another type; or it is declared not null and
-            may be; or there is none at all.
+        ConfigError: a column does not exist, or has another type; or it is declared not null but
+            may be; or there are no columns.
     """
     if not schema.fields:
         raise ConfigError(f"schema: name at least one of the columns {', '.join(_TYPES)}")
@@ -89,7 +91,7 @@ def arrow_schema(schema: StructType) -> pa.Schema:
                 f"{field.dataType.simpleString()}: cast it afterwards"
             )
         if not field.nullable and field.name in _MAY_BE_NULL:
-            # Spark would take its word for it, and read a null as a time, or fail in the task.
+            # Spark would rely on the declaration, and read a null as a time, or fail in the task.
             raise ConfigError(
                 f"schema: column {field.name} is declared NOT NULL, but messages without one are "
                 "there: leave that out, and filter afterwards"

@@ -1,6 +1,6 @@
 """Starts a Spark session in which ``format("zkconsumer")`` works, for commands and tests.
 
-A program of its own, and one that runs under ``spark-submit``, makes its session as ever.
+Other programs, also under ``spark-submit``, create their sessions as usual.
 """
 
 import os
@@ -32,17 +32,17 @@ def build_session(
     jars: Sequence[Path] = (),
     packages: Sequence[str] = (),
 ) -> SparkSession:
-    """Start a session, or take the one that is active.
+    """Start a session, or return the active one.
 
-    Workers run the interpreter that this runs in. Sessions are in UTC unless ``settings`` say
-    otherwise, so that dates are the same wherever it runs.
+    Workers run this process's interpreter. Sessions are in UTC unless ``settings`` say otherwise,
+    so that dates do not depend on the machine.
 
     Args:
         app_name: the application's name.
-        master: such as ``local[2]``; None leaves it to ``spark-submit``, else ``local[*]``.
-        settings: Spark's own.
+        master: the master, such as ``local[2]``; None: that of ``spark-submit``, else ``local[*]``.
+        settings: Spark's own settings.
         jars: files for the class path of driver and executors.
-        packages: Maven coordinates that Spark is to fetch.
+        packages: Maven coordinates of packages for Spark to download.
 
     Raises:
         ConfigError: there is no Java of version 17 or later to start Spark with.
@@ -67,24 +67,24 @@ def build_session(
 
 
 def close_session(session: SparkSession) -> None:
-    """Stop a session; nothing happens where its JVM is gone already, and took it along."""
+    """Stop a session; do nothing if its JVM has ended already."""
     with suppress(Py4JError, ConnectionError):
         session.stop()
 
 
 def register(session: SparkSession) -> None:
-    """Make ``format("zkconsumer")`` known to a session that could not find it by itself.
+    """Register ``format("zkconsumer")`` with a session that could not find it by itself.
 
-    Spark lists the modules on the path, so it does not see one that an editable installation maps,
-    or that came with ``--py-files``. It looks in the thread's active session, whichever is given.
-    Nothing happens where Spark knows no sources in Python.
+    Spark lists the modules on the path, so it does not find those of an editable installation, or
+    of ``--py-files``. It uses the thread's active session, regardless of the given one. Without
+    sources in Python nothing is done.
     """
     if not HAS_SOURCES:
         return
     from zkconsumer.spark.source import ZkDataSource  # noqa: PLC0415 - loads much
 
     active = SparkSession.getActiveSession()
-    session.createDataFrame([], "unused int")  # makes it the active one
+    session.createDataFrame([], "unused int")  # makes the session active
     try:
         session.dataSource.register(ZkDataSource)
     except AnalysisException as error:
@@ -96,10 +96,10 @@ def register(session: SparkSession) -> None:
 
 
 def check_java(environ: Mapping[str, str]) -> None:
-    """See whether the Java that Spark will start is there, and young enough.
+    """Check that the Java that Spark will start exists, and is recent enough.
 
     Raises:
-        ConfigError: it is not; the message says where it looked.
+        ConfigError: there is none; the message says where it was looked for.
     """
     home = environ.get("JAVA_HOME", "")
     if home:
@@ -132,5 +132,5 @@ def _version_of(program: str) -> int | None:
 
 
 def _runs_inside_spark() -> bool:
-    """Return whether a JVM is there already: that of ``spark-submit``, or of an active session."""
+    """Return whether a JVM runs already: that of ``spark-submit``, or of an active session."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None

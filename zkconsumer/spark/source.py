@@ -1,7 +1,7 @@
 """The data source that Spark loads for ``format("zkconsumer")``.
 
-Options are checked on the driver, before anything is planned. Each of Spark's planning processes
-makes its own copy, so nothing is kept here but the options.
+Options are checked on the driver, before planning. Each of Spark's planning processes creates its
+own copy, so nothing but the options is kept here.
 """
 
 from pyspark.sql.datasource import (
@@ -19,7 +19,7 @@ from zkconsumer.spark.rows import spark_schema
 
 
 class ZkDataSource(DataSource):
-    """Topics of a cluster of the ZooKeeper era, to read and to write, in batches and streams."""
+    """Reads and writes topics, in batches and streams."""
 
     @classmethod
     def name(cls) -> str:
@@ -39,7 +39,7 @@ class ZkDataSource(DataSource):
         """Return a batch reader.
 
         Raises:
-            ConfigError: an option is wrong, or a column is asked for that there is not.
+            ConfigError: an option is wrong, or a requested column does not exist.
         """
         from zkconsumer.spark.reader import batch_reader  # noqa: PLC0415 - not all are needed
 
@@ -52,7 +52,7 @@ class ZkDataSource(DataSource):
         return stream_reader(source_options(self.options).for_streaming(), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        """Return a batch writer, before any task.
+        """Return a batch writer, after all checks that need no rows.
 
         Raises:
             ConfigError: an option, a column, the topic or the mode is wrong.

@@ -1,10 +1,10 @@
-"""The offsets of a stream as Spark keeps them in its checkpoint. Pure.
+"""Encodes the offsets of a stream for Spark's checkpoint. Pure.
 
 They have the form of Spark's Kafka source, ``{"topic":{"0":12}}``, so that people and tools can
-read them. One thing is added to the end of the very first batch: where that batch starts. Spark
-does not keep it, and asks again when the query is started anew before the batch was done; by then
-"latest" is somewhere else, and the messages between would be lost. Another is added to each: when
-the topics were created, as far as that is known, so that one that is created again is not read on.
+read them. The end of the very first batch also holds the start of that batch. Spark does not keep
+the start, and asks again if the query is restarted before the batch was complete; by then "latest"
+has moved, and the messages in between would be lost. Each end also holds the creations of the
+topics, as far as known, so that reading does not continue in a recreated topic.
 
 Source: Spark 4.2 ``KafkaSourceOffset``; its ``KafkaSourceInitialOffsetWriter`` keeps the start in a
 file of the checkpoint, whose path a source in Python does not get.
@@ -19,10 +19,10 @@ from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.offset_json import from_json, to_json
 
 START_KEY = "@start"
-"""No topic can have this name."""
+"""A key that no topic can have as its name."""
 
 CREATED_KEY = "@created"
-"""Nor this one."""
+"""Another such key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class StreamOffsets:
 
     Attributes:
         offsets: the next offset to read of each partition.
-        begun_at: where the batch that ends here started; only the first one says so.
+        begun_at: the start of the batch that ends here; only in the first batch.
         created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
@@ -53,7 +53,7 @@ class StreamOffsets:
         """Parse the JSON of ``to_json``.
 
         Raises:
-            ConfigError: it is something else: the checkpoint is another query's.
+            ConfigError: the value is malformed: the checkpoint belongs to another query.
         """
         offsets = from_json(
             {key: it for key, it in value.items() if key not in {START_KEY, CREATED_KEY}},

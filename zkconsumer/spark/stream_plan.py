@@ -1,12 +1,12 @@
-"""Plan the batches of a streaming query on the driver, and commit the group's offsets.
+"""Plans the batches of a streaming query on the driver, and commits the group's offsets.
 
-The calls come in Spark's order, from one thread. ``latest`` is called with the end of the last
-batch that is *complete*, also after the very last one and first thing after a restart; so the
-group's offsets are committed there. (Spark calls ``commit`` only when it builds a further batch,
-which would leave the group one batch late.)
+Spark calls the methods in its order, from one thread. ``latest`` is called with the end of the last
+*complete* batch, also after the very last one and first after a restart; so the group's offsets are
+committed there. (Spark calls ``commit`` only when it builds a further batch, which would leave the
+group one batch late.)
 
-A group whose members are at work is nothing to commit to: that is looked at before each commit,
-and about once a second besides.
+Nothing is committed to a group with live members: they are looked up before each commit, and about
+once a second besides.
 
 Source: Spark 4.2 ``KafkaMicroBatchStream``.
 """
@@ -40,26 +40,26 @@ from zkconsumer.spark.stream_offsets import StreamOffsets
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_MS: Final = 1_000
-"""How often partitions and the group's members are looked for while Spark polls for offsets."""
+"""The interval of looking up partitions and members while Spark polls for offsets."""
 
 IDLE_PAUSE_MS: Final = 100
-"""Spark asks for offsets a hundred times a second where there is nothing to read."""
+"""A pause without new messages: Spark would poll for offsets a hundred times a second."""
 
 Offsets = Mapping[TopicPartition, int]
 
 
 class StreamPlan:
-    """One query's plan, from its start to its end on this driver.
+    """The plan of one query, from its start to its end on this driver.
 
     Args:
-        options: those of a streaming query.
-        cluster: to ask for partitions and offsets.
-        progress: the group's; None where it is neither read nor written.
-        clock: for delays; None for the system's.
-        wait: waits for the given milliseconds.
+        options: the options of a streaming query.
+        cluster: reads partitions and offsets.
+        progress: the group's offsets; None if they are neither read nor committed.
+        clock: measures delays; None: the system's clock.
+        wait: waits for a number of milliseconds.
 
     Attributes:
-        ends: where the logs ended when they were last asked; None before that.
+        ends: the last known log ends; None before the first read.
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class StreamPlan:
         """Check that the query may run.
 
         Raises:
-            ConfigError: the group has live members, or what is to be read is not there.
-            ZkConsumerError: the cluster does not answer.
+            ConfigError: the group has live members, or the subscription does not exist.
+            ZkConsumerError: the cluster does not respond.
         """
         if self._target is not None and not self._target.sees_members:
             log.warning(
@@ -115,7 +115,7 @@ class StreamPlan:
 
         Raises:
             ConfigError: the options ask for what the cluster does not have.
-            ZkConsumerError: the cluster, or the group, can't be asked.
+            ZkConsumerError: the cluster, or the group's offsets, can't be read.
         """
         if self._initial is None:
             partitions = self._look_for_partitions()
@@ -126,11 +126,12 @@ class StreamPlan:
         return self._initial
 
     def latest(self, start: StreamOffsets, *, unlimited: bool) -> StreamOffsets:
-        """Return the next batch's end; ``start`` itself if there is none yet.
+        """Return the next batch's end; ``start`` itself if no batch is due.
 
         Args:
             start: the end of the last batch, which is complete.
-            unlimited: the trigger wants everything in one batch, whatever the options say.
+            unlimited: whether the trigger requests everything in one batch, regardless of the
+                options.
 
         Raises:
             ConfigError: a member has joined the group that this query commits to.
@@ -146,8 +147,8 @@ class StreamPlan:
         self.ends = ends
         first = self._is_first(start)
         if not first:
-            # A partition that is gone has no offset to commit: brokers may refuse it. And one of a
-            # former topic would count as the present one's.
+            # The offset of a deleted partition is not committed: brokers may refuse it, and it
+            # would count for a recreated topic.
             self._commit({tp: done[tp] for tp in ends if tp in done}, ends)
         self._glance_at_members()
         begins = self._begins(done, ends)
@@ -159,7 +160,7 @@ class StreamPlan:
             end = self._admission.next_end({**done, **again}, ends, begins, now_ms=now_ms)
         begun_at = start.offsets if first and not self._is_fixed_start() else None
         found = StreamOffsets(end, begun_at, created)
-        # What starts where it is not sure to start again gets a first batch, be it empty.
+        # A query whose start could differ after a restart gets a first batch, even an empty one.
         if end == start.offsets and not recreated and (not first or found == start):
             self._idle_ms = self._clock.now_ms()
             return start
@@ -174,7 +175,7 @@ class StreamPlan:
         """
         begin = start.offsets if end.begun_at is None else end.begun_at
         known = set(self._look_for_partitions())
-        # Of a topic that was created again after the batch was planned, nothing of it is there.
+        # If a topic was recreated after the batch was planned, none of its messages exists.
         gone = created_again(end.created, self._created(sorted(known)))
         requested = [tp for tp in end.offsets if tp in known and tp.topic not in gone]
         bounds = LogBounds(
@@ -212,16 +213,16 @@ class StreamPlan:
             self._wait(max(0, IDLE_PAUSE_MS - (self._clock.now_ms() - since_ms)))
 
     def _is_first(self, start: StreamOffsets) -> bool:
-        """Return whether no batch read anything before ``start``: an empty first one ends there.
+        """Return whether no batch before ``start`` read anything: an empty first batch ends there.
 
-        A first batch that is run again by another driver may end where that one would begin.
+        Another driver may repeat a first batch, which ends where its own would begin.
         """
         if self._initial is None or start.offsets != self._initial.offsets:
             return False
         return start.begun_at is None or start.begun_at == start.offsets
 
     def _begins(self, start: Offsets, ends: Offsets) -> Offsets:
-        """Return the start offsets of new partitions; of others, too, to skip deleted records."""
+        """Return the start offsets of new partitions; also of others, to skip deleted records."""
         requested = [tp for tp in ends if tp not in start]
         if (
             self._options.max_offsets_per_trigger is not None
@@ -262,7 +263,7 @@ class StreamPlan:
         try:
             self._refuse_live()
         except RegistryError as error:
-            # Nothing is to be committed now; before something is, they are looked for again.
+            # Nothing is due to be committed; members are looked up again before a commit.
             self._members_ms = now_ms
             log.warning("members of the group can't be looked for: %s", error)
 
@@ -273,11 +274,11 @@ class StreamPlan:
 
 
 def begun_plan(options: SourceOptions) -> StreamPlan:
-    """Return the plan of a real query, which has begun; whoever asks for it closes it.
+    """Return the plan of a query, which has begun; the caller closes it.
 
     Raises:
         ConfigError: see ``StreamPlan.begin``.
-        ZkConsumerError: the cluster does not answer.
+        ZkConsumerError: the cluster does not respond.
     """
     for note in options.notes:
         log.warning("%s", note)

@@ -1,10 +1,10 @@
-"""The streaming reader: Spark's names for what ``stream_plan`` does.
+"""The streaming reader: ``stream_plan`` under Spark's interface.
 
-Spark makes one in a Python process on the driver that lives as long as the query, and others in
-short-lived processes to plan tasks; those never connect.
+Spark creates one reader in a Python process on the driver that lives as long as the query, and
+others in short-lived processes to plan tasks; those never connect.
 
-Spark before 4.2 does not say where a batch is to start when it asks where it ends: see
-``ZkStreamReader``. Later ones do, see ``admitting_reader``.
+Spark before 4.2 does not pass the start of a batch when it requests the end: see
+``ZkStreamReader``. For later ones see ``admitting_reader``.
 
 Source: PySpark 4.0 and 4.3 ``DataSourceStreamReader``, Spark 4.0 ``PythonMicroBatchStream``.
 """
@@ -41,18 +41,18 @@ _WRAPPED = (
 
 
 class ZkStreamReader(DataSourceStreamReader):
-    """Streaming reader that tracks where the next batch starts.
+    """A streaming reader that tracks where the next batch starts.
 
-    That is where the last one ended: of each end that is told, Spark makes a batch, and it asks for
-    the next when that one is complete. A query that goes on from a checkpoint first has an empty
-    range planned, at the end of its last batch.
+    The next batch starts where the last one ended: Spark creates a batch for each end, and requests
+    the next one when that batch is complete. A query that resumes a checkpoint first plans an empty
+    range at the end of its last batch.
 
     Args:
         options: those of a streaming query.
         schema: the columns that are wanted.
 
     Attributes:
-        begun: the query's plan, once there is one.
+        begun: the query's plan; None before its first use.
 
     Raises:
         ConfigError: there is no such column, or it has another type.
@@ -70,17 +70,17 @@ class ZkStreamReader(DataSourceStreamReader):
         return self.plan.initial().to_json()
 
     def latestOffset(self, *_given: Any) -> JsonOffset:  # noqa: N802
-        """Return the next batch's end; commit everything before, which is done."""
+        """Return the next batch's end; commit everything before, which is complete."""
         self._since = start = self.initialOffset() if self._at is None else self._at
         self._at = self.next_end(start, unlimited=False)
         return self._at
 
     def next_end(self, start: JsonOffset, *, unlimited: bool) -> JsonOffset:
-        """Return the end of the batch that starts here; the same if there is none yet.
+        """Return the end of the batch that starts here; the start itself if no batch is due.
 
         Args:
             start: the end of the last batch, which is complete.
-            unlimited: whatever the options say.
+            unlimited: whether to ignore the limits of the options.
         """
         before = StreamOffsets.from_json(start)
         end = self.plan.latest(before, unlimited=unlimited)
@@ -90,8 +90,8 @@ class ZkStreamReader(DataSourceStreamReader):
         """Plan the tasks of one batch.
 
         Raises:
-            IllegalState: it starts elsewhere than what was told of its end was reckoned from, or
-                its end was told before Spark said where the query goes on.
+            IllegalState: the batch starts at another offset than its end was computed from, or the
+                end was computed before Spark gave the position of the resumed query.
         """
         if self._since not in (None, start) and end in (start, self._at):
             raise IllegalState(
@@ -108,7 +108,7 @@ class ZkStreamReader(DataSourceStreamReader):
         return read_task(partition, self._schema)
 
     def commit(self, end: JsonOffset) -> None:
-        """Do nothing: ``stream_plan`` learns sooner that a batch is complete."""
+        """Do nothing: ``stream_plan`` is notified earlier that a batch is complete."""
 
     def stop(self) -> None:
         """Close all connections."""
@@ -118,7 +118,7 @@ class ZkStreamReader(DataSourceStreamReader):
 
     @property
     def plan(self) -> StreamPlan:
-        """The query's plan, made when it is first asked for."""
+        """The query's plan, created at its first use."""
         if self.begun is None:
             self.begun = begun_plan(self.options)
             if self.options.max_offsets_per_trigger is not None and not HAS_READ_LIMITS:

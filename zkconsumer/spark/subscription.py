@@ -1,4 +1,4 @@
-"""Subscription of a query: topics, a topic pattern, or partitions. Pure.
+"""The subscription of a query: topics, a topic pattern, or partitions. Pure.
 
 Source: Spark 4.2 ``ConsumerStrategy`` (``SubscribeStrategy``, ``SubscribePatternStrategy``,
 ``AssignStrategy``) and ``KafkaSourceProvider.validateGeneralOptions``.
@@ -23,15 +23,15 @@ ASSIGN = "assign"
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """``subscribe``: all partitions of these topics, sorted and each once."""
+    """The option ``subscribe``: all partitions of topics."""
 
     names: tuple[str, ...]
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Return the partitions to read, sorted, out of all that the cluster has.
+        """Return the partitions to read, sorted, out of those of the cluster.
 
         Raises:
-            ConfigError: the cluster does not have one of the topics.
+            ConfigError: a topic does not exist.
         """
         names = frozenset(self.names)
         found = sorted(tp for tp in known if tp.topic in names)
@@ -46,14 +46,14 @@ class Topics:
 
 @dataclass(frozen=True, slots=True)
 class TopicPattern:
-    """``subscribePattern``: all partitions of the topics whose whole name matches.
+    """The option ``subscribePattern``: all partitions of topics whose whole name matches.
 
-    The pattern is a Java regular expression. It never stands for topics that belong to Kafka
-    itself (``__consumer_offsets``), as in Spark, nor for names that Kafka refuses. No
-    topic that matches is no error: one may come.
+    The pattern is a Java regular expression. It never matches internal topics
+    (``__consumer_offsets``), as in Spark, nor names that Kafka refuses. A pattern without a
+    matching topic is no error, since one may be created.
 
     Raises:
-        ConfigError: no valid expression, or one whose meaning outside Java is not certain.
+        ConfigError: the expression is invalid, or its meaning outside Java is not certain.
     """
 
     pattern: str
@@ -63,21 +63,21 @@ class TopicPattern:
         object.__setattr__(self, "_matches", _matcher(self.pattern))
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Return the partitions to read, sorted, out of all that the cluster has."""
+        """Return the partitions to read, sorted, out of those of the cluster."""
         found = sorted(known)
         names = {tp.topic for tp in found} - INTERNAL_TOPICS
-        # A broker may answer with any text, and names become paths.
+        # Brokers are not trusted, and names become paths.
         chosen = {topic for topic in names if is_topic_name(topic) and self._matches(topic)}
         return tuple(tp for tp in found if tp.topic in chosen)
 
     def __reduce__(self) -> "tuple[type[TopicPattern], tuple[str]]":
-        # The matcher is a closure, which no pickle can carry.
+        # The matcher is a closure, which can't be pickled.
         return TopicPattern, (self.pattern,)
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """``assign``: exactly these partitions, sorted and each once."""
+    """The option ``assign``: exactly the given partitions."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -85,7 +85,7 @@ class Assigned:
         """Return the partitions to read, sorted.
 
         Raises:
-            ConfigError: the cluster does not have one of them.
+            ConfigError: a partition does not exist.
         """
         missing = sorted(set(self.partitions).difference(known))
         if missing:
@@ -100,13 +100,13 @@ Subscription = Topics | TopicPattern | Assigned
 
 
 def read_subscription(options: Mapping[str, str]) -> Subscription:
-    """Read the one of the three options that is given.
+    """Read whichever of the three options is given.
 
     Args:
         options: by their names in lower case.
 
     Raises:
-        ConfigError: none or more than one is given, or what is given makes no sense.
+        ConfigError: none or several of the options are given, or the value is invalid.
     """
     names = (SUBSCRIBE, SUBSCRIBE_PATTERN, ASSIGN)
     given = [name for name in names if name.lower() in options]

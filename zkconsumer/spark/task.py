@@ -1,7 +1,7 @@
-"""Read a range as Arrow batches in a Spark task, in a Python worker on an executor.
+"""Reads a range as Arrow batches in a Spark task, in a Python worker on an executor.
 
-A worker is used for one task after the other, so connections outlive a task. They are kept by
-broker, and belong to the process that opened them: workers are forked.
+A worker runs one task after the other, so connections outlive a task. They are kept by broker, and
+belong to the process that opened them, since workers are forked.
 """
 
 from collections.abc import Iterator
@@ -40,15 +40,15 @@ def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[p
 
     Args:
         partition: the range.
-        schema: of the batches, as ``rows.arrow_schema`` gives it.
+        schema: the schema of the batches, a result of ``rows.arrow_schema``.
 
     Yields:
-        Batches of at least one row; about as much as one fetch brought, and of compressed sets
-        about 16 MiB at most.
+        Batches of at least one row, of about one fetch, and at most about 16 MiB of compressed
+        sets.
 
     Raises:
-        DataLost: offsets are not there, with ``failOnDataLoss``. Without it they are passed over,
-            and the executor's log names them.
+        DataLost: offsets are missing, with ``failOnDataLoss``. Without it they are skipped, and
+            named in the executor's log.
         PartitionFailed: an entry can't be read, or no broker served the partition.
         MessageTooLarge: an entry is larger than the largest fetch allowed.
     """

@@ -1,6 +1,6 @@
-"""Look up topics' creations in ZooKeeper or brokers, to detect recreated ones.
+"""Looks up topics' creations in ZooKeeper or at brokers, to detect recreated topics.
 
-It is no more than a help: where neither can be asked, queries go on without.
+Creations are optional: if neither responds, queries continue without them.
 """
 
 import logging
@@ -19,7 +19,7 @@ from zkconsumer.zk.topic_nodes import topic_czxids
 log = logging.getLogger(__name__)
 
 _AGAIN_AFTER_MS: Final = 10_000
-"""Pause after a failure: a query must not wait for brokers that are down."""
+"""The pause after a failure: a query must not wait for unreachable brokers."""
 
 
 class TopicCreations:
@@ -27,7 +27,7 @@ class TopicCreations:
 
     Args:
         address: where the cluster is.
-        view_of: what brokers say of topics, where there is no way to ZooKeeper.
+        view_of: reads metadata from brokers, if ZooKeeper is not given.
         clock: for the pause after a failure.
     """
 
@@ -46,7 +46,7 @@ class TopicCreations:
         self._without_ids = False
 
     def read(self, topics: Collection[str]) -> Creations:
-        """Return the known creations of these topics; empty if neither answers."""
+        """Return the known creations of topics; empty if neither responds."""
         now_ms = self._clock.now_ms()
         if not topics or (self._not_before_ms is not None and now_ms < self._not_before_ms):
             return {}

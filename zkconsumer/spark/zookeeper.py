@@ -1,4 +1,4 @@
-"""Open the ZooKeeper of a query's cluster, on the driver only."""
+"""Connects to the ZooKeeper of a query's cluster, on the driver only."""
 
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.zk.kazoo_store import connect
@@ -9,11 +9,11 @@ def open_zookeeper(address: ClusterAddress) -> ZkStore:
     """Connect to ZooKeeper over a session that the caller closes.
 
     Args:
-        address: with a way to ZooKeeper.
+        address: an address that includes ZooKeeper.
 
     Raises:
         ConfigError: a file that its security settings name can't be used.
-        RegistryError: it does not answer, or does not believe who we are.
+        RegistryError: ZooKeeper does not respond, or refuses our authentication.
     """
     assert address.zookeeper_connect is not None, "asked only where there is one"
     return connect(

@@ -1,1 +1,1 @@
-"""What a consumer measures about itself, with kafka-python's names."""
+"""Measurements of a consumer, with kafka-python's names."""

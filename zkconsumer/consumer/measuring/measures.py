@@ -1,8 +1,8 @@
 """Measures the traffic on a consumer's connections, with kafka-python's names.
 
-Threads of the consumer report events and go on: they never wait for one another, nor for a reader,
-even if a signal handler interrupts one of them. What can't be counted at once is counted by the
-next thread.
+Threads of the consumer report events without waiting: neither for one another nor for a reader,
+even if a signal handler interrupts one of them. Events that can't be counted at once are counted by
+the next thread.
 """
 
 import threading
@@ -20,7 +20,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class _Exchanges:
-    """Requests and responses, of one broker or all."""
+    """The counts of requests and responses, of one broker or of all."""
 
     def __init__(self, terms: WindowTerms) -> None:
         self.request_bytes = Windowed(terms)
@@ -49,7 +49,7 @@ class Measures:
     def __init__(self, terms: WindowTerms, clock: Clock) -> None:
         self._terms = terms
         self._clock = clock
-        # Never waited for; reentrant, as a signal handler may interrupt its holder.
+        # No thread waits for it; reentrant, since a signal handler may interrupt its holder.
         self._lock = threading.RLock()
         self._inbox: deque[Callable[[], None]] = deque()
         self._all = _Exchanges(terms)
@@ -154,7 +154,7 @@ class Measures:
         self._take_in()
 
     def _take_in(self) -> None:
-        """Count the queued events, unless another thread does."""
+        """Count the queued events, unless another thread does so now."""
         if self._lock.acquire(blocking=False):
             try:
                 while self._inbox:

@@ -1,7 +1,7 @@
-"""Recent values: their number, average, maximum and rate. Pure.
+"""Computes number, average, maximum and rate of recent values. Pure.
 
 Source: Kafka ``SampledStat`` and ``Rate``, as in kafka-python: time is cut into windows, of which
-the last few count; so a rate follows what happens now, and an outlier is forgotten.
+    the last few count; so a rate follows recent events, and an outlier is forgotten.
 """
 
 from collections import deque
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WindowTerms:
-    """How time is cut into windows.
+    """The number and length of the windows.
 
     Attributes:
         samples: the number of windows that count, including the open one; at least 1.
@@ -72,7 +72,7 @@ class Windowed:
         return [sample for sample in tuple(self._samples) if sample.since_ms > oldest_ms]
 
     def _each_second(self, total: float, now_ms: int) -> float:
-        """Divide by time; windows before the first count fully, so that it does not look fast."""
+        """Divide by time; missing windows count fully, so that a first value gives no high rate."""
         left = self._left(now_ms)
         if not left:
             return 0.0

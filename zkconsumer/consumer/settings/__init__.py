@@ -1,1 +1,1 @@
-"""The settings of a ``KafkaConsumer``: their tables, their reading, and what is no plain value."""
+"""The settings of a ``KafkaConsumer``: tables, reading, and objects such as deserialisers."""

@@ -1,6 +1,6 @@
-"""What programs for confluent-kafka call things, and what they are called here.
+"""Translates the names of confluent-kafka's settings and methods, for error messages.
 
-Nothing answers by those names: whoever uses one is told what to write. Source: the documentation of
+None of those names works here; an error says what to write instead. Source: the documentation of
 confluent-kafka's ``Consumer``, and librdkafka's CONFIGURATION.md.
 """
 
@@ -27,7 +27,7 @@ KEYS: Mapping[str, str] = {
     "socket.receive.buffer.bytes": "receive_buffer_bytes",
     "topic.metadata.refresh.interval.ms": "metadata_max_age_ms",
 }
-"""Keys that are called otherwise here; most others are the same with underscores."""
+"""Keys with another name here; most others are the same with underscores."""
 
 METHODS: Mapping[str, str] = {
     "consume": "poll(timeout_ms=1000, max_records=100) gives lists of records by partition",
@@ -42,7 +42,7 @@ METHODS: Mapping[str, str] = {
     "set_sasl_credentials": "sasl_plain_username and sasl_plain_password of a new consumer",
     "store_offsets": "commit({partition: OffsetAndMetadata(offset)}), with enable_auto_commit off",
 }
-"""Methods of its ``Consumer`` that there are none of here, and what to call instead."""
+"""Methods of its ``Consumer`` that are missing here, and what to call instead."""
 
 _MOST_SECONDS = 10.0
 
@@ -64,10 +64,10 @@ def advice_on_key(name: str) -> str:
 
 
 def is_probably_seconds(timeout: object) -> TypeGuard[float]:
-    """Return whether a wait is most likely meant in seconds, as confluent-kafka has it.
+    """Return whether a time-out is most likely in seconds, as in confluent-kafka.
 
-    A float as people write it, up to ten: that long a wait is of no use in milliseconds, and what a
-    program computes has more digits.
+    It is a short float up to ten: so short a wait in milliseconds is useless, and a computed number
+    has more digits.
     """
     return (
         isinstance(timeout, float) and 0 < timeout <= _MOST_SECONDS and round(timeout, 2) == timeout
@@ -93,7 +93,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def in_milliseconds(poll: F) -> F:
     """Refuse a time-out in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
 
-    Only positional ones: ``timeout_ms=1.0`` names the unit.
+    Keyword arguments are accepted, since ``timeout_ms=1.0`` names the unit.
 
     Raises:
         IllegalArgumentError: says what to write.
@@ -111,10 +111,10 @@ def in_milliseconds(poll: F) -> F:
 
 
 def refuse_method(kind: str, name: str) -> NoReturn:
-    """Raise the usual error of a missing attribute, with what to call instead.
+    """Raise the usual error of a missing attribute, with the method to call instead.
 
     Args:
-        kind: the name of the class without it.
+        kind: the name of the class.
         name: the name of the attribute.
     """
     hint = f" (confluent-kafka's): write {METHODS[name]}" if name in METHODS else ""

@@ -1,4 +1,4 @@
-"""The settings of fetching and security of a ``KafkaConsumer``: the rest of ``keys``."""
+"""The settings of fetching and security of a ``KafkaConsumer``; ``keys`` includes them."""
 
 from zkconsumer.config_spec import ConfigKey, Value, Values
 

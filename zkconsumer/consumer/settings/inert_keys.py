@@ -1,6 +1,6 @@
-"""Settings of kafka-python and of Java that are accepted without effect: programs run unchanged.
+"""Settings of kafka-python and Java that are accepted without effect, for unchanged programs.
 
-A setting that would weaken a program if it were ignored is not here: it is refused.
+A setting whose absence would weaken a program is refused instead.
 """
 
 from zkconsumer.config_spec import ConfigKey, Value

@@ -20,7 +20,7 @@ _STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Split a list that is written as one text with commas."""
+    """Split a text at its commas."""
     return tuple(part for item in text.split(",") if (part := item.strip()))
 
 
@@ -36,7 +36,7 @@ def _legal_static_name(text: str) -> bool:
 
 
 def _legal_string(text: str) -> bool:
-    # Requests can't encode any other: every look-up of the coordinator would fail.
+    # Requests can't encode longer ones: every lookup of the coordinator would fail.
     try:
         return len(text.encode()) <= _LONGEST_STRING
     except UnicodeEncodeError:

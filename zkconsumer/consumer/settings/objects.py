@@ -33,19 +33,19 @@ class TokenProvider(Protocol):
 
 
 AnyDeserializer: TypeAlias = Callable[..., Any] | DeserializerObject
-"""What ``key_deserializer`` and ``value_deserializer`` may be."""
+"""The allowed types of ``key_deserializer`` and ``value_deserializer``."""
 
 _DESERIALIZER = "AnyDeserializer | None"
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectKey:
-    """One such setting: what may be given, and what it does, in Markdown.
+    """The description of one such setting, in Markdown.
 
     Attributes:
-        allowed: what may be given, in words.
-        doc: what it does.
-        accepts: what may be given, as Python writes types.
+        allowed: the allowed values, in words.
+        doc: the effect of the setting.
+        accepts: the allowed values, as a type of Python.
     """
 
     allowed: str
@@ -81,12 +81,12 @@ OBJECTS: Mapping[str, ObjectKey] = {
         "CommitCallback | None",
     ),
 }
-"""By key with dots."""
+"""These settings, by their keys with dots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenObjects:
-    """The given ones, checked."""
+    """The given objects, checked."""
 
     key_deserializer: Any = None
     value_deserializer: Any = None
@@ -111,7 +111,7 @@ class GivenObjects:
 
 
 def read_objects(given: Mapping[str, object]) -> GivenObjects:
-    """Pick them from the given settings, by keys with dots.
+    """Pick the objects from the given settings, by keys with dots.
 
     Raises:
         ConfigError: one of them has a wrong type.

@@ -1,4 +1,4 @@
-"""From what a caller wrote to plain settings by key. Pure.
+"""Converts a caller's arguments to plain settings by key. Pure.
 
 Keyword arguments have underscores, as in kafka-python; a map may have dots, as in Kafka's files.
 Settings that kafka-python takes as lists, classes or ``float('inf')`` become text and numbers here.
@@ -34,8 +34,8 @@ def merged(
     """Return all given settings by keys with dots; keyword arguments win, None is not given.
 
     Raises:
-        ConfigError: no map, a key that is no text, or one that nothing knows: it names the nearest;
-            or a keyword argument with dots, which is how confluent-kafka has them.
+        ConfigError: ``config`` is no map; a key is no text, or unknown: the nearest is named; or a
+            keyword argument has dots, as in confluent-kafka.
     """
     for name in settings:
         if "." in name:
@@ -65,7 +65,7 @@ def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
     """Return the settings that only a consumer in a ZooKeeper group has.
 
     Raises:
-        ConfigError: there are some, and no ``zookeeper.connect``.
+        ConfigError: such settings are given without ``zookeeper.connect``.
     """
     found = {key: value for key, value in given.items() if key in ZOOKEEPER_KEYS.keys() - BY_KEY}
     if found and "zookeeper.connect" not in given:
@@ -75,7 +75,7 @@ def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _plain(spec: ConfigKey, raw: object) -> object:
-    """Lists, classes, infinity and truth in numbers as texts and numbers; all else as it is."""
+    """Convert lists, classes, infinity and booleans to texts and numbers; leave other values."""
     match spec.key:
         case "bootstrap.servers":
             return _addresses(_joined(raw))

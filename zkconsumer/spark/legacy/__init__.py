@@ -1,1 +1,1 @@
-"""The ways of Spark 1 and 2 to read Kafka, for old programs."""
+"""The APIs of Spark 1 and 2 for reading Kafka, for old programs."""

@@ -5,8 +5,8 @@
     from pyspark.streaming.kafka import KafkaUtils, OffsetRange  # Spark 2.4 and before
     from zkconsumer.spark import KafkaUtils, OffsetRange  # now
 
-Ranges are fixed, so a task that is tried again reads the same messages. Offsets are nobody's
-business but the program's: nothing is committed anywhere.
+Ranges are fixed, so a retried task reads the same messages. Offsets are the program's own
+responsibility: nothing is committed.
 
 Source: Spark 2.4 ``KafkaUtils``.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class KafkaUtils:
-    """What ``pyspark.streaming.kafka.KafkaUtils`` had, without its receivers."""
+    """The methods of ``pyspark.streaming.kafka.KafkaUtils``, without its receivers."""
 
     @staticmethod
     def createRDD(  # noqa: N802, PLR0913, PLR0917 - as in Spark
@@ -57,16 +57,16 @@ class KafkaUtils:
             sc: Spark's context.
             kafkaParams: ``metadata.broker.list`` or ``bootstrap.servers``, or
                 ``zookeeper.connect``; and 0.8's settings for fetching.
-            offsetRanges: what to read.
-            leaders: who leads these partitions; who is not named is asked for.
-            keyDecoder: makes something of a key's bytes, or of None.
-            valueDecoder: makes something of a value's bytes, or of None.
-            messageHandler: makes an element of a message; otherwise it is ``(key, value)``.
+            offsetRanges: the ranges to read.
+            leaders: the leaders of partitions; missing ones are looked up.
+            keyDecoder: decodes a key's bytes, or None.
+            valueDecoder: decodes a value's bytes, or None.
+            messageHandler: converts a message to an element; by default ``(key, value)``.
 
         Raises:
             ConfigError: a parameter is wrong, or the log does not hold a range from end to end;
                 before any task starts.
-            TransportError: no broker answers.
+            TransportError: no broker responds.
         """
         params = legacy_params(kafkaParams)
         with cluster_of(params) as reader:
@@ -87,7 +87,7 @@ class KafkaUtils:
 
         Args:
             ssc: Spark's streaming context.
-            topics: which; the same as in ``fromOffsets`` where these are given.
+            topics: the topics to read; the same as in ``fromOffsets`` if these are given.
             kafkaParams: as for ``createRDD``; ``auto.offset.reset`` says where to start:
                 ``smallest``, or ``largest`` (the default).
             fromOffsets: the partitions to read, and where to start in each.
@@ -97,7 +97,7 @@ class KafkaUtils:
 
         Raises:
             ConfigError: a parameter is wrong, or a topic does not exist.
-            TransportError: no broker answers.
+            TransportError: no broker responds.
         """
         from zkconsumer.spark.legacy.stream import direct_stream  # noqa: PLC0415 - loads DStreams
 

@@ -1,6 +1,6 @@
-"""Compute the offset ranges of a direct stream's batches. Pure.
+"""Computes the offset ranges of a direct stream's batches. Pure.
 
-A time keeps its ranges, so that a batch which is made again has the same messages.
+Each batch time keeps its ranges, so that a repeated batch has the same messages.
 Source: Spark 2.4 ``DirectKafkaInputDStream`` (``currentOffsets``, ``clamp``).
 """
 
@@ -12,7 +12,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.spark.legacy.values import OffsetRange, TopicAndPartition
 
 REMEMBERED = 1_000
-"""Batches whose ranges are kept; far more than may wait, or be repeated after a recovery."""
+"""The number of batches whose ranges are kept: more than can wait, or be repeated."""
 
 
 class BatchRanges:
@@ -20,7 +20,7 @@ class BatchRanges:
 
     Args:
         offsets: where the first batch starts, by partition.
-        most: the most messages of a partition in a batch; None for all.
+        most: the maximum number of a partition's messages in a batch; None: no limit.
     """
 
     def __init__(self, offsets: Mapping[TopicPartition, int], *, most: int | None) -> None:
@@ -34,11 +34,11 @@ class BatchRanges:
         return dict(self._offsets)
 
     def of(self, time: datetime) -> tuple[OffsetRange, ...] | None:
-        """Return the ranges of a batch that was made; None where there was none at that time."""
+        """Return the ranges of an earlier batch; None if there was none at that time."""
         return self._kept.get(_instant_ms(time))
 
     def next(self, latest: Mapping[TopicPartition, int]) -> tuple[OffsetRange, ...]:
-        """Return the next batch up to the log ends; a log that became shorter adds nothing."""
+        """Return the next batch up to the log ends; a log that became shorter adds no messages."""
         ranges = []
         for tp, offset in sorted(self._offsets.items()):
             until = max(offset, latest[tp])
@@ -60,7 +60,7 @@ class BatchRanges:
 def given_offsets(
     topics: Sequence[str], from_offsets: Mapping[TopicAndPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the start offsets that the program gives.
+    """Return the program's start offsets.
 
     Source: Spark 2.4 ``KafkaUtilsPythonHelper.createDirectStream``, which refuses the same.
 
@@ -79,7 +79,7 @@ def given_offsets(
 def _instant_ms(time: datetime) -> int:
     """Spark's time as milliseconds since the epoch.
 
-    It comes as a local time without a zone. When clocks are put back, an hour of these comes twice;
-    two that differ by their fold only are equal, and have the same hash.
+    Spark's time is a local time without a zone. When clocks are put back, an hour of these comes
+    twice; times that differ only by their fold are equal, and have the same hash.
     """
     return round(time.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Plan an RDD of fixed ranges on the driver, and read them in tasks.
+"""Plans an RDD of fixed ranges on the driver, and reads them in tasks.
 
 Source: Spark 2.4 ``KafkaRDD``, ``KafkaCluster``.
 """
@@ -33,12 +33,12 @@ MessageHandler = Callable[[KafkaMessageAndMetadata], Any]
 
 
 class KafkaRDD(PipelinedRDD[Any, Any]):
-    """Messages of fixed ranges: a partition of the RDD for each range, in the order given.
+    """An RDD of the messages of fixed ranges: one partition for each range, in the given order.
 
     Args:
         context: Spark's.
-        partitions: what each task reads.
-        read: what it makes of it.
+        partitions: the inputs of the tasks.
+        read: the function of the tasks.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class KafkaRDD(PipelinedRDD[Any, Any]):
 
 
 def cluster_of(params: LegacyParams) -> ClusterReader:
-    """Create a cluster reader from these parameters.
+    """Create a cluster reader from a program's parameters.
 
     Raises:
-        ConfigError: they lack what it takes to reach the brokers.
+        ConfigError: the parameters lack the brokers, or their security settings.
     """
     if params.lacks_security:
         raise ConfigError(
@@ -87,7 +87,7 @@ def planned(
     """Plan the tasks, after checking that the logs hold the ranges.
 
     Raises:
-        ConfigError: a range is none, or the log does not hold it from end to end.
+        ConfigError: a range is invalid, or the log does not hold all of it.
     """
     fetched_ranges = [_range(range_) for range_ in ranges]
     wanted = sorted({range_.topic_partition for range_ in fetched_ranges})

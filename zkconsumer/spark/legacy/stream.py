@@ -1,8 +1,8 @@
-"""``KafkaUtils.createDirectStream`` on today's DStreams: each batch is an RDD of fixed ranges.
+"""Implements ``KafkaUtils.createDirectStream``: each batch is an RDD of fixed ranges.
 
-Spark asks for the RDD of a time; the stream answers with what came since the last one, and with the
-same ranges when it is asked for that time again: that is how a context that recovers from its
-checkpoint repeats the batches which were not finished.
+Spark requests the RDD of a time; the stream returns the messages since the last batch, and the same
+ranges if the same time is requested again. So a context that recovers from its checkpoint repeats
+the unfinished batches.
 
 Source: Spark 2.4 ``DirectKafkaInputDStream``.
 """
@@ -29,17 +29,17 @@ MAX_RATE = "spark.streaming.kafka.maxRatePerPartition"
 Read = Callable[[ZkInputPartition], Iterator[Any]]
 
 _streams: "dict[str, DirectStream]" = {}
-"""By stream: what a checkpoint holds in several places is to be one object again."""
+"""The streams by id: several references in a checkpoint must become one object again."""
 
 
 class DirectStream:
     """Creates the RDD of each batch. Thread: Spark's, one batch after the other.
 
     Args:
-        stream_id: its id in the context.
-        params: where the cluster is, and how to read it.
-        ranges: what batches had, and where the next one starts.
-        read: what tasks do.
+        stream_id: the stream's id in the context.
+        params: the parameters of the cluster and of reading.
+        ranges: the ranges of earlier batches, and the start of the next one.
+        read: the function of the tasks.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class DirectStream:
         _streams[stream_id] = self
 
     def __reduce__(self) -> tuple[Callable[..., "DirectStream"], tuple[Any, ...]]:
-        # It goes into checkpoints, which are files: they are to hold no secret.
+        # It is pickled into checkpoints, which are files and must not hold secrets.
         return _restored, (self._id, self._params.without_secrets(), self._ranges, self._read)
 
     def batch(self, time: datetime, base: RDD[Any]) -> KafkaRDD:
         """Return the RDD of a time: new messages, or the same ranges as before.
 
         Raises:
-            ConfigError: it came out of a checkpoint, without what it takes to reach the brokers.
-            ZkConsumerError: the cluster can't be asked.
+            ConfigError: the stream was restored from a checkpoint, without security settings.
+            ZkConsumerError: the cluster can't be read.
         """
         with cluster_of(self._params) as reader:
             ranges = self._ranges.of(time)
@@ -68,12 +68,12 @@ class DirectStream:
                 known = self._ranges.offsets
                 ranges = self._ranges.next(reader.latest(sorted(known), known=known))
             partitions = planned(reader, self._params, ranges, {})
-        # Only once nothing can fail any more: a batch that is not made must not be passed over.
+        # Only now, when nothing can fail any more: a batch that is not created must not be skipped.
         self._ranges.keep(time, ranges)
         return KafkaRDD(base.ctx, partitions, self._read)
 
     def ranges_of(self, time: datetime) -> list[OffsetRange]:
-        """Return the ranges of a batch that was made."""
+        """Return the ranges of an earlier batch."""
         return list(self._ranges.of(time) or ())
 
 
@@ -84,7 +84,7 @@ def _restored(
 
 
 class _BatchRDD(RDD[Any]):
-    """A batch as ``foreachRDD`` and ``transform`` hand it to the program."""
+    """The RDD of a batch, as passed to the program by ``foreachRDD`` and ``transform``."""
 
     def __init__(self, batch: RDD[Any], ranges: list[OffsetRange]) -> None:
         super().__init__(batch._jrdd, batch.ctx, batch._jrdd_deserializer)  # noqa: SLF001
@@ -99,8 +99,8 @@ class KafkaDStream(TransformedDStream[Any]):
     """Batches of messages; in ``transform`` and ``foreachRDD`` each has ``offsetRanges()``.
 
     Args:
-        base: gives the times.
-        stream: gives the batches.
+        base: the stream of times.
+        stream: creates the batches.
     """
 
     def __init__(self, base: DStream[Any], stream: DirectStream) -> None:
@@ -116,7 +116,7 @@ class KafkaDStream(TransformedDStream[Any]):
         _java(self._ssc).PythonDStream.callForeachRDD(self._jdstream, function)
 
     def transform(self, func: Callable[..., RDD[Any]]) -> TransformedDStream[Any]:
-        """Return a stream of what ``func(rdd)`` or ``func(time, rdd)`` makes of every batch."""
+        """Return a stream of the results of ``func(rdd)`` or ``func(time, rdd)`` of batches."""
         return TransformedDStream(self, _ranged(self._stream, func))
 
 
@@ -162,7 +162,7 @@ def _batch_seconds(ssc: StreamingContext) -> float:
 
 
 def _clock(ssc: StreamingContext) -> DStream[Any]:
-    """Return a stream of empty batches: it gives the times, and can be checkpointed."""
+    """Return a stream of empty batches, which provides the times and can be checkpointed."""
     empty: RDD[Any] = ssc.sparkContext.parallelize([], 1)
     streaming = _java(ssc).org.apache.spark.streaming
     jrdd, java_context = empty._jrdd, ssc._jssc.ssc()  # noqa: SLF001 - as every DStream does
@@ -172,5 +172,5 @@ def _clock(ssc: StreamingContext) -> DStream[Any]:
 
 
 def _java(ssc: StreamingContext) -> Any:
-    """Return the way to Spark's own classes."""
+    """Return the gateway to Spark's Java classes."""
     return ssc._jvm  # noqa: SLF001 - as every DStream does

@@ -22,13 +22,13 @@ _POLL_TIMEOUT_MS = 120_000
 
 
 def utf8_decoder(data: bytes | None) -> str | None:
-    """Return a key or value as text; what is no UTF-8 fails the task, as it always did."""
+    """Return a key or value as text; invalid UTF-8 fails the task, as in Spark 2."""
     return None if data is None else data.decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets of one partition: from ``fromOffset`` up to, not including, ``untilOffset``."""
+    """A range of offsets of one partition, from ``fromOffset`` up to ``untilOffset``, exclusive."""
 
     topic: str
     partition: int
@@ -36,7 +36,7 @@ class OffsetRange:
     untilOffset: int  # noqa: N815 - Spark's name
 
     def count(self) -> int:
-        """Return how many offsets it spans."""
+        """Return the number of its offsets."""
         return self.untilOffset - self.fromOffset
 
 
@@ -50,14 +50,14 @@ class TopicAndPartition:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where a broker can be reached."""
+    """The address of a broker."""
 
     host: str
     port: int
 
 
 class KafkaMessageAndMetadata:
-    """A message and where it lies; key and value are decoded when they are asked for.
+    """A message with its position; key and value are decoded on access.
 
     Attributes:
         topic: its topic.
@@ -114,9 +114,9 @@ class LegacyParams:
 
     Attributes:
         address: where the cluster is.
-        settings: how ranges are read.
+        settings: the settings of reading.
         from_smallest: whether a stream without offsets starts at the oldest message.
-        lacks_security: how brokers are reached was left out; see ``without_secrets``.
+        lacks_security: whether security settings were removed; see ``without_secrets``.
     """
 
     address: ClusterAddress
@@ -125,7 +125,7 @@ class LegacyParams:
     lacks_security: bool = False
 
     def without_secrets(self) -> "LegacyParams":
-        """Return the same without what it takes to reach brokers that want TLS or SASL."""
+        """Return a copy without security settings."""
         if self.address.broker_security == PLAINTEXT:
             return self
         address = replace(self.address, broker_security=PLAINTEXT)
@@ -133,7 +133,7 @@ class LegacyParams:
 
 
 def legacy_params(given: Mapping[str, str]) -> LegacyParams:
-    """Read ``kafkaParams``: keys of Kafka 0.8, of which those that matter to reading count.
+    """Read ``kafkaParams``: keys of Kafka 0.8, of which those of reading have an effect.
 
     Raises:
         ConfigError: naming the key.

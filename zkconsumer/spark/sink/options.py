@@ -1,7 +1,7 @@
 """The options of a query that writes, read and checked once, on the driver.
 
-``topic`` and ``kafka.*`` as in Spark's own Kafka sink; of the latter, the names of Kafka 0.8's
-Scala producer work as well. Case does not matter in names.
+``topic`` and ``kafka.*`` work as in Spark's own Kafka sink; the names of Kafka 0.8's Scala producer
+work as well. Case does not matter in names.
 
 Source: Spark 4.2 ``KafkaSourceProvider`` (``kafkaParamsForProducer``), Kafka 0.8.2.2
 ``ProducerConfig`` of both producers.
@@ -32,7 +32,7 @@ DEFAULT_CLIENT_ID = "zkconsumer-spark-sink"
 
 DEFAULT_RETRIES = 60
 DEFAULT_BACKOFF_MS = 500
-"""Together half a minute: a broker that died is replaced once its session (6 s) has ended."""
+"""With all retries half a minute: a dead broker is replaced once its session (6 s) ends."""
 
 _EFFECTIVE = frozenset(
     {
@@ -67,10 +67,10 @@ class SinkOptions:
 
     Attributes:
         address: where the cluster is.
-        topic: where all rows go; None leaves it to their ``topic`` column.
-        partitioner: whose rule keys follow: a class name of the original.
-        batch: how records are written.
-        notes: notes for the user, logged once.
+        topic: the topic of all rows; None: the ``topic`` column decides.
+        partitioner: the class name of the original's partitioner.
+        batch: the settings of writing.
+        notes: notes for the user, which are logged once.
     """
 
     address: ClusterAddress

@@ -1,4 +1,4 @@
-"""Plan a writing query on the driver, before any task starts."""
+"""Plans a writing query on the driver, before any task starts."""
 
 import logging
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ log = logging.getLogger(__name__)
 
 
 def sink_plan(options: Mapping[str, str], schema: StructType) -> SinkPlan:
-    """Check everything that can be checked without the rows, and find the brokers.
+    """Check all that can be checked without the rows, and find the brokers.
 
     Args:
-        options: of the query.
-        schema: of what it writes.
+        options: the options of the query.
+        schema: the schema of the rows.
 
     Raises:
         ConfigError: an option or a column is wrong, or the topic of the option does not exist.
-        TransportError: no broker answers.
-        RegistryError: ZooKeeper is needed to find them, and does not answer.
+        TransportError: no broker responds.
+        RegistryError: ZooKeeper is needed to find brokers, and does not respond.
     """
     chosen = sink_options(options)
     columns = sink_columns(schema, topic=chosen.topic)
@@ -49,8 +49,8 @@ def sink_plan(options: Mapping[str, str], schema: StructType) -> SinkPlan:
 
 
 def _see_topic(reader: ClusterReader, topic: str) -> None:
-    # A pattern that is just the name: it stands for no topic of Kafka's own, and a name has no
-    # other character that means something in a pattern.
+    # A pattern of just the name: it never matches Kafka's internal topics, and a topic's name has
+    # no other special character than the dot.
     if not reader.partitions(TopicPattern(topic.replace(".", "[.]"))):
         raise ConfigError(
             f"{TOPIC}: the cluster has no topic {topic} to write to: check the spelling, or create "

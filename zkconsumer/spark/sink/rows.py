@@ -1,7 +1,7 @@
-"""Rows of a query as records to write: which columns count, and what may not be in them.
+"""Converts the rows of a query to records, with Spark's rules for columns.
 
 Source: Spark 4.2 ``KafkaWriter`` (columns, types, refusals) and ``KafkaWriteTask``. Columns with
-other names are let be, as Spark's own sink lets them be.
+    other names are ignored, as in Spark's own sink.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _TYPES: dict[str, tuple[type[DataType], ...]] = {
 }
 
 COLUMNS = tuple(_TYPES)
-"""The columns that count."""
+"""The columns that are written."""
 
 Row: TypeAlias = tuple[str | None, int | None, bytes | None, bytes | None]
 """Topic, partition, key, value."""
@@ -30,7 +30,7 @@ Row: TypeAlias = tuple[str | None, int | None, bytes | None, bytes | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkColumns:
-    """The positions of the known columns in a row; None for missing ones."""
+    """The positions of the written columns in a row; None for missing ones."""
 
     topic: int | None
     partition: int | None
@@ -42,11 +42,11 @@ def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
     """Find the columns.
 
     Args:
-        schema: of what is written.
-        topic: the option; it goes before a column of that name.
+        schema: the schema of the rows.
+        topic: the option ``topic``, which takes precedence over the column.
 
     Raises:
-        ConfigError: a column is missing, is there twice, has another type, or can't be written to
+        ConfigError: a column is missing, is duplicated, has another type, or can't be written to
             these brokers.
     """
     names = [field.name for field in schema.fields]

@@ -1,7 +1,7 @@
-"""Write one task's rows, each acknowledged, in bounded memory.
+"""Writes one task's rows, each acknowledged, in bounded memory.
 
-Rows of one partition of a topic keep their order. A task that fails fails as a whole: Spark runs it
-again and then writes all its rows again, so that rows may be there twice, but none is lost.
+Rows of one partition of a topic keep their order. A task fails as a whole: Spark repeats it and
+writes all its rows again, so that rows may be duplicated, but none is lost.
 """
 
 from collections import defaultdict
@@ -24,18 +24,18 @@ from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.spark.sink.rows import Row, SinkColumns, rows_of
 
 FLUSH_BYTES = 8 << 20
-"""A task holds about this much before it writes; a larger row goes by itself."""
+"""The number of bytes that a task collects before it writes; a larger row is written by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkPlan:
-    """Settings of a writing task, made on the driver.
+    """The settings of a writing task, created on the driver.
 
     Attributes:
         brokers: the brokers to request leaders from.
-        topic: where all rows go; None leaves it to their column.
+        topic: the topic of all rows; None: their column decides.
         columns: the positions of the columns.
-        partitioner: whose rule keys follow.
+        partitioner: the class name of the original's partitioner.
         batch: how records are written.
         security: how brokers are reached; it is in no text of this.
     """
@@ -50,11 +50,11 @@ class SinkPlan:
 
 @dataclass(slots=True)
 class PartitionTally:
-    """Rows that a task wrote to one partition.
+    """The rows that a task wrote to one partition.
 
     Attributes:
-        count: how many rows.
-        first_offset: the first one's offset.
+        count: the number of rows.
+        first_offset: the offset of the first one.
         next_offset: one past the last; other producers' records may lie in between.
     """
 
@@ -72,13 +72,13 @@ class PartitionTally:
 
 @dataclass(slots=True)
 class WrittenCounts:
-    """Rows that a task wrote, by partition."""
+    """The rows that a task wrote, by partition."""
 
     partitions: dict[TopicPartition, PartitionTally] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
-        """How many rows in all."""
+        """The number of rows in all."""
         return sum(written.count for written in self.partitions.values())
 
     def add(self, sets: Iterable[WrittenSet]) -> None:
@@ -91,10 +91,10 @@ class SinkTask:
     """Writes the rows of one task.
 
     Args:
-        plan: what the driver made out.
-        producer: writes; the caller closes it.
-        task: the task's number: where its keyless rows begin to go round.
-        flush_bytes: how much is held before it is written.
+        plan: the settings from the driver.
+        producer: the producer; the caller closes it.
+        task: the task's number, by which the first partition of rows without keys is chosen.
+        flush_bytes: the number of bytes to collect before writing.
     """
 
     def __init__(
@@ -120,11 +120,10 @@ class SinkTask:
         """Write all rows.
 
         Returns:
-            What was written; every row was acknowledged.
+            The counts of the written rows, all of which are acknowledged.
 
         Raises:
-            RowRefused: a row has no topic, or names one that is not there, or a partition that is
-                not.
+            RowRefused: a row has no topic, or its topic or partition does not exist.
             WriteFailed: brokers did not acknowledge some rows.
         """
         for batch in batches:
@@ -190,7 +189,7 @@ class SinkTask:
 
 
 def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCounts:
-    """Write one task's rows; runs on an executor.
+    """Write one task's rows. Runs on an executor.
 
     Raises:
         RowRefused: a row can't be written as it is.
@@ -209,7 +208,7 @@ def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCoun
 
 
 def in_words(tallies: Iterable[WrittenCounts]) -> str:
-    """Describe the rows written, in all and by topic."""
+    """Return a text about the rows written, in all and by topic."""
     by_topic: dict[str, int] = {}
     for tally in tallies:
         for tp, part in tally.partitions.items():

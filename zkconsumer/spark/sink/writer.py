@@ -1,7 +1,7 @@
 """The sink of batch and streaming queries: ``df.write.format("zkconsumer").mode("append").save()``.
 
-At least once, as Spark's own Kafka sink: a task or a micro-batch that is run again writes its rows
-again. In output mode ``complete`` each micro-batch appends the whole result, as there.
+Writing is at least once, as in Spark's own Kafka sink: a repeated task or micro-batch writes its
+rows again. In output mode ``complete`` each micro-batch appends the whole result, as there.
 """
 
 import logging
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class TaskResult(WriterCommitMessage):
-    """Result of a writing task for the driver: the rows by partition."""
+    """The result of a writing task for the driver: the rows by partition."""
 
     tally: WrittenCounts
 
 
 def _written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
-    """Describe the rows written; None means a failed task."""
+    """Return a text about the rows written; None in ``messages`` means a failed task."""
     return in_words(message.tally for message in messages if isinstance(message, TaskResult))
 
 
@@ -52,7 +52,7 @@ class ZkWriter(_TaskWriter, DataSourceArrowWriter):
         log.info("wrote %s", _written_by(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Say what stays: what is in a log can't be taken back."""
+        """Log which rows stay in the logs, since writes can't be undone."""
         log.warning(
             "the write failed; %s of the tasks that finished stay where they are, and writing "
             "again will write them again",
@@ -68,7 +68,7 @@ class ZkStreamWriter(_TaskWriter, DataSourceStreamArrowWriter):
         log.info("batch %d: wrote %s", batchId, _written_by(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Say what stays: what is in a log can't be taken back."""
+        """Log which rows stay in the logs, since writes can't be undone."""
         log.warning(
             "batch %d failed; %s of the tasks that finished stay where they are, and the batch, "
             "run again, will write them again",
