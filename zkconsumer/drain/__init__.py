@@ -1,6 +1,6 @@
-"""Land whole topics exactly once, and prove it afterwards: on Spark, or in this process alone.
+"""Lands whole topics exactly once, and proves it afterwards: on Spark, or in this process.
 
-The public names; an engine is loaded when one is first used.
+These are the public names; an engine is loaded at its first use.
 """
 
 from typing import TYPE_CHECKING

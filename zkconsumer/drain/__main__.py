@@ -1,4 +1,4 @@
-"""Run a drain: ``python -m zkconsumer.drain ...``, or this file given to ``spark-submit``."""
+"""Runs a drain: ``python -m zkconsumer.drain ...``, or this file under ``spark-submit``."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from zkconsumer.errors import ZkConsumerError
 
 
 def main() -> int:
-    """Run, and return the exit status: 0, or 1 after an error; wrong usage exits with 2."""
+    """Run a drain; return the exit status: 0, or 1 after an error; wrong usage exits with 2."""
     parser = argparse.ArgumentParser(
         prog="zkconsumer.drain",
         description="Lands whole topics of a Kafka cluster of the ZooKeeper era, exactly once.",

@@ -1,8 +1,8 @@
-"""The schemas of a drain's decoded column, stored at its path in the order of their adoption.
+"""Stores the schemas of a drain's decoded column at its path, in the order of adoption.
 
-Each is fetched once, and stored when a value was decoded with it, before any row that needs it. So
-a resumed drain decodes as before, whatever its registry returns by then; and two drains on one path
-agree on the order.
+Each schema is fetched once, and stored after a value was decoded with it, before any row that needs
+it. So a resumed drain decodes as before, whatever its registry returns by then; and two drains on
+one path agree on the order.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 
 class AdoptedSchemas(MemoryCatalog):
-    """The schemas at a drain's path. See ``SchemaCatalog``.
+    """The ``SchemaCatalog`` at a drain's path.
 
     Args:
         source: finds schemas that are not adopted yet.
@@ -33,12 +33,12 @@ class AdoptedSchemas(MemoryCatalog):
         self._read_new()
 
     def adopted(self) -> Sequence[AdoptedSchema]:
-        """See ``SchemaCatalog``; also those that other processes have added since."""
+        """See ``SchemaCatalog``; includes schemas that other processes have added."""
         self._read_new()
         return self._adopted
 
     def adopt(self, new: AdoptedSchema) -> None:
-        """See ``SchemaCatalog``; also where another process came first."""
+        """See ``SchemaCatalog``; another process may have been first."""
         self._read_new()
         while len(self._adopted) < MAX_SCHEMAS and all(
             known.use != new.use for known in self._adopted

@@ -1,12 +1,12 @@
-"""Row count, offset bounds and content checksum of a set of messages.
+"""Defines the checksum, row count and offset bounds of a set of messages.
 
 One rule: the checksum depends on the messages alone, not on their order, on how they are divided
-into files and tasks, or on the file format. So the staged rows of a batch, the landed files
-read years later and the cluster itself can be compared. It is the sum, modulo 2**64, of Spark's
-64-bit xxHash over a message's offset, key, value and timestamp; sums of parts add up to the sum of
-the whole. A null key is not an empty key, and a key is not a value: whether each is null is hashed.
-
-It finds damage, loss and mix-ups; it is no cryptographic signature.
+into files and tasks, or on the file format. So the staged rows of a batch, the landed files read
+years later and the cluster itself can be compared. It is the sum, modulo 2**64, of Spark's 64-bit
+xxHash over a message's offset, key, value and timestamp; sums of parts add up to the sum of the
+whole. Whether key and value are null is hashed, too, so that null differs from empty, and a key
+from a value. The checksum detects damage, loss and swapped messages; it is no cryptographic
+signature.
 """
 
 import re
@@ -19,7 +19,7 @@ _DIGITS = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Checksum:
-    """A sum of message hashes modulo 2**64; adds up, and is kept as 16 hexadecimal digits."""
+    """A sum of message hashes modulo 2**64; written as 16 hexadecimal digits."""
 
     total: int = 0
 
@@ -37,7 +37,7 @@ class Checksum:
         """Parse the result of ``str``.
 
         Raises:
-            ValueError: it is not 16 lower-case hexadecimal digits.
+            ValueError: the text is not 16 lower-case hexadecimal digits.
         """
         if not _DIGITS.fullmatch(text):
             raise ValueError(f"{text!r} is not a checksum: 16 lower-case hexadecimal digits")
@@ -46,13 +46,13 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """Count, offset bounds and checksum of messages of one topic-partition.
+    """The count, offset bounds and checksum of messages of one topic-partition.
 
     Attributes:
-        rows: how many there are, duplicates included.
+        rows: the number of messages, duplicates included.
         first_offset: the smallest offset; None without rows.
         last_offset: the largest offset, inclusive; None without rows.
-        checksum: of all of them.
+        checksum: the checksum of all of them.
     """
 
     rows: int = 0

@@ -1,7 +1,7 @@
-"""Choose the engine that a command runs on. Pure.
+"""Chooses the engine that a command runs on. Pure.
 
-Most drains need neither a Spark cluster nor Java: so the local engine runs unless Spark is asked
-for or something needs it.
+Most drains need neither a Spark cluster nor Java: so the local engine runs unless Spark is
+requested or needed.
 """
 
 import re
@@ -23,9 +23,9 @@ _OF_SPARK = (
 )
 """Variables set by ``spark-submit``, or by the configuration of Spark."""
 _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
-"""Variables that lead to what says where a path without a scheme is: in HDFS, most often."""
+"""Variables of Hadoop's configuration, which resolves paths without a scheme, mostly to HDFS."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
-"""Of more than one letter, which would be a drive's."""
+"""A scheme has more than one letter, unlike a drive."""
 _SCHEMES = frozenset({"file", "s3", "s3a", "hdfs"})
 _SCHEMES_OF_HADOOP = frozenset({"s3a", "hdfs"})
 _FORMATS = frozenset({"parquet", "json", "delta", "iceberg"})
@@ -36,10 +36,10 @@ class SparkOptions:
     """A command's options for its Spark session, if it has one.
 
     Attributes:
-        master: of the cluster; None for what Spark is configured to, or this machine.
-        settings: Spark's own.
+        master: the cluster's master; None: Spark's configured one, or this machine.
+        settings: Spark's own settings.
         jars: files for the class path.
-        packages: Maven coordinates.
+        packages: Maven coordinates of packages to download.
     """
 
     master: str | None = None
@@ -63,10 +63,10 @@ class EngineRequest:
     """The engine-related arguments of a command line.
 
     Attributes:
-        engine: of ``--engine``.
-        memory_mb: of ``--memory``; None where it is not given.
-        path: where the drain lies.
-        format: of the drain; None where only the drain knows.
+        engine: the value of ``--engine``.
+        memory_mb: the value of ``--memory``; None if not given.
+        path: the drain's path.
+        format: the drain's format; None if only its own files hold it.
         spark: options for Spark.
     """
 
@@ -81,7 +81,8 @@ def choose(request: EngineRequest, environ: Mapping[str, str]) -> EngineName:
     """Return the engine to run on.
 
     Raises:
-        ConfigError: the local engine is requested and can't do it, or flags contradict each other.
+        ConfigError: the local engine is requested but can't run this, or flags contradict each
+            other.
     """
     obstacle, spark_flags = beyond_local(request.path, request.format), request.spark.flags()
     if request.engine == "local":

@@ -1,4 +1,4 @@
-"""The drained cluster and the group whose offsets follow, as the driver sees them."""
+"""Reads the drained cluster, and commits the group's offsets, on the driver."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ class DrainClusterSource:
     """Reads log ends from brokers, which ZooKeeper may name. See ``DrainSource``.
 
     Args:
-        options: what to drain, and where it starts.
+        options: the options of the source: topics and start.
         progress: the group's committed offsets; needed if the drain starts there.
     """
 
@@ -46,7 +46,7 @@ class DrainClusterSource:
         self, partitions: Sequence[TopicPartition], known: Positions
     ) -> dict[TopicPartition, LogEnds]:
         """Return both ends of these logs; an end below a known one is requested again."""
-        # The end first: a log's start never passes an end that was seen before.
+        # The end first: the start of a log never passes an end that was read before.
         latest = self._reader.latest(partitions, known=known)
         earliest = self._reader.earliest(partitions)
         return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
@@ -62,7 +62,7 @@ class DrainClusterSource:
 
 
 class CommittingGroup(DrainGroup):
-    """Commits a group's offsets; with ``allow_live`` beside live members. See ``DrainGroup``."""
+    """A ``DrainGroup`` that commits offsets; with ``allow_live`` despite live members."""
 
     def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
         self._progress = progress
@@ -80,10 +80,10 @@ class CommittingGroup(DrainGroup):
 
 @contextmanager
 def connected_drain(options: SourceOptions) -> Iterator[tuple[DrainClusterSource, DrainGroup]]:
-    """Connect to a cluster, and to its group if it takes part, for as long as a drain runs.
+    """Connect to a cluster, and to its group if there is one, while a drain runs.
 
     Raises:
-        RegistryError: ZooKeeper does not answer.
+        RegistryError: ZooKeeper does not respond.
     """
     with connected(options) as (reader, progress):
         group = DrainGroup()

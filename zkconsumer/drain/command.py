@@ -1,4 +1,4 @@
-"""Parse and run the command line of a drain, as ``zkconsumer drain`` and ``spark-submit`` share it.
+"""Parses and runs the command line of a drain, for ``zkconsumer drain`` and ``spark-submit``.
 
 No engine is loaded before the arguments are read.
 """
@@ -24,7 +24,7 @@ _KAFKA = "kafka"
 KINDS = ("avro", "json", "protobuf")
 SCHEMA_IDS = ("column", "strip")
 STOPPED = 130
-"""As shells have it for a program that Ctrl-C ended."""
+"""The exit status of a program that Ctrl-C ended, as in shells."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +125,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def add_catalog_property(parser: "argparse._ActionsContainer") -> None:
-    """Add the flag that says how to reach an Iceberg catalog."""
+    """Add the flag for properties of an Iceberg catalog."""
     _add_pairs(
         parser,
         "--catalog-property",
@@ -137,8 +137,9 @@ def add_engine(parser: argparse.ArgumentParser, *, is_inner: bool = False) -> No
     """Add the flags that choose the engine.
 
     Args:
-        parser: gets the flags.
-        is_inner: for a subcommand whose parent has them, too: the parent's values stay.
+        parser: the parser to add the flags to.
+        is_inner: whether the parser is of a subcommand whose parent has the flags, too, and keeps
+            its values.
     """
     unless = argparse.SUPPRESS if is_inner else None
     parser.add_argument(
@@ -207,10 +208,10 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> "DrainSettings":
-    """Return the settings that the arguments give.
+    """Return the drain's settings from the arguments.
 
     Raises:
-        ConfigError: one is missing, or contradicts another.
+        ConfigError: an argument is missing, or contradicts another.
     """
     from zkconsumer.drain.settings import DrainSettings  # noqa: PLC0415 - loads much
 
@@ -267,7 +268,7 @@ def _decode_settings(args: argparse.Namespace) -> "DecodeSettings | None":
 
 
 def options_of_file(path: str | None) -> dict[str, str]:
-    """Read ``--command-config`` as options of the source; none where it is not given.
+    """Read ``--command-config`` as options of the source; none if it is not given.
 
     Raises:
         ConfigError: the file can't be read.
@@ -280,13 +281,13 @@ def options_of_file(path: str | None) -> dict[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Drain, and print what was landed.
+    """Drain, and print a summary.
 
     Returns:
-        0; 130 where ``--once`` was stopped before all was landed that it was to land.
+        0; 130 if ``--once`` was stopped before everything was landed.
 
     Raises:
-        ZkConsumerError: what failed.
+        ZkConsumerError: the drain failed.
     """
     settings = settings_of(args)
     request = EngineRequest(
@@ -324,7 +325,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def summary(path: str, report: "DrainReport") -> str:
-    """Describe what a run landed, in a line or two."""
+    """Describe the result of a run, in a line or two."""
     text = f"Landed {report.rows} messages in {report.batches} batches: {path}"
     if report.dead_lettered:
         text += f"\n{report.dead_lettered} of them could not be decoded: {path}/{DEAD_LETTERS}"

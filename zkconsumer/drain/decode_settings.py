@@ -1,4 +1,4 @@
-"""Settings for decoding values, checked before anything is started. Pure."""
+"""Checks the settings for decoding values, before anything is started. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,17 @@ _FORMATS: Final = frozenset({"parquet", "delta", "iceberg"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeSettings:
-    """How values become columns.
+    """The settings for decoding values to columns.
 
     Attributes:
         format: ``avro``, ``json`` or ``protobuf``; None to recognise schema ids only.
         registry: the schema registry's URL.
-        registry_options: of its client, under Confluent's names: ``basic.auth.user.info``.
+        registry_options: options of the registry client, named as Confluent's:
+            ``basic.auth.user.info``.
         schemas: a folder of schemas, in place of a registry.
-        bare: values have no schema id: all are of the latest schema of ``TOPIC-value``.
-        schema_id: ``column``: values are landed as they are; ``strip``: without what comes before
-            their payload, which lies in a column of its own.
+        bare: whether values have no schema id, and are of the latest schema of ``TOPIC-value``.
+        schema_id: ``column``: values are landed unchanged; ``strip``: without the bytes in front of
+            their payload, which get a column of their own.
     """
 
     format: str | None = None
@@ -33,14 +34,14 @@ class DecodeSettings:
     schema_id: str = "column"
 
     def check(self, landing: str, topics: tuple[str, ...]) -> None:
-        """Check that they are consistent.
+        """Check that the settings are consistent.
 
         Args:
             landing: the drain's format.
-            topics: by name; empty if subscribed by pattern.
+            topics: the names of topics; empty if subscribed by pattern.
 
         Raises:
-            ConfigError: they are not.
+            ConfigError: settings contradict each other.
         """
         if self.schema_id not in SCHEMA_IDS:
             raise ConfigError(
@@ -78,6 +79,6 @@ class DecodeSettings:
             )
 
     def text(self) -> str:
-        """Return as text the settings that must not change between runs over one path."""
+        """Return the settings that must not change between runs on one path, as text."""
         parts = [self.format or "ids", *(["bare"] if self.bare else []), self.schema_id]
         return " ".join(parts)

@@ -19,14 +19,14 @@ from zkconsumer.drain.storage import Storage
 from zkconsumer.model import TopicPartition
 
 Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, LogEnds]]
-"""Asks the cluster where logs begin and end; see ``DrainClusterSource.ends``."""
+"""Reads log starts and ends from the cluster; see ``DrainClusterSource.ends``."""
 
 
 class LandedRows(Protocol):
-    """Messages of a landing, of all batches. All methods raise ``DrainError``."""
+    """The messages of a landing, of all batches. All methods raise ``DrainError``."""
 
     def unplaced(self) -> int:
-        """Count rows without topic, partition or offset; no other method counts these."""
+        """Return the number of rows without a position, which other methods ignore."""
         ...
 
     def contents(self) -> Mapping[TopicPartition, Contents]:
@@ -43,8 +43,8 @@ class LandedRows(Protocol):
         """Compare the rows with the cluster's messages at these offsets, one by one.
 
         Args:
-            options: of the source, without subscription.
-            ranges: offsets to compare of each topic-partition.
+            options: the options of the source, without subscription.
+            ranges: the offsets to compare in each topic-partition.
 
         Raises:
             ZkConsumerError: the cluster can't be read.
@@ -57,7 +57,7 @@ class DrainEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """Its value of ``--engine``."""
+        """The name of the engine, as in ``--engine``."""
         ...
 
     def storage(self, path: str) -> Storage:
@@ -65,7 +65,7 @@ class DrainEngine(Protocol):
 
         Raises:
             ConfigError: this engine can't write there.
-            DrainError: it can't be reached.
+            DrainError: the storage can't be reached.
         """
         ...
 
@@ -80,11 +80,11 @@ class DrainEngine(Protocol):
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LandedRows:
         """Return the rows of landed files.
 
-        Files that can't be read count as empty, so that what they held is found missing.
+        Unreadable files count as empty, so that their messages are found missing.
 
         Args:
-            storage: the drain's.
-            paths: of files below it, in ``topic=T/date=D`` folders.
+            storage: the drain's storage.
+            paths: the paths of files below it, in ``topic=T/date=D`` folders.
             file_format: ``parquet`` or ``json``.
         """
         ...
@@ -92,13 +92,13 @@ class DrainEngine(Protocol):
     def mirrored(
         self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> LandedRows:
-        """Return the rows that a drain mirrored, up to the end of its batch ``last``.
+        """Return the rows that a drain mirrored, up to its batch ``last``.
 
         Args:
-            storage: the drain's own files.
-            identity: of the drain.
-            last: number of a batch.
-            options: for reading the target.
+            storage: the storage of the drain's own files.
+            identity: the drain's identity.
+            last: the number of the last batch.
+            options: the options of reading the target.
 
         Raises:
             ConfigError: this engine can't read mirrors.

@@ -1,4 +1,4 @@
-"""Read a drain's JSON files, and report precisely what is wrong with one. Pure."""
+"""Reads a drain's JSON files, and reports errors with file and field. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from zkconsumer.spark.offset_json import from_json, to_json
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 VERSION = 1
-"""Of all files of a drain; one of another version is refused."""
+"""The version of all files of a drain; others are refused."""
 
 
 class Fields:
-    """An object of a JSON file, read field by field.
+    """Reads an object of a JSON file field by field.
 
     Every method raises ``DrainError``, naming file and field, if a field is missing or of another
     type.
@@ -44,7 +44,7 @@ class Fields:
         return fields
 
     def integer(self, name: str) -> int:
-        """Return an integer (a boolean is none)."""
+        """Return an integer; a boolean is refused."""
         value = self._value(name)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(name, value, "a whole number")
@@ -163,11 +163,11 @@ def offsets_value(offsets: Mapping[TopicPartition, int]) -> dict[str, JsonValue]
 def range_options(
     starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> dict[str, str]:
-    """Return the options by which a source of Spark's reads exactly these ranges.
+    """Return the options with which a Spark source reads exactly these ranges.
 
     Args:
         starts: the first offset of each partition to read.
-        ends: one past the last.
+        ends: the offset after the last one of each.
     """
     return {
         "assign": json.dumps(numbers_by_topic(sorted(starts))),

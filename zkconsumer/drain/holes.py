@@ -1,7 +1,7 @@
-"""Explain from the log why a batch has fewer messages than offsets. Pure.
+"""Explains from the log why a batch has fewer messages than offsets. Pure.
 
-A range of a log may have holes: offsets that compaction removed, or that expired after the plan was
-made. Nothing else may be missing, so a hole is accepted only if the log has no message there.
+A range of a log may have holes: offsets that compaction removed, or that expired after planning. No
+other offset may be missing, so a hole is accepted only if the log has no message there.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +15,13 @@ from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 NOTED = 1_000
-"""Maximum number of holes of a partition recorded singly; more become a count in a range."""
+"""The maximum number of a partition's holes to record singly; more are counted in a range."""
 
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 RunsOf = Callable[[Ranges], PartitionRuns]
-"""Gives the sorted runs of these partitions, within their ranges; none of those without any."""
+"""Returns the sorted runs of partitions within ranges; partitions without runs are missing."""
 
 
 def absences(
@@ -30,12 +30,12 @@ def absences(
     readings: tuple[RunsOf, RunsOf],
     ends: Ends,
 ) -> dict[TopicPartition, tuple[Absence, ...]]:
-    """Return the offsets without message, of partitions with fewer rows than offsets.
+    """Return the offsets without a message, of partitions with fewer rows than offsets.
 
     Args:
-        ranges: the planned ones.
-        contents: of the landed rows.
-        readings: runs of the landed rows, and of a second read of the log.
+        ranges: the planned ranges.
+        contents: the contents of the landed rows.
+        readings: return runs of the landed rows, and of a second read of the log.
         ends: looks up both ends of logs.
 
     Raises:
@@ -81,11 +81,11 @@ def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run
 
     Args:
         wanted: the range that was read twice.
-        holes: of the first read, sorted.
-        again: sorted runs of the second.
+        holes: the holes of the first read, sorted.
+        again: the sorted runs of the second read.
 
     Raises:
-        DrainError: it has: the first read missed messages.
+        DrainError: the first read missed messages.
     """
     left = iter(holes)
     hole = next(left, None)
@@ -106,11 +106,11 @@ def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Ab
 
     Args:
         wanted: the range.
-        holes: in it, sorted.
+        holes: the holes in it, sorted.
         log: its current ends.
 
     Raises:
-        DrainError: the log ends before the range does, although it once reached to its end.
+        DrainError: the log ends before the range does, although it included the range once.
     """
     if holes and holes[-1].until_offset > log.latest:
         raise DrainError(

@@ -1,4 +1,4 @@
-"""The identity of a drain, kept at its path and compared by each run. Pure."""
+"""The identity of a drain, stored at its path and compared by each run. Pure."""
 
 from dataclasses import dataclass, fields
 from typing import Self
@@ -9,18 +9,19 @@ from zkconsumer.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainIdentity:
-    """What must not change between two runs over the same path.
+    """The settings of a drain that must not change between two runs on the same path.
 
     Attributes:
-        id: names the drain in other logs (that of a Delta table).
-        created_ms: when, since the epoch.
+        id: the drain's id in other logs (that of a Delta table).
+        created_ms: the creation time in ms since the epoch.
         cluster: its source: a ZooKeeper connect string, or the addresses of brokers.
         subscription: the option and its value.
         starting: start offsets: ``earliest``, ``latest``, ``group`` or offsets as JSON.
-        group: the group whose offsets it commits; None where it commits none.
-        format: of the landing: ``parquet``, ``json``, ``delta``, ``iceberg`` or ``kafka``.
-        target: where that is, where it is not the path itself; None where it is. Of an Iceberg
-            drain, see ``TableName.target``.
+        group: the group whose offsets it commits; None: none.
+        format: the format of the landing: ``parquet``, ``json``, ``delta``, ``iceberg`` or
+            ``kafka``.
+        target: the place of the landing; None: the path itself. For an Iceberg drain see
+            ``TableName.target``.
         decode: how values become columns; None if not decoded.
     """
 
@@ -70,10 +71,10 @@ _FLAGS = {
 
 
 def refuse_another(path: str, found: DrainIdentity, wanted: DrainIdentity) -> None:
-    """Refuse to run another drain than the one whose files the path holds.
+    """Refuse to run another drain than the one at the path.
 
     Raises:
-        ConfigError: they differ; names how.
+        ConfigError: the identities differ; names the difference.
     """
     for name, flag in _FLAGS.items():
         was, now = getattr(found, name), getattr(wanted, name)

@@ -1,4 +1,4 @@
-"""A drain's own files: identity, plans, manifests, staged files. Pure."""
+"""Reads and writes a drain's own files: identity, plans, manifests, staged files. Pure."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ _NOT_READ_BY_SPARK = ("_", ".")
 
 
 class BatchJournal:
-    """A drain's own files. Every method raises ``DrainError`` as its storage does."""
+    """The own files of a drain. Every method raises ``DrainError`` as its storage does."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -28,7 +28,7 @@ class BatchJournal:
         return self._storage.uri("").rstrip("/")
 
     def identity(self) -> DrainIdentity | None:
-        """Read the drain's identity; None if there is none yet."""
+        """Read the drain's identity; return None if there is none yet."""
         data = self._storage.read(layout.IDENTITY)
         return None if data is None else DrainIdentity.from_bytes(self._file(layout.IDENTITY), data)
 
@@ -36,7 +36,7 @@ class BatchJournal:
         """Return the id of the drain.
 
         Raises:
-            DrainError: its identity file is gone.
+            DrainError: the identity file is missing.
         """
         identity = self.identity()
         if identity is None:
@@ -47,7 +47,7 @@ class BatchJournal:
         """Refuse to begin a new drain in a folder with foreign files.
 
         Raises:
-            ConfigError: there are some; readers would take them for landed files.
+            ConfigError: there are foreign files, which readers would take for landed files.
         """
         others = sorted(
             name for name in self._storage.names("") if not name.startswith(_NOT_READ_BY_SPARK)
@@ -139,10 +139,10 @@ class BatchJournal:
         )
 
     def _numbers(self) -> tuple[list[int], list[int]]:
-        """List the numbers of all plans and all batches, as of one moment.
+        """List the numbers of all plans and all batches, at one point in time.
 
         Raises:
-            DrainError: another process lands batches as fast as they are listed.
+            DrainError: another process lands batches faster than they can be listed.
         """
         landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))
         for _ in range(_LOOKS):
@@ -154,7 +154,7 @@ class BatchJournal:
         raise self._another(landed[-1])
 
     def _check_numbers(self, plans: list[int], landed: list[int]) -> None:
-        """Check that every batch but the last is landed, else files got lost."""
+        """Check that every batch but the last is landed, since otherwise files were lost."""
         wanted = list(range(1, len(plans) + 1))
         if plans != wanted or landed not in (wanted, wanted[:-1]):
             lost = sorted({*wanted, *plans} - set(plans)) or sorted({*wanted[:-1]} - set(landed))
@@ -197,7 +197,7 @@ class BatchJournal:
         """Mark a batch as being landed, until ``clean`` removes the mark."""
         mark = f"{layout.attempt_folder(number, attempt)}/begun"
         name = attempt.encode()
-        # It is ours where only the answer to a first try got lost.
+        # The mark is ours if only the response to a first attempt was lost.
         if not self._storage.create(mark, name) and self._storage.read(mark) != name:
             raise self._another(number)
 
@@ -205,26 +205,27 @@ class BatchJournal:
         """Write the manifest, which commits a batch.
 
         Raises:
-            DrainError: another process landed it; this attempt's files don't count then.
+            DrainError: another process landed the batch, so that this attempt's files don't count.
         """
         if not self._storage.create(layout.manifest_file(manifest.number), manifest.to_bytes()):
             raise self._another(manifest.number)
 
     def refuse_landed(self, number: int, error: DrainError) -> None:
-        """Report of a failed attempt that another process landed its batch, if one did.
+        """Raise an error if another process landed the batch of a failed attempt.
 
         Args:
-            number: of the batch.
-            error: what failed: that process deletes what all attempts have staged.
+            number: the number of the batch.
+            error: the failure of the attempt: the other process deletes the staged files of all
+                attempts.
 
         Raises:
-            DrainError: one did.
+            DrainError: another process landed it.
         """
         if self._storage.read(layout.manifest_file(number)) is not None:
             raise self._another(number) from error
 
     def clean(self, number: int) -> None:
-        """Delete the staged files of this batch, and late ones of earlier batches."""
+        """Delete the staged files of a batch, and late files of earlier batches."""
         for staged in layout.numbers_of_folders(self._storage.names(layout.STAGING)):
             if staged <= number:
                 self._storage.delete(layout.staging_folder(staged))

@@ -1,8 +1,8 @@
-"""Interface between the steps of a drain and a kind of target.
+"""The interface between the steps of a drain and a kind of target.
 
 A landing may be killed at any point, and is then called again with the same plan and another
-attempt. So what ``land`` does must not count before the manifest is written, or must find out what
-an earlier attempt did; and ``publish`` may find its work done, wholly or in part.
+attempt. So the effects of ``land`` must not count before the manifest is written, or ``land`` must
+find out what an earlier attempt did; and ``publish`` may find its work done, wholly or in part.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ class Landing(Protocol):
     """Lands batches in a target. Thread: one at a time. All methods raise ``ZkConsumerError``."""
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
-        """Return notes to keep in the plan: called once, just before the plan is written."""
+        """Return notes for the plan. Called once, just before the plan is written."""
         ...
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
@@ -27,9 +27,9 @@ class Landing(Protocol):
         (``manifest.check``) and written; that makes the batch landed.
 
         Args:
-            plan: what to read.
-            attempt: a name of letters and digits that no earlier try had. Earlier tries may
-                still be at work (tasks of a killed driver): keep out of their way.
+            plan: the ranges to read.
+            attempt: a name of letters and digits that no earlier attempt had. Earlier attempts may
+                still run (tasks of a killed driver), and must not collide with this one.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Lands a Delta table: files as usual, then one entry in the table's log that adds them.
+"""Lands a Delta table: writes files as usual, then one entry of the table's log for them.
 
 Readers of the table see a batch wholly or not at all. The entry says which drain and batch it is
 (an application transaction), so a batch that is in the log is not added again; and which offsets it
@@ -41,9 +41,10 @@ class DeltaLanding(FilesLanding):
     """Lands batches in a Delta table. See ``Landing``.
 
     Args:
-        storage: the drain's; the table is there, too.
-        settings: of the drain; its ``target_options`` are the storage's, for ``deltalake``.
-        columns: the Arrow schema of files by now, where they have more than the source's columns.
+        storage: the drain's storage, which also holds the table.
+        settings: the drain's settings; ``target_options`` are storage options of ``deltalake``.
+        columns: returns the present Arrow schema of files, if they have more than the source's
+            columns.
 
     Raises:
         ConfigError: the package ``deltalake`` is not installed.
@@ -123,7 +124,7 @@ def _saying(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
 
 
 def delta_uri(uri: str) -> str:
-    """Return a Hadoop path as ``deltalake`` takes it."""
+    """Convert a Hadoop path to the form of ``deltalake``."""
     for ours, theirs in (("s3a://", "s3://"), ("file:", "")):
         if uri.startswith(ours):
             return theirs + uri.removeprefix(ours)

@@ -1,4 +1,4 @@
-"""Land files: staged, counted, then moved to their folders by topic and date."""
+"""Lands files: stages and counts them, then moves them to folders by topic and date."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -18,11 +18,11 @@ _FILES = "files"
 
 
 class WrittenRows(NamedTuple):
-    """The rows that a writer wrote, and counted.
+    """The counts and files of the rows that a writer wrote.
 
     Attributes:
         parts: one for every range of the plan, in its order.
-        paths: of the files that it counted, below their folder; others are not landed.
+        paths: the paths of the counted files, below their folder; other files are not landed.
     """
 
     parts: tuple[LandedPart, ...]
@@ -33,12 +33,12 @@ class RowWriter(Protocol):
     """Reads a plan's ranges and writes them as files; each engine has its own."""
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
-        """Write everything, and count what was written, from the files.
+        """Write all rows, and count them in the files.
 
         Args:
             plan: what to read.
-            folder: a new one, below the storage's path; files go to ``topic=T/date=D`` in it, and
-                dead letters to the same below ``layout.DEAD_LETTERS`` in it.
+            folder: a new folder below the storage's path; files go to ``topic=T/date=D`` in it, and
+                dead letters to the same folders below ``layout.DEAD_LETTERS``.
         """
         ...
 
@@ -60,7 +60,7 @@ class FilesLanding:
         """Write the files into the attempt's own folder, which no other attempt uses."""
         folder = f"{layout.attempt_folder(plan.number, attempt)}/{_FILES}"
         parts, paths = self._writer.write(plan, folder)
-        # Only what was counted: a task that was given up may write here even now.
+        # Only counted files: an abandoned task may still write here.
         sizes = {file.path: file.size_bytes for file in self._storage.files(folder)}
         gone = sorted(set(paths) - sizes.keys())
         if gone:
@@ -89,14 +89,14 @@ class FilesLanding:
 
 
 def is_dead(path: str) -> bool:
-    """Return whether a file below a batch's folder, or the drain's, has dead letters."""
+    """Return whether a file below a batch's folder, or the drain's, holds dead letters."""
     return path.startswith(f"{layout.DEAD_LETTERS}/")
 
 
 def has_rows(path: str) -> bool:
-    """Return whether a file below a batch's folder has rows: Spark leaves markers there, too.
+    """Return whether a file below a batch's folder holds rows; Spark writes markers there, too.
 
-    A task that Spark gave up on may still be writing, below ``_temporary``.
+    A task that Spark abandoned may still write, below ``_temporary``.
     """
     below = path.removeprefix(f"{layout.DEAD_LETTERS}/")
     return below.startswith("topic=") and not PurePosixPath(path).name.startswith(("_", "."))
@@ -106,9 +106,10 @@ def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedF
     """Return a file of rows, with its final path.
 
     Args:
-        number: the batch's, which becomes part of the file's name.
-        folder: where it was written, below the batch's staging folder.
-        path: below that: ``topic=T/date=D/part-00000-....parquet``, or that of a dead letter.
+        number: the batch's number, which becomes part of the file's name.
+        folder: the folder where it was written, below the batch's staging folder.
+        path: its path below that: ``topic=T/date=D/part-00000-....parquet``, or that of a dead
+            letter.
         size_bytes: its length.
     """
     parts = PurePosixPath(path)

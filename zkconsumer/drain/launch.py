@@ -1,4 +1,4 @@
-"""Assemble and run a drain, on any engine, to any kind of target."""
+"""Assembles and runs a drain, on any engine, to any kind of target."""
 
 import uuid
 
@@ -21,13 +21,12 @@ def run_drain(
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
-    It may be killed at any point: called again with the same settings, it resumes, on either
-    engine.
+    The process may be killed at any point: a call with the same settings resumes, on either engine.
 
     Raises:
         ConfigError: settings are wrong, another drain is at the path, or the group has live
             members.
-        DrainError: see its message; nothing is lost or doubled by that.
+        DrainError: the drain failed; no message is lost or duplicated by that.
         ZkConsumerError: the cluster or the group can't be reached.
     """
     options = settings.checked()

@@ -1,4 +1,4 @@
-"""Paths of a drain's files, below its own. Pure.
+"""The paths of a drain's own files, relative to its path. Pure.
 
 Spark and most other readers skip ``_zkconsumer``: its name begins with ``_``.
 """
@@ -14,7 +14,7 @@ PROBES = "_zkconsumer/probes"
 TRANSLATION = "_zkconsumer/translation"
 SCHEMAS = "_zkconsumer/schemas"
 DEAD_LETTERS = "_dead_letters"
-"""Messages that could not be decoded, in a folder that readers of the landing skip."""
+"""The folder of undecodable messages, which readers of the landing skip."""
 
 _FILE = re.compile(r"([0-9]{10,})\.json")
 _FOLDER = re.compile(r"[0-9]{10,}")

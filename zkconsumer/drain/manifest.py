@@ -1,7 +1,7 @@
-"""Manifest of a landed batch: its files, and their contents by partition. Pure.
+"""The manifest of a landed batch: its files, and their contents by partition. Pure.
 
-Writing the manifest is the commit point of a batch: before it, nothing was landed; from then on,
-everything was, and the rest (moving the files) is done by any later run.
+Writing the manifest is the commit point of a batch: before it, nothing is landed; after it,
+everything is, and any later run does the rest (moving the files).
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from zkconsumer.model import OffsetRange, TopicPartition
 
 @dataclass(frozen=True, slots=True, order=True)
 class Absence:
-    """Offsets of a range that have no message.
+    """A range of offsets without messages.
 
     Attributes:
-        from_offset: the first that is absent.
-        until_offset: one past the last that is absent.
-        count: how many of them are absent; fewer than all where holes were too many to be noted
-            one by one.
-        kind: why, of ``EXCUSED``.
+        from_offset: the first absent offset.
+        until_offset: the offset after the last absent one.
+        count: the number of absent offsets; fewer than the range if there were too many holes to
+            note singly.
+        kind: the reason, one of ``EXCUSED``.
     """
 
     from_offset: int
@@ -39,10 +39,10 @@ class LandedPart:
     """The landed rows of one partition's range.
 
     Attributes:
-        offsets: the range of the plan.
-        contents: what was landed of it, dead letters included.
-        absent: what the log did not have, in order.
-        dead_lettered: how many of the rows are dead letters.
+        offsets: the planned range.
+        contents: the contents of its landed rows, dead letters included.
+        absent: the offsets that the log did not have, in order.
+        dead_lettered: the number of dead letters among the rows.
     """
 
     offsets: OffsetRange
@@ -52,11 +52,11 @@ class LandedPart:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition."""
+        """The partition of the range."""
         return self.offsets.topic_partition
 
     def complaint(self) -> str | None:
-        """Return why this is not the whole range once; None if it is."""
+        """Return why the part is not the whole range exactly once; None if it is."""
         have, absent = self.contents, sum(absence.count for absence in self.absent)
         if have.rows + absent != self.offsets.count:
             return (
@@ -78,8 +78,8 @@ class LandedFile:
     """A file of a batch.
 
     Attributes:
-        staged: where it was written, below the batch's staging folder (attempt included).
-        path: where it belongs, below the drain's path.
+        staged: the path where it was written, below the batch's staging folder (attempt included).
+        path: its final path, below the drain's path.
         size_bytes: its length.
         values: values of the partition columns, by name: those in its path.
     """
@@ -95,13 +95,13 @@ class Manifest:
     """One landed batch.
 
     Attributes:
-        number: of its plan.
-        attempt: of the attempt that landed it; its staged files are below a folder of this name.
-        landed_ms: when, since the epoch.
-        files: in the order of their paths; none where the landing is not one of files.
+        number: the number of its plan.
+        attempt: the name of the attempt that landed it, and of the folder of its staged files.
+        landed_ms: the time of landing, in ms since the epoch.
+        files: the files, ordered by path; none if the landing has no files.
         parts: one for every range of the plan, in its order.
-        notes: kept for the landing.
-        dead_letters: files of messages that could not be decoded, in the order of their paths.
+        notes: data of the landing.
+        dead_letters: files of messages that could not be decoded, ordered by path.
     """
 
     number: int
@@ -165,9 +165,9 @@ def landed_parts(
 
     Args:
         plan: what was to be landed.
-        contents: of the landed rows, dead letters included.
-        absent: what the log did not have.
-        dead: of the dead letters; None: not counted yet.
+        contents: the contents of the landed rows, dead letters included.
+        absent: the offsets that the log did not have.
+        dead: the contents of the dead letters; None: not counted yet.
     """
     nothing = Contents()
     return tuple(
@@ -185,7 +185,7 @@ def check(manifest: Manifest, plan: BatchPlan) -> None:
     """Check that each planned offset was landed once or is known to be absent.
 
     Raises:
-        DrainError: it is not; nothing must be published.
+        DrainError: an offset is missing or duplicated; the batch must not be published.
     """
     complaints = [text for part in manifest.parts if (text := part.complaint()) is not None]
     if tuple(part.offsets for part in manifest.parts) != plan.ranges:

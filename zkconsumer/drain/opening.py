@@ -1,4 +1,4 @@
-"""Open the engine that a command line requests, and close it with the command."""
+"""Opens the engine that a command line requests, and closes it with the command."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ def opened_engine(app_name: str, request: EngineRequest) -> Iterator[DrainEngine
     """Open an engine; the context's end closes it.
 
     Raises:
-        ConfigError: the engine can't do what is asked for, or is not installed.
+        ConfigError: the engine can't run the command, or is not installed.
         ZkConsumerError: Spark can't be started.
     """
     if choose(request, os.environ) == "local":

@@ -1,7 +1,7 @@
-"""Plan the next batch: its ranges, written down before anything is read. Pure.
+"""Plans the next batch: its ranges, which are recorded before anything is read. Pure.
 
-A plan is the drain's checkpoint. Once it is written, this batch is these ranges, however often its
-landing is tried. The next plan begins where this one ends.
+A plan is the drain's checkpoint. Once it is written, the batch has these ranges, however often its
+landing is attempted. The next plan begins where this one ends.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ Positions = Mapping[TopicPartition, int]
 
 
 class LogEnds(NamedTuple):
-    """Where a partition's log begins and ends now: the first offset, and the next to be written."""
+    """The current start and end of a partition's log."""
 
     earliest: int
     latest: int
@@ -29,16 +29,16 @@ class BatchPlan:
     """One batch.
 
     Attributes:
-        number: counts from 1, without gaps.
-        created_ms: when it was made, since the epoch; gives the date of messages without a
+        number: its number, from 1 without gaps.
+        created_ms: its creation in ms since the epoch; its date is that of messages without a
             timestamp.
-        positions: for every partition that the drain knows, the next offset to land before this
-            batch; those that are new included.
-        starts: of the partitions that are new in this plan, where their landing starts.
-        ranges: what is to be read, none of them empty, one a partition.
-        expired: what the log no longer held when the plan was made; directly in front of the
+        positions: the next offset to land before this batch, for every known partition, new ones
+            included.
+        starts: the start offsets of the partitions that are new in this plan.
+        ranges: the ranges to read, none empty, at most one per partition.
+        expired: the ranges that the log no longer held at planning; directly in front of the
             partition's range.
-        notes: what the landing wanted to be kept, see ``Landing.prepare``.
+        notes: data of the landing, see ``Landing.prepare``.
         created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
@@ -52,7 +52,7 @@ class BatchPlan:
     created: Creations = field(default_factory=dict)
 
     def after(self) -> dict[TopicPartition, int]:
-        """Return the next offset to land of every partition once this batch is landed."""
+        """Return the next offset of every partition after this batch."""
         ends = {part.topic_partition: part.until_offset for part in (*self.expired, *self.ranges)}
         return {**self.positions, **ends}
 
@@ -97,9 +97,9 @@ class Situation:
 
     Attributes:
         positions: the positions of the drain, by partition.
-        ends: the log's ends, of the partitions that can be asked for now.
+        ends: the log starts and ends of the partitions that can be read now.
         starts: the start positions of new partitions, at or after the log start offset.
-        until: where this run is to stop, where that is before the log's end.
+        until: the end of this run, if it is before the log's end.
         created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
@@ -110,10 +110,10 @@ class Situation:
     created: Creations = field(default_factory=dict)
 
     def shrunk(self) -> dict[TopicPartition, LogEnds]:
-        """Return the partitions whose logs end before the offset up to which they were landed.
+        """Return the partitions whose logs end before the offset up to which they are landed.
 
-        This happens for a moment after a change of leaders; if it lasts, the topic was created
-        again or its log was truncated, and its offsets mean other messages.
+        This happens for a moment after a change of leaders; if it lasts, the topic was recreated or
+        its log truncated, and its offsets have other messages.
         """
         return {
             tp: ends
@@ -128,17 +128,16 @@ def make_plan(
     situation: Situation,
     max_offsets: int | None = None,
 ) -> BatchPlan | None:
-    """Plan the next batch; None if there is nothing to land and no new partition.
+    """Plan the next batch; return None if there is nothing to land and no new partition.
 
-    There always is a first plan: from then on, partitions that appear are new ones.
-
-    A partition that is new is remembered, even if it holds nothing yet: its start must not move.
+    There is always a first plan: partitions that appear after it are new. New partitions are
+    recorded, even if they are empty, so that their start does not move.
 
     Args:
-        number: of the plan.
-        now_ms: since the epoch.
-        situation: what is known.
-        max_offsets: how many offsets it may have, about, in all; everything there is unless given.
+        number: the number of the plan.
+        now_ms: the time in ms since the epoch.
+        situation: the state of the drain and the cluster.
+        max_offsets: the approximate maximum number of offsets of all partitions; None: no limit.
     """
     starts = {tp: at for tp, at in situation.starts.items() if tp not in situation.positions}
     positions = {**situation.positions, **starts}
@@ -174,7 +173,7 @@ def refuse_expired(plan: BatchPlan, path: str) -> None:
     """Refuse ranges that the log lost before they could be landed.
 
     Raises:
-        DrainError: it did; names each range.
+        DrainError: there are such ranges; names each.
     """
     if plan.expired:
         lost = ", ".join(str(offsets) for offsets in plan.expired)
@@ -189,8 +188,8 @@ def refused_loss(lost: DataLost, path: str) -> DrainError:
     """Return the error for planned offsets that the log lost before they could be read.
 
     Args:
-        lost: what and why.
-        path: of the drain, for people.
+        lost: the ranges and the reason.
+        path: the drain's path, for messages.
     """
     offsets = OffsetRange(lost.topic_partition, lost.from_offset, lost.until_offset)
     return DrainError(
@@ -205,10 +204,10 @@ def refuse_recreated(recreated: Collection[str], positions: Positions, path: str
     Args:
         recreated: the topics that were deleted and created again.
         positions: the positions of the drain in them.
-        path: of the drain, for people.
+        path: the drain's path, for messages.
 
     Raises:
-        DrainError: there are some; names each with how far it was landed.
+        DrainError: there are such topics; names each with its landed offset.
     """
     landed = {tp: at for tp, at in positions.items() if tp.topic in recreated}
     if landed:

@@ -1,4 +1,4 @@
-"""Show a drain's progress: at a terminal a bar, or lines without ``rich``; JSON for programs."""
+"""Shows a drain's progress: a bar on a terminal, or lines without ``rich``; JSON for programs."""
 
 import json
 import sys
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DrainPace:
-    """Throughput of a run, between two batches.
+    """The throughput of a run, between two batches.
 
     Attributes:
-        landed: offsets that this run has landed.
-        lag: offsets that it is still to land; None before it has looked at the cluster.
-        elapsed_ms: since the run began.
+        landed: the number of offsets that this run has landed.
+        lag: the number of offsets that are still to be landed; None before the cluster was read.
+        elapsed_ms: the time since the run began.
     """
 
     landed: int
@@ -35,12 +35,12 @@ class DrainPace:
 
     @property
     def per_second(self) -> float:
-        """Offsets a second, on average; 0 before anything is landed."""
+        """The average number of offsets per second; 0 before anything is landed."""
         return self.landed * 1000 / self.elapsed_ms if self.elapsed_ms > 0 else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the lag is gone at this pace; None if unknown."""
+        """The seconds until the lag is gone at this pace; None if unknown."""
         if self.lag is None or self.per_second == 0:
             return None
         return self.lag / self.per_second
@@ -107,9 +107,9 @@ class LoggedProgress(Watch):
 
 
 class JsonProgress(Watch):
-    """Prints a JSON object a line: after each look at the cluster, and after every batch.
+    """Prints one JSON object per line, after each read of the cluster and after every batch.
 
-    Its reader may go away: that does not end the drain.
+    If the reader of the lines goes away, the drain continues.
     """
 
     def __init__(self, out: RawIOBase, meter: DrainMeter) -> None:
@@ -125,7 +125,7 @@ class JsonProgress(Watch):
         self._show(self._meter.on_landed(plan), batch=plan.number, rows=manifest.rows)
 
     def ended(self, path: str, report: DrainReport) -> None:
-        """Print what the whole run landed."""
+        """Print the result of the whole run."""
         self._print(
             ended=True,
             path=path,
@@ -137,7 +137,7 @@ class JsonProgress(Watch):
         )
 
     def _show(self, pace: DrainPace, **batch: int) -> None:
-        # The batch of a run that was killed is finished before the cluster is looked at.
+        # The batch of a killed run is finished before the cluster is read.
         lag = {} if pace.lag is None else {"lag": pace.lag}
         self._print(ended=False, landed=pace.landed, **lag, running_ms=pace.elapsed_ms, **batch)
 
@@ -148,7 +148,7 @@ class JsonProgress(Watch):
 
 
 def json_lines() -> JsonProgress:
-    """Return a printer of JSON to standard output, unbuffered: a line is whole or missing."""
+    """Return a printer of JSON to standard output, unbuffered, so that no line is partial."""
     sys.stdout.flush()
     return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False), DrainMeter())
 
@@ -157,7 +157,7 @@ class BarWatch(Watch):
     """A bar that grows with every batch.
 
     Args:
-        progress: of ``rich``; started and stopped by others.
+        progress: the progress bar of ``rich``; started and stopped by the caller.
     """
 
     def __init__(self, progress: "Progress", meter: DrainMeter) -> None:

@@ -1,4 +1,4 @@
-"""Interfaces of a drain's runner to the cluster, the group and progress displays."""
+"""The interfaces of a drain's runner to the cluster, the group and progress displays."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -14,8 +14,8 @@ class ClusterLogs(NamedTuple):
     """The current log ends of the cluster, and the start positions of new partitions.
 
     Attributes:
-        ends: where the logs begin and end.
-        starts: where those begin that are new.
+        ends: the starts and ends of the logs.
+        starts: the start positions of new partitions.
         created: the creation of each topic, which identifies it among topics of its name, if known.
     """
 
@@ -25,14 +25,14 @@ class ClusterLogs(NamedTuple):
 
 
 class DrainSource(Protocol):
-    """The cluster that is drained. Raises ``ZkConsumerError`` where it can't be asked."""
+    """The drained cluster. Methods raise ``ZkConsumerError`` if it can't be read."""
 
     def look(self, positions: Positions | None) -> ClusterLogs:
         """Read the current log ends.
 
         Args:
-            positions: of the partitions that are known; others begin at their logs' beginning.
-                None for a new drain, whose partitions begin at the configured start.
+            positions: the positions of known partitions; others begin at their logs' start. None
+                for a new drain, whose partitions begin at the configured start.
         """
         ...
 
@@ -42,25 +42,25 @@ class DrainSource(Protocol):
 
 
 class DrainGroup:
-    """The group whose offsets say how far the drain has come; this one is none."""
+    """The group that gets the drain's positions as offsets; this implementation has no group."""
 
     def check(self) -> None:
         """Check that no other process commits for this group.
 
         Raises:
-            ConfigError: somebody does.
+            ConfigError: another process does.
         """
 
     def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """Write offsets.
+        """Commit offsets.
 
         Raises:
-            ZkConsumerError: not all could be written.
+            ZkConsumerError: not all offsets could be written.
         """
 
 
 class Watch:
-    """Is notified of a drain's progress; this one shows nothing. Methods must not raise."""
+    """Is notified of a drain's progress; this implementation ignores it. Methods must not raise."""
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """Handle new positions and log ends."""

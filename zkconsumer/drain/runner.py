@@ -1,4 +1,4 @@
-"""Run the loop of a drain, step by step, as ``state`` decides."""
+"""Runs the loop of a drain, step by step, as ``state`` decides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -34,15 +34,15 @@ from zkconsumer.spark.creations import Creations, created_again
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainReport:
-    """What one run landed.
+    """The result of one run.
 
     Attributes:
-        batches: how many batches it finished, those of a killed run included.
-        rows: how many messages are in them, dead letters included.
-        dead_lettered: how many of these could not be decoded.
-        expired: what the logs lost before it could be read.
-        positions: the next offset to land of every partition.
-        finished: whether there was nothing left of what the run was to land.
+        batches: the number of batches it finished, those of a killed run included.
+        rows: the number of messages in them, dead letters included.
+        dead_lettered: the number of these that could not be decoded.
+        expired: the ranges that the logs lost before they could be read.
+        positions: the next offset of every partition.
+        finished: whether everything was landed that the run was to land.
     """
 
     batches: int = 0
@@ -69,7 +69,7 @@ class Sides:
 
 
 class DrainRunner:
-    """Drains until it is done, or stopped. One run."""
+    """One run of a drain, until it is done or stopped."""
 
     def __init__(self, settings: DrainSettings, sides: Sides) -> None:
         self._settings = settings
@@ -80,13 +80,13 @@ class DrainRunner:
         self._report = DrainReport()
 
     def run(self) -> DrainReport:
-        """Finish what an earlier run left, then land batch after batch.
+        """Finish the batch of an earlier run, then land batch after batch.
 
-        Asked to stop, it ends before the next batch is planned or read.
+        After a stop request, it ends before the next batch is planned or read.
 
         Raises:
             ConfigError: the path holds another drain, or the group has live members.
-            DrainError: see its message; nothing is lost or doubled by that.
+            DrainError: the drain failed; no message is lost or duplicated by that.
             ZkConsumerError: the cluster, the group or the storage failed.
         """
         state = self._begin()
@@ -99,14 +99,14 @@ class DrainRunner:
         self._sides.group.check()
         if state.step is DrainStep.BEGIN:
             self._journal.refuse_taken()
-            # A path is not bound to a topic, an address or a start that was mistyped.
+            # Check first, so that the path is not bound to mistyped settings.
             self._sides.source.look(None)
         self._journal.begin(self._sides.identity, self._sides.new_attempt())
         return DrainState(step=DrainStep.PLAN) if state.step is DrainStep.BEGIN else state
 
     def _go_on(self, state: DrainState) -> None:
         if state.step is DrainStep.PLAN and state.plan is not None:
-            # What tasks of a killed run wrote after its batch was landed by another.
+            # Files that tasks of a killed run wrote after another process landed the batch.
             self._journal.clean(state.plan.number)
         if state.step is DrainStep.PUBLISH:
             self._sides.watch.on_landing(state.batch)
@@ -135,11 +135,11 @@ class DrainRunner:
                 raise AssertionError("a run begins before its first step")
 
     def _plan(self, state: DrainState) -> DrainState | None:
-        """Return the next state; the same after waiting for news, None where the run is done."""
+        """Return the next state; the same one after an idle wait; None if the run is done."""
         positions = {} if state.plan is None else state.plan.after()
         look = self._sides.source.look(None if state.plan is None else positions)
         before: Creations = {} if state.plan is None else state.plan.created
-        # Before their logs' lengths: a topic that is another one may be the longer.
+        # Before comparing log ends, since a recreated topic may be longer.
         refuse_recreated(created_again(before, look.created), positions, self._journal.path)
         situation = self._situation(positions, look, {**before, **look.created})
         self._refuse_shrunk(situation)
@@ -193,7 +193,8 @@ class DrainRunner:
         attempt = self._sides.new_attempt()
         self._journal.start_attempt(plan.number, attempt)
         if plan.ranges:
-            # Before, so that nothing is read in vain; and after, since it may happen meanwhile.
+            # Before, so that nothing is read in vain; and after, since a topic may be recreated
+            # meanwhile.
             self._check_topics(plan)
             self._sides.watch.on_landing(plan)
             try:
@@ -219,10 +220,10 @@ class DrainRunner:
     def _commit(self, plan: BatchPlan) -> None:
         self._sides.group.check()
         positions = plan.after()
-        # Topics that were deleted meanwhile have no place for offsets: brokers refuse them, and
-        # that must not hold up the others. A run that has not looked yet finishes its batch.
+        # Brokers refuse offsets of deleted topics, which must not block the others. A run that has
+        # not read the cluster yet finishes its batch.
         known = self._log_ends or _touched(plan)
-        # Nor does an offset of a former topic belong into one that was created again.
+        # Nor must an offset of a deleted topic be committed for its recreated successor.
         now = self._sides.source.created({tp.topic for tp in known})
         gone = created_again(plan.created, now)
         there = {

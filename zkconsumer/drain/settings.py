@@ -1,4 +1,4 @@
-"""Settings of a drain, checked before anything is started. Pure."""
+"""Checks the settings of a drain, before anything is started. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,39 +17,38 @@ MAX_OFFSETS_PER_BATCH = 5_000_000
 INTERVAL_MS = 60_000
 _TRIES_ONCE = 5
 _TRIES_CONTINUOUS = 60
-"""How often, a second apart, to ask a cluster that does not answer: brokers may restart."""
+"""The number of attempts, a second apart, if a cluster does not respond: brokers may restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainSettings:
-    """Settings of one drain.
+    """The settings of one drain.
 
     Attributes:
-        path: where to; of any file system that Spark can write to. With the format ``kafka``
-            only the drain's own files are there.
+        path: the path of the landing, on any file system of the engine. With the format ``kafka``
+            it holds only the drain's own files.
         zookeeper: the cluster's ZooKeeper, ``host1:port1,host2:port2/chroot``.
         bootstrap_servers: brokers, instead of ZooKeeper or beside it.
-        topics: what to drain, by name.
-        topics_pattern: or by a Java regular expression for whole names.
-        format: what to write.
+        topics: the topics to drain, by name.
+        topics_pattern: instead, a Java regular expression for whole names.
+        format: the format of the landing.
         starting: ``earliest``, ``latest``, ``group`` or offsets as JSON.
-        group: whose offsets say how far it has come.
-        commit_offsets_to: where they are; None for ZooKeeper if there is a group, else nowhere.
-        allow_live_group: commit though members of the group are at work.
-        fail_on_data_loss: stop where logs lost offsets before they could be landed.
-        once: end when everything is landed that was there at the beginning.
-        max_offsets_per_batch: how large a batch is at most, about.
-        interval_ms: how long to wait for news when everything is landed.
-        options: further ones of the source, such as ``kafka.*`` and ``minPartitions``.
+        group: the group to which its positions are committed.
+        commit_offsets_to: the storage of these offsets; None: ZooKeeper if there is a group.
+        allow_live_group: whether to commit even if the group has live members.
+        fail_on_data_loss: whether to stop if logs lost offsets before they could be landed.
+        once: whether to end at the log ends as of the start.
+        max_offsets_per_batch: the approximate maximum size of a batch.
+        interval_ms: the pause when everything is landed.
+        options: further options of the source, such as ``kafka.*`` and ``minPartitions``.
         target_bootstrap_servers: brokers of the cluster to mirror to, with the format ``kafka``.
-        target_options: for the format ``kafka``, of Spark's Kafka sink; for ``delta``, of the
-            storage, as the library ``deltalake`` takes them; for ``iceberg``, of the catalog, as
-            ``pyiceberg`` takes them.
+        target_options: for the format ``kafka``, options of Spark's Kafka sink; for ``delta``,
+            storage options of ``deltalake``; for ``iceberg``, catalog properties of ``pyiceberg``.
         catalog: for ``iceberg``, the catalog's name in pyiceberg's configuration; None for the
             drain's own at its path, or where there are ``target_options``, the default one.
         table: for ``iceberg``, the table's namespace and name, with a dot between; None for
             ``kafka.messages``.
-        decode: how values become columns; None where they do not.
+        decode: the settings of decoding; None: values are not decoded.
     """
 
     path: str
@@ -77,7 +76,7 @@ class DrainSettings:
         """Parse and check the source's options.
 
         Raises:
-            ConfigError: something is missing, malformed, or contradicts another setting.
+            ConfigError: a setting is missing, malformed, or contradicts another.
         """
         if self.format not in FORMATS:
             raise ConfigError(
@@ -108,7 +107,7 @@ class DrainSettings:
         return source_options(self.source())
 
     def identity(self, drain_id: str, created_ms: int) -> DrainIdentity:
-        """Return the drain's identity, as of these settings."""
+        """Return the drain's identity by these settings."""
         what, value = self._subscription()
         return DrainIdentity(
             id=drain_id,

@@ -1,4 +1,4 @@
-"""Report a batch that takes minutes: a drain that nobody watches would stand still in silence."""
+"""Reports batches that take minutes, so that a drain does not hang silently."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,15 +22,15 @@ class _Batch(NamedTuple):
 
 
 class SlowBatches(Watch):
-    """Passes on what it is notified of, and writes a line for a batch that is slow.
+    """Forwards all notifications, and writes a line for a slow batch.
 
-    The line comes after ``first_ms``, and again whenever the time has doubled.
+    The line is written after ``first_ms``, and again whenever that time has doubled.
 
     Args:
-        watch: receives everything.
-        out: where lines go.
-        first_ms: how long a batch may take without a line.
-        clock: measures that.
+        watch: receives all notifications.
+        out: the stream to write lines to.
+        first_ms: the time after which a batch is slow.
+        clock: measures that time.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ def reporting_slow_batches(
     """Report slow batches while inside.
 
     Args:
-        watch: as for ``SlowBatches``, which is yielded; so are the others.
-        out: as above.
-        first_ms: as above.
+        watch: receives all notifications; see ``SlowBatches``, which is yielded.
+        out: see ``SlowBatches``.
+        first_ms: see ``SlowBatches``.
     """
     batches, wakeup = SlowBatches(watch, out, first_ms=first_ms), WakeEvent()
 

@@ -1,6 +1,6 @@
-"""State machine of a drain: the next step follows from its storage alone. Pure.
+"""The state machine of a drain: the next step follows from its storage alone. Pure.
 
-A run killed at any point leaves one of these states, from which the next run goes on:
+A run killed at any point leaves one of these states, from which the next run continues:
 
 | storage holds | next |
 |---|---|
@@ -9,8 +9,8 @@ A run killed at any point leaves one of these states, from which the next run go
 | a plan without a manifest | LAND it, as a new attempt |
 | a plan with a manifest, and something staged | PUBLISH, then COMMIT, then CLEAN |
 
-What is staged is deleted last. So as long as it is there, it is unknown whether its batch was
-published and the group's offsets committed, and both are done once more; both can be.
+Staged files are deleted last. So as long as they exist, it is unknown whether their batch was
+published and the group's offsets committed, and both steps are repeated, which is safe.
 """
 
 from dataclasses import dataclass, replace
@@ -36,10 +36,10 @@ class Held:
     """The content of a drain's storage.
 
     Attributes:
-        begun: whether it says what drain this is.
+        begun: whether it holds the drain's identity.
         plan: the last plan, if there is one.
         manifest: the manifest of that plan, if it is landed.
-        staged: whether something is staged for that plan.
+        staged: whether files are staged for that plan.
     """
 
     begun: bool
@@ -53,7 +53,7 @@ class DrainState:
     """The next step, and its batch.
 
     Attributes:
-        step: to be done next.
+        step: the next step.
         plan: the current batch; before PLAN the last one, None before the first.
         manifest: the manifest of the current batch; from PUBLISH on.
     """
@@ -82,14 +82,14 @@ class DrainState:
 
     @property
     def batch(self) -> BatchPlan:
-        """The current batch; every step but the first two has one."""
+        """The current batch; missing in the first two steps."""
         if self.plan is None:
             raise ValueError(f"{self.step.value} has no batch in hand")
         return self.plan
 
     @property
     def landing(self) -> Manifest:
-        """The manifest of the current batch; there is one from PUBLISH on."""
+        """The manifest of the current batch; present from PUBLISH on."""
         if self.manifest is None:
             raise ValueError(f"{self.step.value} has nothing landed")
         return self.manifest

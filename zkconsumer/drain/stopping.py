@@ -1,4 +1,4 @@
-"""Stop a drain by a flag or a signal."""
+"""Stops a drain by a flag or a signal."""
 
 import signal
 import sys
@@ -12,14 +12,14 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class DrainStopFlag:
-    """See ``StopRequest``. Thread: any; a signal handler, too, whatever it interrupts."""
+    """A ``StopRequest`` that a flag makes. Thread: any, and any signal handler."""
 
     def __init__(self) -> None:
         self._is_requested = False
         self._wakeup = WakeEvent()
 
     def request(self) -> None:
-        """End before the next batch."""
+        """Request the end before the next batch."""
         self._is_requested = True
         self._wakeup.notify()
 
@@ -36,22 +36,22 @@ class DrainStopFlag:
 
 
 def ignored_signals() -> frozenset[signal.Signals]:
-    """Return the stop signals that this process ignores, as its parent wished.
+    """Return the stop signals that this process ignores, as set by its parent.
 
-    A shell without job control ignores SIGINT for what it starts in the background.
+    A shell without job control ignores SIGINT in its background processes.
     """
     return frozenset(number for number in _NUMBERS if signal.getsignal(number) is signal.SIG_IGN)
 
 
 @contextmanager
 def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end the drain in order; the second at once, as safely.
+    """Let the first Ctrl-C or SIGTERM end the drain in order, and the second one at once.
 
-    It must come after the start of Spark, which takes Ctrl-C for itself. Thread: main only.
+    It must be entered after the start of Spark, which handles Ctrl-C itself. Thread: main only.
 
     Args:
-        stop: is asked.
-        ignored: ``ignored_signals`` as they were in front of Spark's start; they stay ignored.
+        stop: gets the request.
+        ignored: the result of ``ignored_signals`` before the start of Spark; these stay ignored.
     """
 
     def request(_number: int, _frame: FrameType | None) -> None:

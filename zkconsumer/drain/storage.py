@@ -1,4 +1,4 @@
-"""Interface between a drain and file systems.
+"""The interface between a drain and file systems.
 
 Paths are texts relative to the drain's own, with ``/`` between their parts.
 """
@@ -10,32 +10,32 @@ from zkconsumer.errors import DrainError
 
 
 class StoredFile(NamedTuple):
-    """A file: its path below the folder that was asked for, and its length."""
+    """A file: its path below the listed folder, and its length."""
 
     path: str
     size_bytes: int
 
 
 class Storage(Protocol):
-    """A place to keep files. Thread: one at a time.
+    """Keeps files. Thread: one at a time.
 
-    Every method raises ``DrainError``, naming the path, where the place can't be reached or
-    refuses. After that, and after a kill, what was asked for is done wholly or not at all; a
-    ``delete`` may be done in part.
+    Every method raises ``DrainError``, naming the path, if the storage can't be reached or refuses.
+    After an error, and after a kill, an operation is done wholly or not at all; a ``delete`` may be
+    done in part.
     """
 
     def uri(self, path: str) -> str:
-        """Return the path as Spark takes it."""
+        """Return the path in Spark's form."""
         ...
 
     def read(self, path: str) -> bytes | None:
-        """Read a whole file; None if there is none."""
+        """Read a whole file; return None if there is none."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a whole file if there is none; else return False and change nothing.
+        """Write a whole file if there is none; otherwise return False.
 
-        Nobody ever sees a part of it.
+        The file appears as a whole.
         """
         ...
 
@@ -55,10 +55,10 @@ class Storage(Protocol):
         ...
 
     def move(self, source: str, target: str) -> None:
-        """Move a file to an unused path. A move that was interrupted before is completed.
+        """Move a file to an unused path; complete a move that was interrupted before.
 
         Raises:
-            DrainError: it is neither here nor there, or another file is there; or see above.
+            DrainError: the file is at neither path, or another file is at the target; or see above.
         """
         ...
 
@@ -68,7 +68,7 @@ class Storage(Protocol):
 
 
 def missing(source: str, target: str) -> DrainError:
-    """Return the error for a landed file missing at both its staged and its final path."""
+    """Return the error for a landed file that is missing at its staged and its final path."""
     return DrainError(
         f"{source} is gone, and {target} is not there: somebody deleted a landed file. Restore it "
         "at one of the two, or drain anew to another path"

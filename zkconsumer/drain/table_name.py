@@ -1,4 +1,4 @@
-"""Name of a drain's Iceberg table and of its catalog. Pure."""
+"""The name of a drain's Iceberg table and of its catalog. Pure."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -18,8 +18,8 @@ class TableName:
     """A table of a catalog.
 
     Attributes:
-        catalog: its name in pyiceberg's configuration; None for the drain's own, a file at its
-            path.
+        catalog: the catalog's name in pyiceberg's configuration; None: the drain's own, a file at
+            its path.
         table: the namespace and the name, with a dot between.
     """
 

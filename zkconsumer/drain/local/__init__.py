@@ -1,4 +1,4 @@
-"""The engine of one process: no Spark, no Java. ``on_spark`` uses parts of it in its tasks."""
+"""The local engine, without Spark and Java; ``on_spark`` uses parts of it in its tasks."""
 
 from importlib.util import find_spec
 

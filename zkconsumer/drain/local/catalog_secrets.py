@@ -1,6 +1,6 @@
-"""Redact a catalog's properties in messages: they hold addresses, passwords and tokens.
+"""Redacts a catalog's properties in messages: they hold addresses, passwords and tokens.
 
-Exceptions of pyiceberg and its libraries may hold any of them.
+Exceptions of pyiceberg and its libraries may contain any of them.
 """
 
 import re
@@ -11,7 +11,7 @@ from pyiceberg.utils.config import Config
 
 _CUT = "***"
 _PLAIN = frozenset({"type", "py-catalog-impl", "py-io-impl"})
-"""Properties that say which library is used; their values are in many messages."""
+"""Properties that name a library; their values are in many messages."""
 _USER = re.compile(r"(?<=://)[^\s'\"]*@")
 _SHORT = 4
 
@@ -31,14 +31,14 @@ def without_secrets(message: str, properties: Mapping[str, str]) -> str:
     values = (str(value) for name, value in properties.items() if name not in _PLAIN)
     found = {form for value in values for part in _parts(value) for form in _forms(part)}
     for text in sorted(found, key=len, reverse=True):
-        # A short one may be a part of any word.
+        # A short value may be part of any word.
         pattern = rf"(?<!\w){re.escape(text)}(?!\w)" if len(text) < _SHORT else re.escape(text)
         message = re.sub(pattern, _CUT, message)
     return message
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Return a value and its parts that a library may show: user, password, query."""
+    """Return a value and those parts of it that a library may show: user, password, query."""
     yield value
     try:
         address = urlsplit(value)
@@ -49,12 +49,12 @@ def _parts(value: str) -> Iterator[str]:
         yield from (part for part in (user, password) if part)
         yield from (part.partition("=")[2] for part in address.query.split("&"))
     else:
-        # An id and its secret.
+        # An id with its secret.
         yield from value.split(":")
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Return a text as it is, decoded, stripped, and as shown between quotes."""
+    """Return a text unchanged, decoded, stripped, and in quotes."""
     for spelling in (text, unquote(text)):
         for form in (
             spelling,

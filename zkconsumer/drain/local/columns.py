@@ -1,4 +1,4 @@
-"""The columns of a landing's files, and the hashes of their rows."""
+"""Defines the columns of a landing's files, and the hashes of their rows."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ SCHEMA: Final = pa.schema(
         ("timestampType", pa.int32()),
     ]
 )
-"""Of a file: topic and date are in its path. The order is that of Spark's files."""
+"""The columns of a file, in the order of Spark's; topic and date are in its path."""
 HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 WITH_HEADERS: Final = SCHEMA.append(pa.field("headers", HEADERS))
 _NO_TIME = -1
@@ -32,7 +32,7 @@ def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:
 
     Args:
         rows: with the columns of ``SCHEMA``, in any order.
-        with_time: whether the timestamp is hashed; else every row's counts as null.
+        with_time: whether the timestamp is hashed; otherwise it counts as null.
     """
     if ENGINE is not Engine.NATIVE:
         return _pure_hashes(rows, with_time=with_time)
@@ -72,22 +72,25 @@ def _view(buffer: pa.Buffer | None) -> memoryview | None:
 
 
 PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", pa.date32())])
-"""The columns that a table is partitioned by; in its files, too, since not all of its readers put
-there what a file lacks. One topic a file: its name is kept once."""
+"""The partition columns of a table.
+
+Its files hold them, too, since not all readers add them from paths. A file has one topic, whose name
+is stored once.
+"""
 
 
 def with_partition_columns(columns: pa.Schema = SCHEMA) -> pa.Schema:
-    """Return a table's columns for messages with these."""
+    """Return the columns of a table, for messages with these columns."""
     return pa.schema([*columns, *PLACE])
 
 
 def placed(rows: pa.Table, topic: str, day: int) -> pa.Table:
-    """Add topic and day as columns to rows of both.
+    """Add columns for topic and day to rows of one topic and day.
 
     Args:
-        rows: of a landing.
+        rows: rows of a landing.
         topic: its name.
-        day: since the epoch.
+        day: the day, counted from the epoch.
     """
     names = pa.DictionaryArray.from_arrays(
         pa.repeat(pa.scalar(0, pa.int32()), len(rows)), pa.array([topic])

@@ -1,6 +1,6 @@
-"""Where pyarrow writes and reads data files: a local path, or a store by its client.
+"""Opens data files for pyarrow: at a local path, or in a store through its client.
 
-Failures of a store keep their names on the way through pyarrow.
+Errors of a store keep their class on the way through pyarrow.
 """
 
 import io
@@ -30,14 +30,14 @@ class Upload(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Append."""
+        """Append bytes."""
         view = memoryview(data).cast("B")
         with self._door():
             self._writer.write(view)
         return len(view)
 
     def close(self) -> None:
-        """Complete the upload: the object is visible from now on."""
+        """Complete the upload, which makes the object visible."""
         if not self.closed:
             super().close()
             with self._door():
@@ -77,7 +77,7 @@ class Download(io.RawIOBase):
 
 @runtime_checkable
 class StreamedStorage(Protocol):
-    """What ``StreamedFiles`` need of a storage.
+    """The interface that ``StreamedFiles`` needs of a storage.
 
     Attributes:
         held_bytes: see ``DataFiles``.
@@ -112,7 +112,7 @@ class StreamedFiles:
             return pa.PythonFile(Upload(self._storage.writer(path), door), mode="w")
 
     def keep(self, path: str) -> None:
-        """Do nothing: what the store has acknowledged is durable."""
+        """Do nothing, since files that the store has acknowledged are durable."""
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""

@@ -1,4 +1,4 @@
-"""Write a topic's rows to files by date; a bounded number is buffered."""
+"""Writes a topic's rows to files by date; buffers a bounded number of rows."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,26 +16,26 @@ from zkconsumer.drain.local.memory import Shares
 
 _DAY_US = 86_400_000_000
 _LAST_DAY = 2_932_896
-"""The end of the year 9999, in days since the epoch."""
+"""The last day of the year 9999, in days since the epoch."""
 _FULL_BYTES = 512 << 20
-"""Size at which a file is finished: a bucket copies no object of more than 5 GB at once."""
+"""The size at which a file is finished: a bucket can't copy objects over 5 GB at once."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FileColumns = Callable[[pa.Schema], pa.Schema]
-"""Gives the columns that files of a table have, out of those of the rows."""
+"""Returns the columns of a table's files for the columns of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNaming:
-    """Folder and names of files.
+    """The folder and the names of files.
 
     Attributes:
         folder: below the drain's path.
         file_format: ``parquet`` or ``json``.
-        created_ms: of the plan: gives the day of messages without a timestamp.
-        topic: a folder in it.
+        created_ms: the plan's creation, whose day messages without a timestamp get.
+        topic: the topic, which is a folder in it.
         task: a number that no other writer of the same folder has.
-        file_columns: gives a table's columns of files, topic and date among them; None where both
-            are in the path alone.
+        file_columns: returns the columns of a table's files, with topic and date; None if both are
+            in the path alone.
     """
 
     folder: str
@@ -89,7 +89,7 @@ class DatedFiles:
             self._flush(largest)
 
     def close(self) -> list[str]:
-        """Flush all rows; return the paths of all files, which are durable then."""
+        """Flush all rows, make the files durable, and return their paths."""
         self._finish_all()
         return self._written
 
@@ -122,7 +122,7 @@ class DatedFiles:
         return formats.create(self._files, path, naming.file_format, columns)
 
     def _make_space(self) -> None:
-        """Close a file if too many are open: a later row of its date gets another one."""
+        """Close a file if too many are open; later rows of its date get another file."""
         opened = [of_day for of_day in self._days.values() if of_day.file is not None]
         if len(opened) >= self._shares.open_files:
             self._finish(opened[0])
@@ -150,8 +150,8 @@ class DatedFiles:
 def _by_day(rows: pa.RecordBatch, planned: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Group rows by day, in UTC; rows without timestamp get the plan's.
 
-    So do timestamps after the year 9999, as when a producer took microseconds for
-    milliseconds: one folder that is no date would make readers type the column as text.
+    So do timestamps after the year 9999, as when a producer confused microseconds and milliseconds:
+    one folder that is no date would make readers treat the column as text.
     """
     times = rows.column("timestamp")
     if times.null_count == len(rows):

@@ -1,4 +1,4 @@
-"""Split rows into decoded ones and dead letters, those that can't be decoded."""
+"""Splits rows into decoded ones and dead letters, which can't be decoded."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -32,8 +32,8 @@ class SplitRows(NamedTuple):
     """Rows, split by whether they could be decoded.
 
     Attributes:
-        landed: with the columns of ``SCHEMA`` and the decoded ones.
-        dead: with those of ``SCHEMA`` as they were, headers, schema and reason.
+        landed: rows with the columns of ``SCHEMA`` and the decoded ones.
+        dead: rows with the unchanged columns of ``SCHEMA``, and headers, schema and reason.
     """
 
     landed: pa.RecordBatch
@@ -44,7 +44,7 @@ class RowDecoder:
     """Decodes rows. Thread: any; one at a time decodes.
 
     Args:
-        decoding: decodes the values; None only to find their schemas.
+        decoding: decodes the values; None: their schemas are only named.
     """
 
     def __init__(self, settings: DecodeSettings, decoding: ValueDecoding | None) -> None:
@@ -53,7 +53,7 @@ class RowDecoder:
         self._lock = threading.Lock()
 
     def columns(self) -> pa.Schema:
-        """Return the columns of landed rows: all so far, of every reader that found a schema."""
+        """Return the columns of landed rows, with all schemas found so far."""
         with self._lock:
             if self._decoding is not None:
                 self._decoding.catch_up()
@@ -66,7 +66,7 @@ class RowDecoder:
             rows: with the columns of ``SCHEMA``, then ``headers``.
 
         Raises:
-            SchemaError: a schema can't be had now.
+            SchemaError: a schema can't be fetched now.
         """
         a_row = rows.column("value").nbytes // max(len(rows), 1) + 1
         count = max(1, min(_SLICE_ROWS, _SLICE_BYTES // a_row))
@@ -120,14 +120,14 @@ def row_decoder(
 
     Args:
         settings: of the drain.
-        topic: whose values they are.
-        catalog: makes the catalog over what finds schemas; not called where ids are recognised
-            only.
-        source: finds schemas; None for the registry or folder of the settings.
+        topic: the topic of the values.
+        catalog: creates the catalog from a source of schemas; not called if ids are only
+            recognised.
+        source: finds schemas; None: the registry or folder of the settings.
 
     Raises:
         ConfigError: a library is not installed, or files of the settings can't be used.
-        ZkConsumerError: as the catalog does.
+        ZkConsumerError: the catalog can't be read.
     """
     if settings.format is None:
         return RowDecoder(settings, None)

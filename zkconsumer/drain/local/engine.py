@@ -1,4 +1,4 @@
-"""A drain's messages, read and written by this process: no Spark, no Java."""
+"""Reads and writes a drain's messages in this process, without Spark and Java."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +126,7 @@ def _iceberg(
 
 
 def _cores() -> int:
-    """Return how many processors this process may use; all if the system does not say."""
+    """Return the number of processors that this process may use; all if that is unknown."""
     reported = getattr(os, "sched_getaffinity", None)
     return len(reported(0)) if reported is not None else os.cpu_count() or 1
 

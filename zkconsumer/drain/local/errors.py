@@ -1,4 +1,4 @@
-"""Describe errors of pyarrow and file systems in one sentence."""
+"""Describes errors of pyarrow and file systems in one sentence."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _SHOWN_CHARS = 2_000
 
 @contextmanager
 def described_by_arrow(what: str) -> Iterator[None]:
-    """Turn pyarrow's exceptions into a ``DrainError``."""
+    """Convert pyarrow's exceptions to a ``DrainError``."""
     try:
         yield
     except ZkConsumerError:

@@ -1,4 +1,4 @@
-"""Read column statistics from Parquet footers, as a table's manifest keeps them."""
+"""Reads column statistics from Parquet footers, for a table's manifest."""
 
 import struct
 from collections.abc import Mapping
@@ -10,20 +10,20 @@ from zkconsumer.drain.local.data_files import DataFiles
 
 _NUMBERS = {"INT32": "<i", "INT64": "<q"}
 _MOST_BYTES = 256
-"""Of a bound: all of them lie in a manifest, and texts of others may be long."""
+"""The maximum size of a bound: manifests hold all bounds, and texts may be long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFooter:
-    """Statistics of one column of a file.
+    """The statistics of one column of a file.
 
     Attributes:
-        size_bytes: compressed, as stored.
-        values: how many, nulls included.
-        nulls: how many of them are null; None if the footer has no count, or a row may have
-            many.
-        least: the smallest, in Iceberg's single-value serialization; None if unknown or long.
-        most: the largest.
+        size_bytes: its compressed size.
+        values: the number of values, nulls included.
+        nulls: the number of nulls; None if the footer has no count, or a row may have several
+            values.
+        least: the smallest value, in Iceberg's single-value serialization; None if unknown or long.
+        most: the largest value, likewise.
     """
 
     size_bytes: int
@@ -35,11 +35,11 @@ class ColumnFooter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFooter:
-    """Statistics of one file.
+    """The statistics of one file.
 
     Attributes:
-        rows: how many.
-        groups: where each row group begins.
+        rows: the number of rows.
+        groups: the position of each row group.
         columns: by their paths in the file.
     """
 
@@ -77,10 +77,10 @@ def _begin(chunk: pq.ColumnChunkMetaData) -> int:
 
 
 def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> ColumnFooter:
-    # Bounds of values in lists and maps say nothing of rows.
+    # Bounds of values in lists and maps don't apply to rows.
     known = [chunk.statistics for chunk in chunks if chunk.is_stats_set and not is_repeated]
     is_known = len(known) == len(chunks) and bool(chunks)
-    # A group of nulls alone has no bounds, and needs none.
+    # A group that consists of nulls has no bounds, and needs none.
     bound = [statistics for statistics in known if statistics.has_min_max]
     least = most = None
     if is_known and bound and all(some.has_min_max or not some.num_values for some in known):
@@ -100,6 +100,6 @@ def _single(kind: str, value: object) -> bytes | None:
     """Serialize a value for a manifest: numbers little endian, strings as bytes."""
     if isinstance(value, int):
         return struct.pack(_NUMBERS[kind], value) if kind in _NUMBERS else None
-    # No fixed lengths: those are decimals, which Iceberg keeps in fewer bytes.
+    # No fixed lengths: those are decimals, which Iceberg stores in fewer bytes.
     is_short = kind == "BYTE_ARRAY" and isinstance(value, bytes) and len(value) <= _MOST_BYTES
     return value if isinstance(value, bytes) and is_short else None

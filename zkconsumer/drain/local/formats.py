@@ -1,4 +1,4 @@
-"""Write and read the files of a landing, a bounded piece at a time."""
+"""Writes and reads the files of a landing, a bounded piece at a time."""
 
 import base64
 import io
@@ -23,11 +23,11 @@ _BINARIES = ("key", "value")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGE_YEARS = 400
 _AGE_US = 146_097 * 86_400_000_000
-"""Of 400 years: after these the calendar repeats. Python's own ends with the year 9999."""
+"""The microseconds of 400 years, after which the calendar repeats; Python's ends in 9999."""
 _LAST_YEAR = 9_999
 _UNENCODED = {"offset": "DELTA_BINARY_PACKED"}
 PREFIX = "value_prefix"
-"""The column of what was taken off a value, where a drain does that."""
+"""The column of bytes that were stripped from values."""
 _REPEATED = ["key", "partition", "timestamp", "timestampType"]
 _IN_FOOTER = ["partition", "offset", "timestamp"]
 
@@ -36,7 +36,7 @@ class RowFile(ABC):
     """A file that is being written. Thread: one.
 
     Args:
-        sink: is closed with it.
+        sink: the output, which is closed with the file.
     """
 
     def __init__(self, sink: pa.NativeFile) -> None:
@@ -44,7 +44,7 @@ class RowFile(ABC):
 
     @abstractmethod
     def write(self, rows: pa.Table) -> None:
-        """Append rows with the file's columns; nothing is retained."""
+        """Append rows with the file's columns; retain none."""
 
     def written_bytes(self) -> int:
         """Return the bytes written so far."""
@@ -60,7 +60,7 @@ class ParquetFile(RowFile):
 
     Args:
         sink: see ``RowFile``.
-        columns: the columns of its rows: those of ``SCHEMA``, and perhaps more after them.
+        columns: the columns of its rows: the columns of ``SCHEMA``, perhaps followed by others.
     """
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema = SCHEMA) -> None:
@@ -101,10 +101,11 @@ def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = S
     """Create a file.
 
     Args:
-        files: opens it.
-        path: its own.
+        files: opens the file.
+        path: the file's path.
         file_format: ``parquet`` or ``json``.
-        columns: the columns of the rows: those of ``SCHEMA``; in Parquet perhaps more after them.
+        columns: the columns of the rows: the columns of ``SCHEMA``, in Parquet perhaps followed by
+            others.
     """
     sink = files.output(path)
     return JsonFile(sink) if file_format == "json" else ParquetFile(sink, columns)
@@ -126,7 +127,7 @@ def _leaves(field: pa.Field, above: str = "") -> Iterator[str]:
 
 
 def ending(file_format: str) -> str:
-    """Return the file name extension, as Spark's."""
+    """Return the file name extension, as in Spark."""
     return "json" if file_format == "json" else "snappy.parquet"
 
 
@@ -134,7 +135,7 @@ def read(files: DataFiles, path: str, file_format: str) -> Iterator[pa.RecordBat
     """Yield the rows of a file, with the columns of ``SCHEMA``; values as in the log.
 
     Raises:
-        pa.ArrowException: it is damaged, or has other columns.
+        pa.ArrowException: the file is damaged, or has other columns.
         ValueError: likewise.
         OSError: it can't be read.
     """
@@ -171,7 +172,7 @@ def _with_prefix(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Cast rows to our types: other writers have other units of time."""
+    """Cast rows to our types, since other writers use other units of time."""
     if rows.schema.equals(SCHEMA):
         return rows
     return pa.RecordBatch.from_arrays(

@@ -1,7 +1,7 @@
-"""Keep a drain and its data files in HDFS, without Spark and Java.
+"""Keeps a drain and its data files in HDFS, without Spark and Java.
 
-A file gets its name by a rename, which the NameNode refuses where one is: so two drains can't both
-commit a batch.
+A file gets its name by a rename, which the NameNode refuses if the name is taken: so two drains
+can't both commit a batch.
 
 Addresses and credentials come from Hadoop's own settings (``HADOOP_CONF_DIR``, ``HADOOP_HOME``),
 or the path; tickets of Kerberos from their cache.
@@ -33,11 +33,11 @@ class HdfsStorage:
         path: ``hdfs://host:port/folder``, ``hdfs://nameservice/folder`` or ``hdfs:///folder``.
 
     Raises:
-        DrainError: nothing says where the NameNode is.
+        DrainError: the NameNode's address is not configured.
     """
 
     held_bytes = 4 << 20
-    """Packets of a file that no DataNode has acknowledged, which the client holds."""
+    """The memory for packets of a file that no DataNode has acknowledged yet."""
 
     def __init__(self, path: str) -> None:
         address, slash, root = path.partition("://")[2].partition("/")
@@ -72,7 +72,7 @@ class HdfsStorage:
                 found = self.read(path)
                 if found is None:
                     raise
-                # It is ours if only the response to a first try got lost: no other is equal.
+                # An equal file is ours: only the response to a first attempt was lost.
                 return bool(data) and found == data
             finally:
                 self._client.delete(aside)
@@ -124,7 +124,7 @@ class HdfsStorage:
         return self._client.create(self._at(path))
 
     def _below(self, folder: str, *, recursive: bool) -> list[tuple[str, int | None]]:
-        """Return paths in HDFS with lengths; None for those of folders."""
+        """Return paths in HDFS with the lengths of files; None for folders."""
         with self.door(folder):
             try:
                 found = list(self._client.list_status(self._at(folder), recursive))
@@ -143,18 +143,18 @@ class HdfsStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Turn the client's exceptions into a ``DrainError``: its failure is no missing file."""
+        """Convert the client's exceptions to a ``DrainError``: a failure is no missing file."""
         try:
             yield
         except (OSError, RuntimeError, ValueError) as error:
-            # What follows the first line is where the NameNode's program was.
+            # The first line is followed by the NameNode's stack trace.
             lines = str(error).strip().splitlines() or [type(error).__name__]
             what = f"{self._what}, at {path!r}"
             raise DrainError(f"{what}: {lines[0][:_SHOWN_CHARS]}") from error
 
 
 class _Ranges:
-    """A reader that may seek past the end of its file, as Python's own."""
+    """A reader that can seek past the end of its file, as Python's own."""
 
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
@@ -162,7 +162,7 @@ class _Ranges:
         self._position = 0
 
     def read(self, size: int | None) -> bytes:
-        """Read at most ``size`` bytes; all that follow if None."""
+        """Read at most ``size`` bytes; None: all the rest."""
         left = max(0, self._length - self._position)
         count = left if size is None else min(size, left)
         data = self._reader.read_range(self._position, count) if count else b""

@@ -1,7 +1,7 @@
-"""A drain's columns in an Iceberg table: the missing ones, and all field ids.
+"""Finds a drain's columns in an Iceberg table: missing ones, and field ids.
 
-Readers of a table know a column by its field id, nested ones as well: each field of a struct has
-its own, and so have the elements of lists, and the keys and values of maps.
+Readers of a table identify columns by field id, nested ones as well: each field of a struct has
+one, and so have the elements of lists, and the keys and values of maps.
 """
 
 import pyarrow as pa
@@ -19,11 +19,11 @@ def missing(columns: pa.Schema, table: Schema) -> pa.Schema:
 
 
 def numbered(columns: pa.Schema, table: Schema) -> pa.Schema:
-    """Return the same columns, each with its field id in a table.
+    """Return columns, each with its field id in a table.
 
     Args:
-        columns: of files; the table has them all.
-        table: its columns.
+        columns: the columns of files, all of which the table has.
+        table: the table's columns.
     """
     known = table.as_struct()
     return pa.schema([_numbered(field, _named(known, field.name)) for field in columns])

@@ -1,7 +1,7 @@
-"""Which batches of a drain an Iceberg table's snapshots have. Pure.
+"""Reads from an Iceberg table's snapshots which batches of a drain they hold. Pure.
 
-The summary of a commit says which drain and batch it is and which offsets it has; a property of the
-table, set by the same commit, which batch was the last: snapshots expire, properties stay.
+The summary of a commit holds drain, batch and offsets; a property of the table, set by the same
+commit, holds the number of the last batch, since snapshots expire and properties stay.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +20,8 @@ def snapshots_of(metadata: TableMetadata) -> list[Snapshot]:
 def last_batch(metadata: TableMetadata, drain: str) -> int:
     """Return the number of a drain's newest visible batch; 0 if there is none.
 
-    It is the newest that leads to the current snapshot: a table that was rolled back has others.
-    If the snapshots of all its batches have expired, a property of the table has it.
+    Only ancestors of the current snapshot count: a table that was rolled back has others. If the
+    snapshots of all batches have expired, a property of the table holds the number.
     """
     snapshots = snapshots_of(metadata)
     there = [commit.number for commit in commits_of(snapshots, drain)]
@@ -34,7 +34,7 @@ def last_batch(metadata: TableMetadata, drain: str) -> int:
 def is_whole(snapshots: Sequence[Snapshot]) -> bool:
     """Return whether no ancestor of the current snapshot has expired.
 
-    Not by their parents: what expires one may take its name from its child.
+    Parents don't tell: expiring a snapshot may remove its id from its child.
     """
     return not snapshots or snapshots[-1].sequence_number == 1
 

@@ -1,4 +1,4 @@
-"""Land an Iceberg table: files as usual, then one table commit that adds them.
+"""Lands an Iceberg table: writes files as usual, then adds them in one table commit.
 
 Readers of the table see a batch as a whole or not at all.
 """
@@ -21,9 +21,9 @@ class IcebergLanding(FilesLanding):
     """Lands batches in an Iceberg table. See ``Landing``.
 
     Args:
-        storage: the drain's; the table's files are there, too.
-        files: gives what opens the table's files, once it is there.
-        writer: writes Parquet, with the columns that ``file_columns`` of the table gives.
+        storage: the drain's storage, which also holds the table's files.
+        files: returns what opens the table's files, once the table exists.
+        writer: writes Parquet files, with the columns of the table's ``file_columns``.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class IcebergLanding(FilesLanding):
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move the files, then add them to the table, once."""
         super().publish(plan, manifest)
-        # Asking the catalog for each file would take longer than reading its footer.
+        # A catalog request for each file would take longer than reading its footer.
         opened = cache(self._files)
 
         def footer(file: LandedFile) -> FileFooter:

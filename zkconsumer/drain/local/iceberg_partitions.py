@@ -1,4 +1,4 @@
-"""Compute the Iceberg partition of a drain's file, by any of the table's specs.
+"""Computes the Iceberg partition of a drain's file, by any of the table's specs.
 
 Other programs may change a table's spec. Files of a former spec stay valid, and new ones may use
 it: readers plan by the spec of each file. Pure.
@@ -25,7 +25,7 @@ def spec_of(metadata: TableMetadata) -> PartitionSpec | None:
     """Return the spec that partitions by topic and date, untransformed, as a drain does.
 
     Returns:
-        The current one if it does; None if the table has none.
+        The current spec if it does; None if the table has no such spec.
     """
     ids = _ids(metadata)
     if len(ids) < len(PLACE.names):
@@ -42,23 +42,23 @@ def partition_of(spec: PartitionSpec, ids: Mapping[str, int], where: Mapping[str
     """Return the partition of a file by a spec that ``spec_of`` found.
 
     Args:
-        spec: of the file.
+        spec: the spec of the file.
         ids: the table's field ids.
-        where: topic, and date as ``2014-05-13``.
+        where: the topic, and the date as ``2014-05-13``.
     """
     values = {ids[name]: value for name, value in _values(where).items()}
     return Record(*(values[field.source_id] for field in spec.fields))
 
 
 def is_elsewhere(metadata: TableMetadata, file: DataFile, path: str) -> bool:
-    """Return whether a table's topic or date of a file differ from its folders'.
+    """Return whether a file's topic or date in the table differ from its folders'.
 
-    Readers who filter by these would miss it.
+    Readers that filter by these would miss the file.
 
     Args:
-        metadata: the table's.
-        file: the table's entry.
-        path: the file's, with ``topic=T/date=D``; others are never misplaced.
+        metadata: the table's metadata.
+        file: the table's entry of the file.
+        path: the file's path; one without ``topic=T/date=D`` is never misplaced.
     """
     steps = (step.partition("=") for step in path.split("/")[:-1])
     where = {name: unquote(value) for name, _, value in steps if name in _KINDS}

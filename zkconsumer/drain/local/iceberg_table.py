@@ -1,7 +1,7 @@
-"""Create, write and read the Iceberg table of a drain, through pyiceberg.
+"""Creates, writes and reads the Iceberg table of a drain, through pyiceberg.
 
-A batch is one commit, which says what it is (``iceberg_commits``). So a batch that is in the table
-is not put there again.
+A batch is one commit, whose summary identifies it (``iceberg_commits``), so that no batch is added
+twice.
 
 Source: the Iceberg table specification, version 2.
 """
@@ -95,8 +95,8 @@ class TableState:
 
     Attributes:
         files: URIs of the data files.
-        misplaced: those whose partition in the table differs from their folders'.
-        commits: the drain's, among the current snapshot and its ancestors.
+        misplaced: the files whose partition in the table differs from their folders'.
+        commits: the drain's commits among the current snapshot and its ancestors.
         is_whole: whether no snapshot since the first has expired.
     """
 
@@ -110,14 +110,14 @@ class IcebergTable:
     """Creates and reads a drain's table. Thread: one at a time. All methods raise ``DrainError``.
 
     Args:
-        name: which table, and whose catalog.
+        name: the names of table and catalog.
         storage: the drain's; the table's files are there, too.
-        properties: of the catalog, beside what pyiceberg's configuration says of it.
-        pause: waits for this many milliseconds before a commit is retried.
+        properties: properties of the catalog, besides pyiceberg's configuration.
+        pause: waits for a number of milliseconds before a commit is retried.
 
     Raises:
-        ConfigError: the table, or the drain's own catalog, can't be where the storage is, or its
-            library is not installed.
+        ConfigError: the drain's own catalog can't be in this storage, or its library is not
+            installed.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class IcebergTable:
             )
         odd = [sign for sign in "#?" if sign in self._location]
         if odd:
-            # pyiceberg does not count what follows them as part of the path.
+            # pyiceberg does not treat the rest as part of the path.
             raise ConfigError(f"an Iceberg table can't be at {self._location}: {odd[0]} is in it")
         if name.catalog is None and scheme_of(self._location) != "file":
             raise ConfigError(
@@ -151,7 +151,7 @@ class IcebergTable:
     def file_columns(self, drain: str, rows: pa.Schema = SCHEMA) -> pa.Schema:
         """Return the columns of a data file, with the table's field ids.
 
-        Creates the table if there is none, and adds the columns that it lacks.
+        The table is created if there is none, and gets the columns that it lacks.
         """
         columns = with_partition_columns(rows)
         with self._door():
@@ -159,12 +159,12 @@ class IcebergTable:
             return numbered(columns, table.schema())
 
     def files(self, drain: str) -> TableFiles:
-        """Return what opens the table's files, also in Spark's tasks; create it if needed."""
+        """Return what opens the table's files, in any process; create the table if needed."""
         with self._door():
             return TableFiles(self._tried(lambda: self._ready(drain)).io, self._location)
 
     def expect(self, drain: str, number: int) -> None:
-        """Refuse a batch, before any of it is read, if the table lacks earlier ones."""
+        """Refuse a batch, before it is read, if the table lacks earlier batches."""
         if number > 1:
             with self._door():
                 table = self._tried(lambda: self._ready(drain, number))
@@ -177,13 +177,13 @@ class IcebergTable:
 
         Args:
             drain: the drain's id.
-            manifest: of the batch; its files are where they belong.
-            footer: of one of these.
+            manifest: the batch's manifest; its files are at their final paths.
+            footer: the footer of one of these files.
         """
         entries: list[tuple[LandedFile, FileFooter]] = []
 
         def append() -> None:
-            # Another commit may have been of this very batch, so it is looked at each time.
+            # Another process may have committed this very batch, so the table is read each time.
             table = self._ready(drain, manifest.number)
             if last_batch(table.metadata, drain) >= manifest.number:
                 return
@@ -196,7 +196,7 @@ class IcebergTable:
             self._tried(append)
 
     def state(self, drain: str) -> TableState:
-        """Read the current state; empty if there is no table."""
+        """Read the current state; an empty one if there is no table."""
         with self._door():
             if self._name.catalog is None and self._storage.read(OWN_CATALOG) is None:
                 return TableState()
@@ -234,16 +234,16 @@ class IcebergTable:
         from sqlalchemy import URL  # noqa: PLC0415 - of the same extra
 
         file = local_path(self._storage.uri(OWN_CATALOG))
-        # Not as text: some versions decode what looks encoded in a path, others don't.
+        # Not as text: some versions decode percent signs in a path, others don't.
         uri: Any = URL.create("sqlite", database=file)
         synced = {"uri": uri, "py-io-impl": _SYNCED}
         return SqlCatalog(DEFAULT_CATALOG, warehouse=self._location, **synced)
 
     def _tried(self, change: Callable[[], R]) -> R:
-        """Run an operation, again after each conflict with another commit."""
+        """Run an operation; retry it after each conflict with another commit."""
         for attempt in range(_TRIES):
             if attempt:
-                # Jitter: writers that conflicted once must not meet again.
+                # Jitter: writers that conflicted once must not collide again.
                 self._pause(_BACKOFF.delay_ms(attempt - 1, random.random()))  # noqa: S311
             try:
                 return change()
@@ -322,8 +322,8 @@ class IcebergTable:
     ) -> None:
         spec = spec_of(table.metadata)
         assert spec is not None  # as ``_ready`` saw
-        # In memory alone. Left to itself the library would repeat a commit behind another one of
-        # the same batch; and it writes all entries by the current spec, whichever theirs is.
+        # In memory alone. By default the library would repeat a commit after another one of the
+        # same batch, and it writes all entries with the current spec instead of their own.
         properties = {**table.metadata.properties, _RETRIES: "0"}
         changes = {"properties": properties, "default_spec_id": spec.spec_id}
         table.metadata = table.metadata.model_copy(update=changes)
@@ -383,7 +383,7 @@ class IcebergTable:
 
     @contextmanager
     def _door(self) -> Iterator[None]:
-        """Turn pyiceberg's exceptions into a ``DrainError``."""
+        """Convert pyiceberg's exceptions to a ``DrainError``."""
         try:
             yield
         except ZkConsumerError:
@@ -392,12 +392,12 @@ class IcebergTable:
             known = {**configured(self._name.catalog), **self._properties}
             text = without_secrets(str(error)[: 10 * _SHOWN_CHARS], known)
             message = " ".join(text.split())[:_SHOWN_CHARS]
-            # Nor is it the cause: who logs that would have the secrets after all.
+            # The exception is not the cause either: logging it would reveal the secrets.
             raise DrainError(f"{self._what}: {type(error).__name__}: {message}") from None
 
 
 def location_of(uri: str) -> str:
-    """Return a storage's path or URI as tables have it: absolute, with a scheme."""
+    """Return a storage's path or URI in the form of tables: absolute, with a scheme."""
     if uri.startswith("s3a://"):
         return "s3://" + uri.removeprefix("s3a://")
     if uri.startswith("/"):

@@ -1,4 +1,4 @@
-"""Read landed rows in this process, and compare them with the cluster.
+"""Reads landed rows in this process, and compares them with the cluster.
 
 Both sides are summed up in blocks of offsets; only blocks whose sums differ are then compared
 message by message, some at a time.
@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 R = TypeVar("R")
 
 BLOCK = 100_000
-"""How many offsets are summed up together."""
+"""The number of offsets that are summed up together."""
 _BLOCKS_AT_ONCE = 8
 _DAMAGE = (
     *(pa.ArrowException, OSError, ValueError, LookupError),
     *(TypeError, AttributeError, OverflowError, RecursionError),
 )
-"""What reading a file with anything in it may raise."""
+"""The exceptions of reading a file with arbitrary content."""
 _Ranges = Mapping[TopicPartition, Run]
 
 
@@ -61,8 +61,8 @@ class LocalRows:
     """Landed rows, read in this process. See ``LandedRows``.
 
     Args:
-        files: opens the landed ones.
-        paths: those to read, in folders ``topic=T/date=D``.
+        files: opens the landed files.
+        paths: the paths of files to read, in folders ``topic=T/date=D``.
         file_format: ``parquet`` or ``json``.
     """
 
@@ -185,7 +185,7 @@ def _merge(sums: _Sums, more: _Sums) -> None:
 
 
 def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch:
-    """Return the rows of a topic that are compared."""
+    """Return the rows of a topic within the ranges to compare."""
     placed = with_coordinates(rows)
     wanted = pa.repeat(pa.scalar(value=False), len(placed))
     for partition in pc.unique(placed.column("partition")).to_pylist():
@@ -196,7 +196,7 @@ def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch
 
 
 def _inside(rows: pa.RecordBatch, partition: int, run: Run) -> pa.Array:
-    """Return which rows are of a partition and have offsets of a run."""
+    """Return a mask of the rows of a partition with offsets of a run."""
     offsets = rows.column("offset")
     inside = pc.and_(pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset))
     return pc.and_(inside, pc.equal(rows.column("partition"), partition))

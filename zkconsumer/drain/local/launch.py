@@ -1,4 +1,4 @@
-"""Drain and verify in this process."""
+"""Drains and verifies in this process."""
 
 from collections.abc import Mapping
 
@@ -28,8 +28,8 @@ def drain_locally(
         stop: ends it before the next batch.
 
     Raises:
-        ConfigError: settings are wrong, or ask for what needs Spark; another drain is at the path;
-            or the group has live members.
+        ConfigError: settings are wrong, or need Spark; another drain is at the path; or the group
+            has live members.
         DrainError: see its message; nothing is lost or doubled by that.
         ZkConsumerError: the cluster or the group can't be reached.
     """
@@ -47,13 +47,13 @@ def verify_locally(
     """Verify a whole drain, without Spark; else as ``verify``.
 
     Args:
-        path: where the drain is.
+        path: the drain's path.
         cluster: options of the source, to compare with the cluster; None to skip that.
-        target_options: of the storage of a Delta table, as ``deltalake`` takes them.
-        memory_mb: about what the process may take.
+        target_options: storage options of a Delta table, as of ``deltalake``.
+        memory_mb: the approximate memory limit of the process.
 
     Raises:
-        ConfigError: it needs Spark.
+        ConfigError: the drain needs Spark.
         DrainError: there is no drain at this path, or its own files are damaged.
         ZkConsumerError: the storage or the cluster can't be read.
     """

@@ -1,7 +1,7 @@
-"""Keep a drain in a local folder, without Spark.
+"""Keeps a drain in a local folder, without Spark.
 
-What Hadoop's local file system does, so that both engines work on one folder: a file gets its name
-by a link, which never replaces another. Besides, what is acknowledged here was synced.
+It works like Hadoop's local file system, so that both engines can use one folder: a file gets its
+name by a link, which never replaces a file. In addition, acknowledged writes are synced.
 """
 
 import os
@@ -21,7 +21,7 @@ class LocalStorage:
     """A local folder as storage. See ``Storage``.
 
     Args:
-        path: a folder, or a URI ``file:``; it need not be there.
+        path: a folder, or a URI ``file:``; it need not exist.
     """
 
     def __init__(self, path: str) -> None:
@@ -98,7 +98,8 @@ class LocalStorage:
                 raise missing(self.uri(source), self.uri(target))
             sync_folder(there.parent)
             if here.exists():
-                # Left by a move killed between the link and this; else a foreign file.
+                # The rest of a move that was killed between the link and this; otherwise a foreign
+                # file.
                 if not here.samefile(there) and here.stat().st_size != there.stat().st_size:
                     raise in_the_way(self.uri(source), self.uri(target))
                 here.unlink(missing_ok=True)

@@ -1,20 +1,21 @@
-"""Divide a local engine's memory among its parts. Pure."""
+"""Divides a local engine's memory among its parts. Pure."""
 
 from dataclasses import dataclass, replace
 from typing import Self
 
 _MB = 1 << 20
 _BASE_MB = 148
-"""Memory of the interpreter and its libraries before anything is read."""
+"""The memory of the interpreter and its libraries before reading, in MB."""
 TABLE_MB = 48
-"""Additional memory of the Iceberg library."""
+"""The additional memory of the Iceberg library, in MB."""
 _LEAST_SHARE = 8 * _MB
 _MOST_FILES = 32
 _ON_THEIR_WAY = 2
-"""Parts of an upload that are sent while the next one is gathered."""
+"""The number of an upload's parts in flight while the next one is gathered."""
 _SHARES = 8
-"""Of a thread's memory: two answers on their way, what is unpacked of one, its columns, the rows of
-the files that are open, and what the writer makes of them."""
+"""The shares of a thread's memory: two responses in flight, one decompressed, its columns, the
+buffered rows of open files, and the writer's output.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +23,11 @@ class Shares:
     """Memory limits of each part of the work, in bytes.
 
     Attributes:
-        threads: how many ranges are read at once.
-        fetch_bytes: of one fetch request.
-        part_bytes: of the records processed together.
-        group_bytes: of the rows buffered for one write.
-        open_files: how many a thread may write at once.
+        threads: the number of ranges that are read at once.
+        fetch_bytes: the size of one fetch request.
+        part_bytes: the size of records processed together.
+        group_bytes: the size of rows buffered for one write.
+        open_files: the number of files that a thread may write at once.
     """
 
     threads: int
@@ -41,9 +42,9 @@ class Shares:
 
         Args:
             memory_mb: approximate memory limit of the process.
-            cores: how many threads may compute at once.
-            held_bytes: buffered by each file that is being written.
-            libraries_mb: memory of optional libraries.
+            cores: the number of threads that may compute at once.
+            held_bytes: the memory buffered by each file that is being written.
+            libraries_mb: the memory of optional libraries.
         """
         free = max(memory_mb - _BASE_MB - libraries_mb, 0) * _MB
         least = _LEAST_SHARE + (1 + _ON_THEIR_WAY) * held_bytes

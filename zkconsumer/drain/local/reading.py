@@ -1,4 +1,4 @@
-"""Read exact ranges of a cluster in threads of this process."""
+"""Reads exact ranges of a cluster in threads of this process."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -22,7 +22,7 @@ from zkconsumer.spark.row_batches import RowBatches
 R = TypeVar("R")
 RECORDS_PER_PIECE = 1_000_000
 _LEAST_PIECE = 50_000
-"""Offsets that are not worth another connection and another file."""
+"""The number of offsets below which a piece is not worth a connection and a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +30,10 @@ class Piece:
     """The input of one job: ranges of one topic.
 
     Attributes:
-        number: of the piece, from 0.
-        topic: whose messages they are.
-        rows: reads its ranges, one after the other: batches of at least one row, each of one
-            partition, in order.
+        number: the number of the piece, from 0.
+        topic: the topic of the messages.
+        rows: iterates over the rows of its ranges, in order: batches of at least one row, each of
+            one partition.
     """
 
     number: int
@@ -45,7 +45,7 @@ class LocalRangeRows:
     """Reads ranges, several at once.
 
     Args:
-        options: of the source; without subscription.
+        options: the options of the source, without subscription.
         with_headers: whether rows have a column ``headers``.
     """
 
@@ -111,7 +111,7 @@ class LocalRangeRows:
 
 
 def bundled(pieces: Sequence[OffsetRange], least: int = _LEAST_PIECE) -> list[list[OffsetRange]]:
-    """Merge a topic's small pieces, so that each does not become a file."""
+    """Merge a topic's small pieces, so that not each of them becomes a file."""
     bundles: list[list[OffsetRange]] = []
     counted = 0
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Sum up rows and collect their offsets, without retaining the rows."""
+"""Sums up rows and collects their offsets, without retaining the rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _Bounds = tuple[pa.Array, pa.Array]
 class RowSums:
     """Accumulates checksums and offset runs of rows. Thread: one at a time.
 
-    A run takes 16 bytes, and neighbouring rows are one.
+    A run takes 16 bytes; neighbouring rows are one run.
     """
 
     contents: dict[TopicPartition, Contents] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class RowSums:
             self.bounds.setdefault(TopicPartition(topic, partition), []).append(_bounds(offsets))
 
     def merge(self, other: "RowSums") -> None:
-        """Add another's sums and runs."""
+        """Add the sums and runs of another object."""
         self.unplaced += other.unplaced
         for tp, contents in other.contents.items():
             self.contents[tp] = self.contents.get(tp, Contents()) + contents
@@ -81,7 +81,7 @@ def grouped(rows: pa.RecordBatch, *keys: pa.Array) -> dict[tuple[int, ...], Cont
 
     Args:
         rows: each with a partition and an offset.
-        keys: numbers of the rows; equal ones are a group.
+        keys: the group number of each row.
     """
     names = [f"key{number}" for number in range(len(keys))]
     named = dict(zip(names, keys, strict=True))

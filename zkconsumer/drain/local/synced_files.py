@@ -1,6 +1,6 @@
-"""Sync pyiceberg's local files before any file that refers to them is written.
+"""Syncs pyiceberg's local files before any file that refers to them is written.
 
-A local drain acknowledges only what is on disk; that includes the table's own files.
+A local drain acknowledges only data on disk, including the table's own files.
 """
 
 from types import TracebackType
@@ -13,7 +13,7 @@ from zkconsumer.drain.local.local_storage import LocalStorage
 
 
 class SyncedFiles(PyArrowFileIO):
-    """Syncing ``FileIO``, named by the property ``py-io-impl`` of the drain's catalog."""
+    """A ``FileIO`` that syncs, named by the property ``py-io-impl`` of the drain's catalog."""
 
     def new_output(self, location: str) -> OutputFile:  # type: ignore[override]
         """Return a file to write."""

@@ -1,4 +1,4 @@
-"""Open the data files of an Iceberg table as its catalog says, in this process or another."""
+"""Opens the data files of an Iceberg table by its catalog's settings, in any process."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -10,10 +10,10 @@ from zkconsumer.drain.local.data_files import Upload
 
 
 class TableFiles:
-    """Data files of a table. See ``DataFiles``. Can be pickled: tasks of Spark write by it.
+    """The ``DataFiles`` of a table; can be pickled, for Spark's tasks.
 
     Args:
-        files: opens them; has the catalog's properties.
+        files: opens the files, with the catalog's properties.
     """
 
     held_bytes = 0
@@ -24,12 +24,12 @@ class TableFiles:
 
     def output(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
-        # No other has this name, so it need not be looked for.
+        # No other file has this name, so no lookup is needed.
         stream = self._files.new_output(self._uri(path)).create(overwrite=True)
         return pa.PythonFile(Upload(stream, nullcontext), mode="w")
 
     def keep(self, path: str) -> None:
-        """See ``DataFiles``: done when it was closed, where the catalog's files do that."""
+        """See ``DataFiles``: closing has synced the file, if the catalog's files do that."""
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""

@@ -1,4 +1,4 @@
-"""Run jobs in threads: most of their work releases the GIL."""
+"""Runs jobs in threads, since most of their work releases the GIL."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +10,11 @@ from zkconsumer.scope import Mailbox, ThreadScope, naps
 T = TypeVar("T")
 R = TypeVar("R")
 _PATIENCE_MS = 2_000
-"""How long to wait for jobs that are given up: what they still write does not count."""
+"""How long to wait for abandoned jobs, whose output does not count."""
 
 
 class GivenUp(Exception):
-    """Raised in a job whose result is no longer wanted."""
+    """The result of the job is no longer wanted."""
 
 
 @dataclass(slots=True)
@@ -24,10 +24,10 @@ class Cancellation:
     is_closed: bool = False
 
     def check(self) -> None:
-        """Return, unless the jobs are cancelled.
+        """Check that the jobs are not cancelled.
 
         Raises:
-            GivenUp: they are.
+            GivenUp: the jobs are cancelled.
         """
         if self.is_closed:
             raise GivenUp
@@ -44,20 +44,20 @@ def in_threads(
 ) -> Iterator[R]:
     """Run a job for each item, in at most ``threads`` threads.
 
-    The first error ends all; to stop early, close the iterator (a generator). Thread: results and
-    exceptions of signal handlers reach the caller's.
+    The first error ends all jobs; to stop early, close the iterator (a generator). Thread: results
+    and exceptions of signal handlers reach the caller's thread.
 
     Args:
-        job: gets an item and the cancellation, whose ``check`` it calls often.
-        items: started in this order.
-        threads: how many at a time.
-        name: of the threads.
+        job: the function; called with an item and the cancellation, whose ``check`` it calls often.
+        items: the inputs, in the order in which jobs are started.
+        threads: the maximum number of threads.
+        name: the name of the threads.
 
     Yields:
-        Results, in the order in which they come.
+        Results, in the order of completion.
 
     Raises:
-        Exception: of the first job that failed.
+        Exception: the error of the first job that failed.
     """
     todo, cancellation, responses = deque(items), Cancellation(), Mailbox[_JobResult[R]]()
 

@@ -1,4 +1,4 @@
-"""Read a plan's ranges in this process, write them as files, and count the rows written."""
+"""Reads a plan's ranges in this process, writes them as files, and counts the rows."""
 
 import threading
 from dataclasses import replace
@@ -25,12 +25,12 @@ from zkconsumer.drain.plan import BatchPlan
 
 
 class FileContents(NamedTuple):
-    """Format and columns of files.
+    """The format and columns of files.
 
     Attributes:
         file_format: ``parquet`` or ``json``.
-        decoder: adds columns, and finds dead letters; None to land rows as they are.
-        file_columns: gives a table's columns of files; None where there is no table.
+        decoder: adds columns, and finds dead letters; None: rows are landed unchanged.
+        file_columns: returns the columns of a table's files; None if there is no table.
     """
 
     file_format: str
@@ -121,7 +121,7 @@ class LocalWriter:
 
 
 def _once(file_columns: FileColumns | None) -> FileColumns | None:
-    """Cache a function by columns; any thread may call."""
+    """Cache a function by columns. Thread: any."""
     if file_columns is None:
         return None
     known: dict[pa.Schema, pa.Schema] = {}

@@ -1,4 +1,4 @@
-"""Spark's 64-bit xxHash in pure Python: the slow fallback where ``native`` is not built.
+"""Computes Spark's 64-bit xxHash in Python: the slow fallback without ``native``.
 
 Source: Spark's ``XXH64`` and ``HashExpression``; xxHash's own specification. Pure.
 """

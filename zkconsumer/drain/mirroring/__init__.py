@@ -1,1 +1,1 @@
-"""Drain into another, modern cluster."""
+"""Drains into another, modern cluster."""

@@ -1,10 +1,10 @@
-"""Land messages in a modern Kafka cluster, through Spark's own Kafka sink.
+"""Lands messages in a modern Kafka cluster, through Spark's own Kafka sink.
 
-A cluster can't take messages back, and Spark's sink may write one twice when a task is tried again.
-So exactly-once is checked, not assumed: the plan notes where the target's
-logs end before anything is written; a batch that is tried again first looks behind there for what
-earlier tries wrote, and leaves that out; and when a batch is written it is read back, which gives
-its count, its checksums, and the table of offsets.
+Writes to a cluster can't be undone, and Spark's sink may write a message twice when a task is
+retried. So exactly-once is checked, not assumed: the plan notes the target's log ends before
+anything is written; a retried batch first reads the messages after these ends that earlier attempts
+wrote, and omits them; and a written batch is read back, for its count, its checksums, and the table
+of offsets.
 """
 
 import threading
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TARGET_ENDS = "target_ends"
 TRANSLATION = "translation"
 COPIES = "copies"
-"""Names of a plan's or a manifest's notes."""
+"""The names of notes in plans and manifests."""
 
 _SETTLED_MS = 3_000
 _PATIENCE_MS = 60_000
@@ -51,10 +51,11 @@ class KafkaLanding:
     """See ``Landing``.
 
     Args:
-        session: reads and writes; it has Spark's Kafka connector.
-        options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
-        read: the rows of a plan, one task for each partition, in the order of their offsets.
-        count: what rows come to, held against the plan: a part for each of its ranges.
+        session: the Spark session, with Spark's Kafka connector.
+        options: options of Spark's Kafka source and sink; at least ``kafka.bootstrap.servers``.
+        read: returns the rows of a plan, one task for each partition, in the order of their
+            offsets.
+        count: counts rows by a plan, and returns a part for each of its ranges.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class KafkaLanding:
         self._pause = threading.Event()
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
-        """Make the topics that are missing, and note where their logs end before this batch."""
+        """Create missing topics, and note their log ends before this batch."""
         counts: dict[str, int] = {}
         for topic, partition in plan.positions:
             counts[topic] = max(counts.get(topic, 0), partition + 1)
@@ -86,7 +87,7 @@ class KafkaLanding:
         return {TARGET_ENDS: offsets_value(ends)}
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Write what is not there yet, and read back what is there then."""
+        """Write missing messages, and read all of the batch back."""
         starts = target_ends(plan)
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
             self._await_earlier_attempts(starts)
@@ -119,10 +120,10 @@ class KafkaLanding:
         return MirrorDestination(options=self._options, drain=drain)
 
     def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
-        """Read the rows of a batch that have arrived.
+        """Read the rows of a batch that are in the target.
 
-        A task of an earlier batch that was given up may have written so late that its copies lie
-        behind this batch's starts: they are duplicates of that batch, and not in this one's way.
+        An abandoned task of an earlier batch may have written so late that its copies lie after
+        this batch's starts: they are duplicates of that batch, and don't count here.
         """
         rows = read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
         ranges = {
@@ -150,7 +151,7 @@ class KafkaLanding:
         return rows.alias("rows").join(there, _expr(same), "left_anti")
 
     def _first_copies(self, mirrored: "DataFrame", runs: Runs) -> "DataFrame":
-        """Drop all copies of a message but the first."""
+        """Drop all copies of a message except the first."""
         from pyspark.sql.functions import broadcast  # noqa: PLC0415 - as above
 
         schema = "topic string, partition int, from_offset bigint, until_offset bigint, at bigint"
@@ -176,7 +177,7 @@ class KafkaLanding:
 def target_ends(plan: BatchPlan) -> dict[TopicPartition, int]:
     """Return the target's log ends before a batch, as noted in its plan.
 
-    A batch that reads nothing writes nothing, and has no such note.
+    A batch without messages has no such note.
 
     Raises:
         DrainError: the plan is damaged.
@@ -205,7 +206,7 @@ def read_translation(storage: Storage) -> Translation:
     """Read the source-to-target offsets of a whole drain.
 
     Raises:
-        DrainError: one of them is missing or damaged.
+        DrainError: a file is missing or damaged.
     """
     tables = TableReader()
     for manifest in BatchJournal(storage).manifests():

@@ -1,6 +1,6 @@
-"""Write and read mirrored messages, whose headers hold their source offset and time.
+"""Writes and reads mirrored messages, whose headers hold their source offset and time.
 
-Topic, partition, key and value are those of the source. The rest travels in headers, as text:
+Topic, partition, key and value are those of the source. The rest is in headers, as text:
 
 | header | value |
 |---|---|
@@ -32,11 +32,11 @@ _MAX_REQUEST_BYTES = str(64 << 20)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorDestination:
-    """Where a drain mirrors to.
+    """The target of a mirroring drain.
 
     Attributes:
         options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
-        drain: the id that its messages bear.
+        drain: the drain's id, which its messages carry.
     """
 
     options: Mapping[str, str]
@@ -56,7 +56,7 @@ def write_rows(messages: "DataFrame", target: MirrorDestination) -> None:
 
     Args:
         messages: topic, partition, offset, key, value, timestamp, timestampType.
-        target: where to.
+        target: the target.
     """
     from pyspark.sql.functions import lit  # noqa: PLC0415 - with Spark's own session
 
@@ -72,10 +72,10 @@ def read_rows(
     """Read the drain's own messages between two offsets of the target, as in the source.
 
     Args:
-        session: to read with.
-        target: where from.
-        starts: where to begin, of every partition to read.
-        ends: where to end; a partition without an end is left out.
+        session: the Spark session.
+        target: the target.
+        starts: the start of every partition to read.
+        ends: the end of each partition; one without an end is not read.
 
     Returns:
         topic, partition, offset, key, value, timestamp, timestampType, and target_offset.
@@ -107,9 +107,9 @@ _SCHEMA = (
     "topic string, partition int, offset bigint, key binary, value binary, timestamp timestamp, "
     "timestampType int, target_offset bigint"
 )
-"""Of what ``read_rows`` gives."""
+"""The columns of ``read_rows``."""
 
 
 def _header(name: str) -> str:
-    """SQL: the first header of this name as text; null without one."""
+    """Return SQL for the first header of a name as text; null without one."""
     return f"CAST(get(filter(headers, h -> h.key = '{name}'), 0).value AS STRING)"

@@ -1,7 +1,7 @@
-"""The target cluster of a mirror, accessed by the Kafka client of Spark's own connector.
+"""Accesses the target cluster of a mirror by the Kafka client of Spark's own connector.
 
-It runs in the driver's JVM, so that it takes the settings (``kafka.*``) that reading and writing
-take.
+The client runs in the driver's JVM, and accepts the same settings (``kafka.*``) as reading and
+writing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,19 +20,19 @@ _ADMIN = "org.apache.kafka.clients.admin.AdminClient"
 
 
 class TargetCluster:
-    """Looks up and creates topics. Every method raises ``DrainError`` where it can't.
+    """Looks up and creates topics. Every method raises ``DrainError`` on failure.
 
     Args:
-        session: whose JVM has the connector.
+        session: the session, with the connector in its JVM.
         options: of Spark's Kafka source and sink: ``kafka.bootstrap.servers`` and others.
 
     Raises:
         ConfigError: the session has no Kafka connector.
-        DrainError: its JVM is gone.
+        DrainError: the JVM has ended.
     """
 
     def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
-        # The JVM's types are known at run time only: Any is what py4j gives.
+        # The JVM's types are known at run time only, so py4j returns Any.
         jvm: Any = session._jvm  # noqa: SLF001 - the door that PySpark leaves open for this
         self._jvm = jvm
         self._servers = options[f"{_PREFIX}bootstrap.servers"]
@@ -55,7 +55,7 @@ class TargetCluster:
         """Create missing topics; check that each has at least its number of partitions.
 
         Raises:
-            DrainError: one has fewer; names it.
+            DrainError: a topic has fewer; names it.
         """
         have = self._request("list its topics", lambda admin: self._counts(admin, partitions))
         missing = {topic: count for topic, count in partitions.items() if topic not in have}

@@ -1,8 +1,8 @@
-"""Translate source offsets of mirrored messages to target offsets. Pure.
+"""Translates source offsets of mirrored messages to target offsets. Pure.
 
-A mirrored partition gets offsets of its own: the target's log may not begin at 0, others may write
-to it, and a batch that was tried again leaves copies. So each batch keeps a table of runs: so many
-offsets from here became as many offsets from there.
+A mirrored partition has other offsets: the target's log may not begin at 0, others may write to it,
+and retried batches leave copies. So each batch keeps a table of runs, from consecutive source
+offsets to consecutive target offsets.
 """
 
 from bisect import bisect_right, insort
@@ -15,12 +15,12 @@ from zkconsumer.model import TopicPartition
 
 
 class TranslatedRun(NamedTuple):
-    """Neighbouring offsets of the source whose messages are neighbours in the target, too.
+    """Consecutive source offsets whose messages are consecutive in the target, too.
 
     Attributes:
-        from_offset: the first, in the source.
-        until_offset: one past the last, in the source.
-        target_offset: of the first, in the target.
+        from_offset: the first source offset.
+        until_offset: the source offset after the last one.
+        target_offset: the first target offset.
     """
 
     from_offset: int
@@ -35,7 +35,7 @@ def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
     """Keep the first copy of each offset in the target; sort by source offset.
 
     Args:
-        runs: in any order; they may hold the same source offsets at different places.
+        runs: in any order; several may hold the same source offsets.
     """
     kept: list[TranslatedRun] = []
     for run in sorted(runs, key=lambda run: run.target_offset):
@@ -49,7 +49,7 @@ def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
     """Return the parts of a run that none of the sorted, disjoint others hold."""
     parts = []
     at = wanted.from_offset
-    # A compacted log has a run for each hole: those before are many.
+    # A compacted log has a run for each hole, so many runs come before.
     first = bisect_right(kept, at, key=lambda run: run.until_offset)
     for number in range(first, len(kept)):
         run = kept[number]
@@ -83,7 +83,7 @@ class Translation:
     """Translates source offsets to target offsets.
 
     Args:
-        runs: of each topic-partition, those of all batches, sorted and disjoint.
+        runs: the runs of each topic-partition, of all batches, sorted and disjoint.
     """
 
     def __init__(self, runs: Runs) -> None:
@@ -96,14 +96,14 @@ class Translation:
         return self._runs
 
     def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
-        """Return the target offset at which a consumer of this source offset goes on.
+        """Return the target offset at which a consumer of this source offset continues.
 
         An offset without a message counts as the next one with a message; the offset after the
         last mirrored message as the offset after its copy.
 
         Returns:
-            None if unknown: offsets further on are not mirrored yet, or nothing of
-            the partition is.
+            None if unknown: later offsets are not mirrored yet, or the partition is not mirrored at
+            all.
         """
         runs = self._runs.get(topic_partition, ())
         if not runs or offset > runs[-1].until_offset:
@@ -134,7 +134,7 @@ def to_file(batch: int, runs: Runs) -> bytes:
 
 
 class TableReader:
-    """Combines the tables of batches, in their order."""
+    """Combines the tables of batches, in order."""
 
     def __init__(self) -> None:
         self._runs: dict[TopicPartition, list[TranslatedRun]] = {}

@@ -1,9 +1,9 @@
-"""Decode values in Spark's tasks, by the code of the local engine.
+"""Decodes values in Spark's tasks, with the code of the local engine.
 
-A frame's columns are fixed before its tasks run, and a column of decoded values grows with the
-schemas that are met. So the tasks of a pass decode by the schemas that the drain has adopted, and
-report what else they met; where that is anything, it is adopted, and the batch is written again.
-Which values are dead letters follows from the adopted schemas alone: two passes agree on it.
+A frame's columns are fixed before its tasks run, but a column of decoded values grows with the
+schemas of the values. So the tasks of a pass decode with the schemas that the drain has adopted,
+and report others; if there are any, they are adopted, and the batch is written again. Which values
+are dead letters depends on the adopted schemas alone, so two passes agree on it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ class Findings:
     """The results of a pass's tasks.
 
     Attributes:
-        schemas: that are not adopted, and values were decoded with.
+        schemas: schemas that decoded values, but are not adopted.
         rejects: ranges that hold all dead letters.
     """
 
@@ -48,11 +48,11 @@ class Findings:
     rejects: dict[TopicPartition, Run] = field(default_factory=dict)
 
     def note(self, topic: str, dead: pa.RecordBatch) -> None:
-        """Record the offsets of these dead letters.
+        """Record the offsets of dead letters.
 
         Args:
-            topic: theirs.
-            dead: with the columns of ``DEAD``.
+            topic: their topic.
+            dead: rows with the columns of ``DEAD``.
         """
         offsets, partitions = dead.column("offset"), dead.column("partition")
         for partition in pc.unique(partitions).to_pylist():
@@ -77,19 +77,19 @@ class BatchDecoding:
     """Decodes batches of a drain. Thread: one at a time.
 
     Args:
-        session: whose tasks decode.
-        topic: whose values they are; any where ids are recognised only.
-        storage: the drain's, which keeps the schemas.
+        session: the session whose tasks decode.
+        topic: the topic of the values; any if ids are only recognised.
+        storage: the drain's storage, which keeps the schemas.
 
     Raises:
         ConfigError: a library is not installed, or files of the settings can't be used.
-        DrainError: schemas that are kept can't be read.
+        DrainError: stored schemas can't be read.
     """
 
     def __init__(
         self, session: SparkSession, settings: DecodeSettings, topic: str, storage: Storage
     ) -> None:
-        # One for all passes: Spark's Python never forgets one.
+        # One for all passes, since PySpark never frees an accumulator.
         self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
         self._settings = settings
         self._topic = topic
@@ -104,7 +104,7 @@ class BatchDecoding:
         self._decoder = row_decoder(settings, topic, catalog)
 
     def columns(self) -> pa.Schema:
-        """Return the columns of landed rows by now."""
+        """Return the present columns of landed rows."""
         return self._decoder.columns()
 
     def begin(self) -> "DecodingPass":
@@ -120,7 +120,7 @@ class BatchDecoding:
         """Adopt the schemas that the tasks of a pass found.
 
         Returns:
-            Whether schemas were added that it did not decode by.
+            Whether schemas were added that the pass did not use.
         """
         if self._catalog is None or not done.findings.schemas:
             return False
@@ -130,15 +130,12 @@ class BatchDecoding:
 
 
 class DecodingPass:
-    """Decodes a batch by the schemas adopted at its start; valid until the next pass begins.
+    """Decodes a batch with the schemas adopted before; valid until the next pass begins.
 
     Attributes:
         tasks: decodes in tasks.
-        columns: of landed rows.
-        findings: of all frames that were written.
-
-    Raises:
-        DrainError: this Spark takes no such columns.
+        columns: the columns of landed rows.
+        findings: the results of all written frames.
     """
 
     def __init__(self, found: Accumulator[Findings], tasks: "TaskDecoding") -> None:
@@ -153,15 +150,15 @@ class DecodingPass:
 
     @property
     def findings(self) -> Findings:
-        """See the class."""
+        """The results of all written frames."""
         return self._found.value
 
     def landed(self, rows: DataFrame) -> DataFrame:
-        """Return the rows that can be decoded, with their columns and topic."""
+        """Return the decodable rows, with their columns and topic."""
         return self._mapped(rows, self.columns, lambda split: split.landed)
 
     def dead(self, rows: DataFrame) -> DataFrame:
-        """Return the others, with the columns of dead letters and topic."""
+        """Return the undecodable rows, with the columns of dead letters and topic."""
         return self._mapped(rows, DEAD, lambda split: split.dead)
 
     def _mapped(
@@ -190,13 +187,13 @@ class DecodingPass:
 
 @dataclass(frozen=True)
 class TaskDecoding:
-    """Decodes rows in a task, wherever that is.
+    """Decodes rows in a task, on any executor.
 
     Attributes:
         settings: of the drain.
-        topic: as above.
+        topic: the topic of the values.
         adopted: the schemas of the column.
-        source: finds others; None for the registry of the settings.
+        source: finds other schemas; None: the registry of the settings.
     """
 
     settings: DecodeSettings
@@ -207,7 +204,7 @@ class TaskDecoding:
     def decoded(
         self, batches: Iterable[pa.RecordBatch], findings: Findings
     ) -> Iterator[tuple[str, SplitRows]]:
-        """Yield decoded rows with their topic; record the schemas found after the last of them."""
+        """Yield decoded rows with their topic; after the last one, record the schemas found."""
         met: list[FixedCatalog] = []
         decoder = self._decoder(met)
         for batch in batches:
@@ -236,11 +233,11 @@ class TaskDecoding:
 
 _MOST_REGISTRIES: Final = 100
 _registries: Final[dict[tuple[RegistrySettings, str], RememberedSchemas]] = {}
-"""This process's: it runs many tasks, one after the other, each with a decoder of its own."""
+"""The registries of this process, which runs many tasks with a decoder each."""
 
 
 def _registry(settings: DecodeSettings) -> SchemaSource | None:
-    """Return the registry of the settings, which this process asks once per schema, or None."""
+    """Return the registry of the settings, with a cache per process, or None."""
     if settings.format is None or settings.registry is None:
         return None
     key = RegistrySettings.of(settings.registry, settings.registry_options), settings.format
@@ -252,7 +249,7 @@ def _registry(settings: DecodeSettings) -> SchemaSource | None:
 
 
 class _FindingsParam(AccumulatorParam[Findings]):
-    """Adds findings up, for Spark."""
+    """Spark's accumulator of findings."""
 
     def zero(self, value: Findings) -> Findings:
         """Return no findings."""
@@ -260,13 +257,13 @@ class _FindingsParam(AccumulatorParam[Findings]):
         return Findings()
 
     def addInPlace(self, value1: Findings, value2: Findings) -> Findings:  # noqa: N802 - Spark's
-        """Add one task's to those of others."""
+        """Merge the findings of two tasks."""
         value1.add(value2)
         return value1
 
 
 def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of Spark's with the types of ours, without the topic."""
+    """Convert Spark's rows to our types, without the topic."""
     return pa.RecordBatch.from_arrays(
         [rows.column(wanted.name).cast(wanted.type) for wanted in WITH_HEADERS],
         schema=WITH_HEADERS,

@@ -1,4 +1,4 @@
-"""A drain's messages, read and written by Spark."""
+"""Reads and writes a drain's messages by Spark."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,7 +26,7 @@ class SparkEngine:
     """See ``Engine``.
 
     Args:
-        session: of Spark; its settings stay as they are.
+        session: the Spark session; its settings are not changed.
     """
 
     name = "spark"
@@ -69,8 +69,8 @@ class SparkEngine:
                     storage,
                     self._session,
                     {**settings.target_options, **servers},
-                    # Not divided: a partition is read by one task, so that its order is the
-                    # target's, too.
+                    # Not divided: one task reads a partition, so that the target has the same
+                    # order.
                     read=lambda plan: rows.read(plan.ranges, divided=False),
                     count=counter.count,
                 )
@@ -99,7 +99,7 @@ class SparkEngine:
         for number in range(1, last + 1):
             starts = {**target_ends(journal.plan(number)), **starts}
         ends = TargetCluster(self._session, target.options).ends(starts)
-        # Plans are listed after the ends were asked for: each batch that wrote before has one.
+        # Plans are listed after the ends were read: each batch that wrote before has one.
         for number in reversed(layout.numbers_of_files(storage.names(layout.PLANS))):
             if number > last:
                 ends |= target_ends(journal.plan(number))

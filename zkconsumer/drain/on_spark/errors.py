@@ -1,4 +1,4 @@
-"""Describe errors of Spark jobs in one sentence."""
+"""Describes errors of Spark jobs in one sentence."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _GATEWAY = "An error occurred while calling "
 
 @contextmanager
 def described_by_spark(what: str) -> Iterator[None]:
-    """Turn Spark's exceptions into a ``DrainError``."""
+    """Convert Spark's exceptions to a ``DrainError``."""
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
@@ -25,9 +25,9 @@ def described_by_spark(what: str) -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why a call to Spark's JVM failed, and what to do if that is gone.
+    """Return why a call to Spark's JVM failed, and what to do if the JVM has ended.
 
-    Of a connection that broke amid a call the gateway says nothing but which call it was.
+    If the connection broke during a call, the gateway names only the call.
     """
     is_broken = type(error) is Py4JError and "\n" not in str(error)
     if is_broken or isinstance(error, Py4JNetworkError | OSError):
@@ -36,7 +36,7 @@ def reason_of(error: Exception) -> str:
 
 
 def reason(text: str) -> str:
-    """Return the essence of a message with stack traces of two languages: our error, if any.
+    """Return our own error in a message with stack traces of two languages, if there is one.
 
     The last one is the root cause: Spark lists causes after their effects.
     """

@@ -1,7 +1,7 @@
-"""Keep a drain in any file system of Spark's, through its JVM.
+"""Keeps a drain in any file system of Spark, through its JVM.
 
-Source: Hadoop 3.4 ``FileSystem`` and ``FileContext``; Spark's ``CheckpointFileManager`` for how a
-file comes to be there whole or not at all.
+Source: Hadoop 3.4 ``FileSystem`` and ``FileContext``; Spark's ``CheckpointFileManager`` for atomic
+    creation of files.
 """
 
 import uuid
@@ -19,7 +19,7 @@ from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import DrainError
 
 _IN_ONE_PUT = frozenset({"s3a"})
-"""Object stores: a file is there once it is closed, and renaming one is copying it."""
+"""Object stores: a file appears when it is closed, and renaming copies it."""
 _CONDITIONAL = "fs.option.create.conditional.overwrite"
 
 
@@ -27,16 +27,16 @@ class HadoopStorage:
     """See ``Storage``.
 
     Args:
-        session: whose JVM, settings and rights are used.
-        path: with a scheme (``hdfs://``, ``s3a://``), or of Spark's default file system.
+        session: the session whose JVM, settings and permissions are used.
+        path: a path with a scheme (``hdfs://``, ``s3a://``), or on Spark's default file system.
 
     Raises:
-        DrainError: there is no such file system, or the JVM is gone.
+        DrainError: the file system is unknown, or the JVM has ended.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
         context = session.sparkContext
-        # The gateway is not typed, and not public: this class is the one door to it.
+        # The gateway is neither typed nor public: only this class uses it.
         jvm: Any = context._jvm  # noqa: SLF001
         self._jvm = jvm
         self._gateway: Any = context._gateway  # noqa: SLF001
@@ -121,7 +121,7 @@ class HadoopStorage:
             if not self._system.exists(there):
                 raise missing(self.uri(source), self.uri(target))
             if self._system.exists(here):
-                # Where moving is copying, it may have been cut off before the deletion.
+                # If moving copies, it may have been interrupted before the deletion.
                 if self._length(here) != self._length(there):
                     raise in_the_way(self.uri(source), self.uri(target))
                 self._system.delete(here, False)  # noqa: FBT003 - Java's
@@ -132,7 +132,7 @@ class HadoopStorage:
             self._system.delete(self._at(folder), True)  # noqa: FBT003 - Java's
 
     def _put(self, at: Any, data: bytes) -> bool:
-        """Write to an object store that may refuse to replace, or at least be asked first."""
+        """Write to an object store, which may refuse to replace a file; check first if not."""
         creating = self._system.createFile(at).overwrite(False)  # noqa: FBT003 - Java's
         try:
             self._write(creating.opt(_CONDITIONAL, True).build(), data)  # noqa: FBT003 - Java's
@@ -194,7 +194,7 @@ class HadoopStorage:
 
     @contextmanager
     def _door(self, path: str) -> Iterator[None]:
-        """Turn exceptions of Java and the gateway into ``DrainError``."""
+        """Convert exceptions of Java and the gateway to ``DrainError``."""
         try:
             yield
         except Py4JJavaError as error:
@@ -205,6 +205,6 @@ class HadoopStorage:
 
 
 def _is(error: Py4JJavaError, name: str) -> bool:
-    """Return whether the Java exception is of that class, in whatever package."""
+    """Return whether a Java exception has a class name, in any package."""
     class_name: str = error.java_exception.getClass().getName()
     return class_name.rsplit(".", 1)[-1] == name

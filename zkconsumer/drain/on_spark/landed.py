@@ -1,7 +1,7 @@
-"""Read landed rows by Spark, and compare them with the cluster.
+"""Reads landed rows by Spark, and compares them with the cluster.
 
-Both sides are summed up in blocks of offsets, each side where it lies; only blocks whose sums
-differ are then compared message by message.
+Both sides are summed up in blocks of offsets, in Spark's tasks; only blocks whose sums differ are
+then compared message by message.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,20 +24,20 @@ SCHEMA = (
     "key binary, value binary, partition int, offset bigint, timestamp timestamp, "
     "timestampType int, topic string, date string"
 )
-"""Of a landing's rows; the last two are in the paths of its files."""
+"""The columns of a landing's rows; the last two are in the paths of its files."""
 
 COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timestampType")
-"""What is read of them."""
+"""The columns that are read."""
 
 _PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
-"""Other rows are of damaged files, or of foreign ones, which are named as such."""
+"""Other rows belong to damaged or foreign files, which are reported as such."""
 
 _PREFIX = "value_prefix"
 _WHOLE_VALUE = f"CASE WHEN {_PREFIX} IS NULL THEN value ELSE concat({_PREFIX}, value) END"
-"""Spark SQL: values as they were in the log, where a drain took their schema ids off."""
+"""Spark SQL for values as in the log, with the prefixes that a drain stripped."""
 
 BLOCK = 100_000
-"""How many offsets are summed up together."""
+"""The number of offsets that are summed up together."""
 
 _KEYS = ("topic", "partition", f"offset div {BLOCK}L")
 _Blocks = set[tuple[object, ...]]
@@ -52,7 +52,7 @@ class SparkRows:
     """See ``LandedRows``.
 
     Args:
-        rows: with the columns ``COLUMNS``.
+        rows: rows with the columns ``COLUMNS``.
     """
 
     def __init__(self, rows: DataFrame) -> None:
@@ -86,12 +86,12 @@ def read_files(
 ) -> DataFrame:
     """Return the rows of landed files.
 
-    Files that can't be read count as empty, so that what they held is found missing.
+    Unreadable files count as empty, so that their messages are found missing.
 
     Args:
-        session: to read with.
-        root: the drain's path, as Spark takes it.
-        paths: of files below it; those in ``topic=T/date=D`` folders.
+        session: the Spark session.
+        root: the drain's path in Spark's form.
+        paths: the paths of files below it, in ``topic=T/date=D`` folders.
         file_format: ``parquet`` or ``json``.
 
     Returns:
@@ -101,7 +101,7 @@ def read_files(
     listed = list(paths)
     below_dead = f"{DEAD_LETTERS}/"
     dead = [path for path in listed if path.startswith(below_dead)]
-    # Each by its own root: Spark takes values of columns from folders below one root only.
+    # One root at a time: Spark reads column values from folders below a single root.
     for base, below in (
         (root, [path for path in listed if not path.startswith(below_dead)]),
         (f"{root.rstrip('/')}/{DEAD_LETTERS}", [path.partition("/")[2] for path in dead]),
@@ -136,7 +136,7 @@ def _from_cluster(
 
 
 def within(messages: DataFrame, ranges: Mapping[TopicPartition, Run]) -> DataFrame:
-    """Return the messages with these offsets; the order of columns may change."""
+    """Return the messages within ranges; the order of columns may change."""
     rows = [(*tp, *run) for tp, run in ranges.items()]
     schema = "topic string, partition int, from_offset bigint, until_offset bigint"
     bounds = plain_rows(messages.sparkSession, rows, schema)

@@ -1,4 +1,4 @@
-"""Drain and verify on a Spark session."""
+"""Drains and verifies on a Spark session."""
 
 from collections.abc import Mapping
 
@@ -23,18 +23,18 @@ def drain(
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
-    It may be killed at any point: called again with the same settings, it goes on where it was.
+    The process may be killed at any point: a call with the same settings resumes.
 
     Args:
-        session: of Spark; its settings stay as they are.
-        settings: what to drain, and where to.
-        watch: receives the progress.
+        session: the Spark session; its settings are not changed.
+        settings: the settings of the drain.
+        watch: is notified of progress.
         stop: ends it before the next batch.
 
     Raises:
         ConfigError: settings are wrong, another drain is at the path, or the group has live
             members.
-        DrainError: see its message; nothing is lost or doubled by that.
+        DrainError: the drain failed; no message is lost or duplicated by that.
         ZkConsumerError: the cluster or the group can't be reached.
     """
     settings.checked()
@@ -51,11 +51,11 @@ def verify(
     """Verify a whole drain.
 
     Args:
-        session: reads the landing, and the cluster if that is given.
-        storage: where the drain is.
-        cluster: options of the source, to compare with the cluster, too; None not to.
-        target_options: where the drain mirrors to a cluster, of Spark's Kafka source, beside the
-            target's address; for a Delta table, of its storage, as ``deltalake`` takes them.
+        session: reads the landing, and the cluster if it is given.
+        storage: the drain's storage.
+        cluster: options of the source, to compare with the cluster; None to skip that.
+        target_options: for a mirroring drain, options of Spark's Kafka source besides the target's
+            address; for a Delta table, storage options of ``deltalake``.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.

@@ -1,12 +1,12 @@
-"""Find the offset runs of a data frame in its tasks, not by sorting all rows.
+"""Finds the offset runs of a data frame in its tasks, without sorting all rows.
 
 Messages lie in the order of their offsets. While offsets and rows both go up by one, their
-difference stays the same; so each task turns thousands of neighbouring rows into one run by
-grouping, before anything is moved. Only runs are sorted and come to the driver, piece by piece.
+difference stays the same; so each task groups thousands of neighbouring rows to one run, before the
+shuffle. Only runs are sorted and sent to the driver, piece by piece.
 
-Rows of several topic-partitions may lie mixed. Then a stretch of others' rows may be as long as a
-hole in the offsets, and the group spans the hole. Such a group has fewer rows than offsets, and
-only then are its rows sorted.
+Rows of several topic-partitions may be interleaved. Then the rows of others may be as many as the
+offsets of a hole, and the group spans the hole. Such a group has fewer rows than offsets, and only
+then are its rows sorted.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator
     """Yield the offsets of every topic-partition, as sorted runs.
 
     Args:
-        messages: with the columns topic, partition and offset; rows without an offset are left
-            out.
+        messages: rows with the columns topic, partition and offset; rows without an offset are
+            ignored.
 
     Returns:
-        Topic-partitions in order; the runs of each must be taken before going on to the next.
+        Topic-partitions in order; the runs of each must be consumed before the next.
     """
     with runs_by(messages, *_PARTITION) as runs:
         ordered = runs.orderBy(*_PARTITION, "from_offset").toLocalIterator()
@@ -44,8 +44,8 @@ def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
     """Find runs of the column offset among rows with the same keys.
 
     Args:
-        messages: with the column offset and the keys, in the order of their offsets for the most
-            part; that makes it fast, not right.
+        messages: rows with the column offset and the keys, mostly in the order of their offsets,
+            which only matters for speed.
         keys: names of columns.
 
     Returns:
@@ -56,7 +56,7 @@ def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
 
     rows = messages.select(*keys, "offset").where("offset IS NOT NULL")
     numbered = rows.withColumn("run", rows["offset"] - monotonically_increasing_id())
-    # Kept, so that looking for holes does not read all messages once more.
+    # Cached, so that searching for holes does not read all messages again.
     grouped = _spans(numbered, *keys, "run").persist()
     try:
         runs = grouped

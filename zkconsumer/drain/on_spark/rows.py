@@ -1,4 +1,4 @@
-"""Read a plan's ranges through Spark, write them as files, and count the rows written."""
+"""Reads a plan's ranges through Spark, writes them as files, and counts the rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -40,14 +40,14 @@ _FORMATS: Mapping[str, Mapping[str, str]] = {
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Else Spark sorts all messages by topic and date, which is how they lie anyway.
+    # Otherwise Spark would sort all messages by topic and date, which is their order already.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
 
 _DIVIDING = frozenset({"minpartitions", "maxrecordsperpartition"})
 """Options of the source that spread one range over several tasks."""
 _LAST_DAY = 2_932_896
-"""The end of the year 9999, in days since the epoch."""
+"""The last day of the year 9999, in days since the epoch."""
 
 
 def drain_session(session: SparkSession) -> SparkSession:
@@ -62,7 +62,7 @@ class SparkRangeRows:
     """Reads exact ranges of a cluster.
 
     Args:
-        options: of the source, but for what is read and where it starts and ends.
+        options: the options of the source, without topics, start and end.
     """
 
     def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
@@ -70,12 +70,12 @@ class SparkRangeRows:
         self._options = dict(options)
 
     def read(self, ranges: Sequence[OffsetRange], *, divided: bool = True) -> DataFrame:
-        """Read these ranges, with the source's columns.
+        """Read ranges, with the source's columns.
 
         Args:
-            ranges: one a partition.
-            divided: read large ranges by several tasks; else each by one, in order, whatever the
-                options say.
+            ranges: at most one per partition.
+            divided: whether to read large ranges in several tasks; otherwise each range is read by
+                one task, in order, regardless of the options.
         """
         starts = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
         ends = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
@@ -99,8 +99,8 @@ class RowCounter:
     """Counts landed rows, and explains missing offsets.
 
     Args:
-        rows: reads ranges once more where some are missing.
-        ends: asks the cluster where logs begin and end.
+        rows: reads ranges again if offsets are missing.
+        ends: reads log starts and ends from the cluster.
     """
 
     def __init__(self, rows: SparkRangeRows, ends: Ends) -> None:
@@ -112,7 +112,7 @@ class RowCounter:
 
         Args:
             plan: what was to be landed.
-            landed: all that was, with the source's columns.
+            landed: all landed rows, with the source's columns.
 
         Returns:
             One part for every range of the plan, in its order.
@@ -135,8 +135,8 @@ class SparkWriter:
 
     Args:
         file_format: ``parquet`` or ``json``.
-        decoding: of values; None to land rows as they are.
-        table: writes files of a table; None where Spark writes them, since there is no table.
+        decoding: decodes values; None: rows are landed unchanged.
+        table: writes files of a table; None: there is no table, and Spark writes the files.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class SparkWriter:
             self._storage.delete(folder)
 
     def _decoded(self, plan: BatchPlan, folder: str, decoding: BatchDecoding) -> bool:
-        """Write decoded rows; return False where the column has changed meanwhile."""
+        """Write decoded rows; return False if the column has changed meanwhile."""
         begun = decoding.begin()
         self._land(plan, begun.landed(self._planned(plan.ranges)), begun.columns, folder)
         if decoding.adopt(begun):
@@ -195,7 +195,7 @@ class SparkWriter:
         return not decoding.adopt(begun)
 
     def _planned(self, ranges: Sequence[OffsetRange]) -> DataFrame:
-        """Read ranges by as many tasks as are worth a file each."""
+        """Read ranges in as many tasks as are worth a file each."""
         rows = self._rows.read(ranges)
         total = sum(wanted.count for wanted in ranges)
         parallelism = self._rows.session.sparkContext.defaultParallelism
@@ -219,14 +219,14 @@ def _runs_of(messages: DataFrame, wanted: Ranges) -> PartitionRuns:
 
 
 def date_of(created_ms: int) -> str:
-    """Return Spark SQL for the day of a message, in UTC; that of its plan without a timestamp.
+    """Return Spark SQL for the day of a message in UTC; without a timestamp, the plan's day.
 
-    Also if its timestamp is after the year 9999, as when a producer took microseconds for
-    milliseconds: one folder that readers can't take for a date would make texts of all of them.
+    Timestamps after the year 9999, as when a producer confused microseconds and milliseconds, get
+    the plan's day, too: one folder that is no date would make readers treat the column as text.
     """
     planned = datetime.fromtimestamp(created_ms / 1000, UTC).date().isoformat()
     at = "unix_micros(timestamp)"
-    # Not a cast of the timestamp: that would give the day where the session says it is.
+    # Not a cast of the timestamp, which would use the session's time zone.
     day = f"CAST(({at} - pmod({at}, {_DAY_US}L)) DIV {_DAY_US}L AS INT)"
     own = f"CASE WHEN {day} <= {_LAST_DAY} THEN date_from_unix_date({day}) END"
     return f"CAST(coalesce({own}, DATE'{planned}') AS STRING)"

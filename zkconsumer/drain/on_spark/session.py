@@ -1,4 +1,4 @@
-"""The Spark session of a command: started, quiet, and stopped with it."""
+"""Starts a quiet Spark session for a command, and stops it at the command's end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

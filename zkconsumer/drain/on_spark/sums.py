@@ -1,4 +1,4 @@
-"""Compute checksums of messages in Spark; ``checksum`` defines them."""
+"""Computes checksums of messages in Spark; ``checksum`` defines them."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ HASH = (
     "xxhash64(offset, isnull(key), key, isnull(value), value, "
     "unix_micros(timestamp), timestampType)"
 )
-"""Spark SQL: one message's hash (a signed bigint), from columns of the source's names and types."""
+"""Spark SQL for a message's hash (a signed bigint), from the source's columns."""
 
 WITHOUT_TIME = "xxhash64(offset, isnull(key), key, isnull(value), value, CAST(NULL AS BIGINT), -1)"
-"""Spark SQL: the hash that the same message has where it came without its timestamp."""
+"""Spark SQL for the hash of the same message without its timestamp."""
 
 _WORD = 32
 _SLICE = 1 << 30
@@ -33,12 +33,12 @@ def contents_by(messages: DataFrame, *keys: str) -> dict[tuple[object, ...], Con
     """Compute count, bounds and checksum of every group, in one pass of a Spark job.
 
     Args:
-        messages: with the columns offset, key, value, timestamp and timestampType, of the types
-            that the source gives them, and those that the keys name.
+        messages: rows with the columns offset, key, value, timestamp and timestampType, of the
+            source's types, and those that the keys name.
         keys: SQL expressions to group by.
 
     Returns:
-        By the values of the keys, of each group that has a row.
+        The contents by the values of the keys, for groups with rows.
     """
     named = [f"{key} AS key_{at}" for at, key in enumerate(keys)]
     groups = [f"key_{at}" for at in range(len(keys))]
@@ -70,11 +70,11 @@ def contents_by_partition(messages: DataFrame) -> dict[TopicPartition, Contents]
     """Compute count, bounds and checksum of every topic-partition, in one pass.
 
     Args:
-        messages: with the source's columns topic, partition, offset, key, value, timestamp and
-            timestampType, from wherever they were read.
+        messages: rows with the source's columns topic, partition, offset, key, value, timestamp and
+            timestampType, from any source.
 
     Returns:
-        Of each topic-partition that has a row.
+        The contents of each topic-partition with rows.
     """
     found: dict[TopicPartition, Contents] = {}
     for (topic, partition), contents in contents_by(messages, "topic", "partition").items():

@@ -1,7 +1,7 @@
-"""Write an Iceberg table's files in Spark's tasks, by the code of the local engine.
+"""Writes an Iceberg table's files in Spark's tasks, with the code of the local engine.
 
-Spark's own writer of Parquet can give neither the elements of lists and maps their numbers in the
-table, nor keep topic and date in the files; readers of the table go by both.
+Spark's own Parquet writer can neither set the field ids of elements of lists and maps, nor keep
+topic and date in the files; readers of the table need both.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.storage import Storage
 
 _TASKS = "_tasks"
-"""Of all tasks' files: only those of a task that came to its end leave it."""
+"""The folder of all tasks' files; only files of completed tasks are moved out of it."""
 
 
 class TableWriting:
@@ -42,9 +42,9 @@ class TableWriting:
 
         Args:
             plan: of the rows.
-            rows: with these columns and the topic.
-            columns: of the files, but for topic and date.
-            folder: a new one, below the drain's path.
+            rows: rows with these columns and the topic.
+            columns: the columns of the files, except topic and date.
+            folder: a new folder below the drain's path.
         """
         numbered = self._table.file_columns(self._journal.drain_id(), columns)
         below = f"{folder}/{_TASKS}"
@@ -56,14 +56,14 @@ class TableWriting:
 
 @dataclass(frozen=True)
 class FileTask:
-    """Writes the files of a task, wherever that is.
+    """Writes the files of a task, on any executor.
 
     Attributes:
-        files: opens them.
-        folder: below the table's location.
-        created_ms: of the plan.
-        columns: of the rows.
-        numbered: of the files.
+        files: opens the files.
+        folder: the folder below the table's location.
+        created_ms: the creation time of the plan.
+        columns: the columns of the rows.
+        numbered: the columns of the files, with field ids.
     """
 
     files: TableFiles
@@ -73,7 +73,7 @@ class FileTask:
     numbered: pa.Schema
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write all rows; yield the paths of the files, which are complete."""
+        """Write all rows; yield the paths of the completed files."""
         written: list[str] = []
         topic, dated = None, None
         for batch in batches:

@@ -1,7 +1,7 @@
-"""Compare landed messages with those that the source cluster still has.
+"""Compares landed messages with those that the source cluster still has.
 
-A message that was landed without a timestamp is held against the rest of what the cluster has: it
-was read in a version of the protocol that leaves timestamps out.
+A message that was landed without a timestamp is compared without it: the protocol version that read
+it has no timestamps.
 """
 
 from collections.abc import Mapping
@@ -28,17 +28,17 @@ def check_cluster(
     """Compare landed messages with the cluster's current ones.
 
     Args:
-        landed: the rows that are there.
-        options: of the source: ``zookeeper.connect`` or ``kafka.bootstrap.servers``, and others.
-        wanted: what was landed of each topic-partition.
+        landed: the landed rows.
+        options: the options of the source: ``zookeeper.connect`` or ``kafka.bootstrap.servers``,
+            and others.
+        wanted: the offsets that should be landed of each topic-partition.
         created: the creation of each topic when its offsets were landed.
 
     Returns:
-        One check for each of them, and for other partitions of their topics: new ones, which the
-        drain has not seen yet.
+        One check for each of these partitions, and for new partitions of their topics.
 
     Raises:
-        ZkConsumerError: the cluster can't be asked at all.
+        ZkConsumerError: the cluster can't be read at all.
     """
     checks = _look(options, wanted, created)
     ranges = {tp: check.compared for tp, check in checks.items() if check.compared.length > 0}

@@ -1,12 +1,12 @@
-"""Find gaps, duplicates and strays among offsets that must be there exactly once. Pure.
+"""Finds gaps, duplicates and strays among offsets that must exist exactly once. Pure.
 
-A run is a range ``[from_offset, until_offset)`` whose offsets are somewhere once; a file has one or
-several, two files may have the same. The sweep walks along the offsets and counts the runs over
-each range: none is a gap, two or more are duplicates, and what is outside the wanted range is a
+A run is a range ``[from_offset, until_offset)`` whose offsets exist once in some place; a file has
+one or several, two files may have the same. The sweep walks along the offsets and counts the runs
+over each range: none is a gap, two or more are duplicates, and a run outside the wanted range is a
 stray.
 
-A gap can be excused, and is then reported as such: the log no longer had the offsets when they were
-to be read (expired), or compaction had removed them between neighbours that it kept (compacted).
+A gap can be excused, and is then reported as such: the log no longer had the offsets at reading
+(expired), or compaction had removed them between retained neighbours (compacted).
 
 Memory is bounded whatever the damage: findings are counted in full, and only the first
 ``SHOWN`` stretches of each kind are kept.
@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 SHOWN = 1_000
-"""How many stretches of each kind of finding are kept one by one."""
+"""The maximum number of ranges to keep of each kind of finding."""
 
 
 class Run(NamedTuple):
@@ -31,7 +31,7 @@ class Run(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many offsets it spans."""
+        """The number of its offsets."""
         return self.until_offset - self.from_offset
 
     def __str__(self) -> str:
@@ -39,14 +39,14 @@ class Run(NamedTuple):
 
 
 class Discrepancy(StrEnum):
-    """Why a range of offsets is not there exactly once."""
+    """The reason why a range of offsets does not exist exactly once."""
 
     GAP = "gap"
-    """Wanted, not there, and nothing excuses it."""
+    """Wanted, missing, and not excused."""
     DUPLICATE = "duplicate"
-    """There more than once."""
+    """Existing more than once."""
     STRAY = "stray"
-    """There, although it was never wanted."""
+    """Existing, although it was never wanted."""
     EXPIRED = "expired"
     """Deleted by the retention of the log before it could be read."""
     COMPACTED = "compacted"
@@ -54,11 +54,11 @@ class Discrepancy(StrEnum):
 
 
 EXCUSED = frozenset({Discrepancy.EXPIRED, Discrepancy.COMPACTED})
-"""Gaps that the reader of the log is not to blame for."""
+"""The kinds of gaps that are no fault of the log's reader."""
 
 
 class CoveredRange(NamedTuple):
-    """Neighbouring offsets that lie under the same number of runs, at least one."""
+    """Neighbouring offsets under the same number of runs, at least one."""
 
     run: Run
     copies: int
@@ -66,12 +66,12 @@ class CoveredRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CoverageRanges:
-    """All stretches of one kind.
+    """All ranges of one kind of finding.
 
     Attributes:
-        offsets: how many offsets are in all of them; of duplicates, how many copies too many.
-        stretches: how many stretches there are.
-        shown: the first ``SHOWN`` of them, in order.
+        offsets: the number of offsets in all of them; for duplicates, the number of surplus copies.
+        stretches: the number of ranges.
+        shown: the first ``SHOWN`` ranges, in order.
     """
 
     offsets: int = 0
@@ -87,9 +87,9 @@ class Coverage:
     """The coverage of the wanted offsets of one topic-partition.
 
     Attributes:
-        wanted: the range.
-        rows: how many rows were found, with every copy, inside the range or not.
-        findings: of each kind that occurs.
+        wanted: the wanted range.
+        rows: the number of rows found, with every copy, inside the range or not.
+        findings: the ranges of each kind that occurs.
     """
 
     wanted: Run
@@ -98,11 +98,11 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether every offset that isn't excused is there exactly once, and nothing else."""
+        """Whether every offset that isn't excused exists exactly once, and no others exist."""
         return not (self.findings.keys() - EXCUSED)
 
     def of(self, kind: Discrepancy) -> CoverageRanges:
-        """Return the finding of one kind, an empty one where there is nothing."""
+        """Return the finding of one kind; an empty one if there is none."""
         return self.findings.get(kind, CoverageRanges())
 
 
@@ -110,7 +110,7 @@ def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
     """Return the number of runs over each range of offsets that has one, in order.
 
     Args:
-        found: runs sorted by ``from_offset``, taken one at a time; empty ones don't count.
+        found: runs sorted by ``from_offset``, consumed one at a time; empty runs are ignored.
 
     Raises:
         ValueError: the runs are not sorted.
@@ -149,10 +149,10 @@ def cover(
     """Compare the offsets found with those wanted.
 
     Args:
-        wanted: the offsets that must be there exactly once each.
+        wanted: the offsets that must exist exactly once.
         found: runs sorted by ``from_offset``, taken one at a time.
-        excuses: stretches, in any order, whose absence has a reason (kinds of ``EXCUSED``).
-            An excuse for offsets that are there is no contradiction and changes nothing.
+        excuses: ranges, in any order, whose absence has a reason (kinds of ``EXCUSED``). An excuse
+            for existing offsets has no effect.
 
     Raises:
         ValueError: the runs are not sorted.
@@ -175,7 +175,7 @@ def cover(
 
 
 def _clip(run: Run, start: int | None, end: int | None) -> Run:
-    """Return the part of a run between two bounds; of no or negative count where there is none."""
+    """Return the part of a run between two bounds; its count is not positive if there is none."""
     return Run(
         run.from_offset if start is None else max(run.from_offset, start),
         run.until_offset if end is None else min(run.until_offset, end),
@@ -183,7 +183,7 @@ def _clip(run: Run, start: int | None, end: int | None) -> Run:
 
 
 class _Excuses:
-    """Stretches that may be missing, sorted and without overlaps."""
+    """Ranges that may be missing, sorted and without overlaps."""
 
     def __init__(self, excuses: Mapping[Discrepancy, Sequence[Run]]) -> None:
         self._runs: list[tuple[Run, Discrepancy]] = []
@@ -196,7 +196,7 @@ class _Excuses:
         self._ends = [run.until_offset for run, _ in self._runs]
 
     def split(self, missing: Run) -> Iterator[tuple[Run, Discrepancy]]:
-        """Yield a missing stretch in its parts: excused by what, or a gap."""
+        """Split a missing range; yield each part with its excuse, or as a gap."""
         at = missing.from_offset
         for run, kind in self._runs[bisect_right(self._ends, at) :]:
             if run.from_offset >= missing.until_offset:

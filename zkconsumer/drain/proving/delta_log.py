@@ -1,4 +1,4 @@
-"""Read what the log of a Delta table says: its current files, and the commits of a drain."""
+"""Lists a Delta table's current files."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,13 +32,15 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
     """Read the table's log; empty where there is no table yet.
 
     Args:
-        storage: where the drain and its table are.
-        options: of the storage, as ``deltalake`` takes them.
-        drain: its id.
+        storage: the storage of the drain and its table.
+        options: the storage options of ``deltalake``.
+
+    Returns:
+        Paths below the table's path; none if there is no table yet.
 
     Raises:
-        DrainError: the package ``deltalake`` is not installed, the log can't be read, or it tells
-            readers more than which files there are.
+        DrainError: the package ``deltalake`` is not installed, the log can't be read, or has other
+            entries than files.
     """
     from zkconsumer.drain.landing_delta import delta_uri  # noqa: PLC0415 - optional
 

@@ -1,7 +1,7 @@
-"""Compare the current files of a landing with its manifests.
+"""Compares the current files of a landing with its manifests.
 
-What is read is what any reader of the landing would see, not what the manifests list: a file that
-no batch recorded shows up as duplicates, and one that was deleted as a gap.
+The files that any reader of the landing would see are read, not those in the manifests: a file that
+no batch recorded shows up as duplicates, and a deleted file as a gap.
 """
 
 import re
@@ -17,7 +17,7 @@ from zkconsumer.printable import listed
 _OF_BATCH = re.compile(r"part-([0-9]{10,})-")
 _OF_DAY = re.compile(r"topic=[^/]+/date=[^/]+/[^/]+")
 _OF_TABLE = re.compile(r"(?:data/)?topic=[^/]+/date=[^/]+/[^/]+")
-"""Whoever tends an Iceberg table writes below its folder ``data``."""
+"""Maintenance of an Iceberg table writes below its folder ``data``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class LandedFiles:
 
     Attributes:
         readable: paths of data files, below the drain's.
-        problems: what contradicts the manifests, one sentence each.
+        problems: contradictions to the manifests, one sentence each.
     """
 
     readable: tuple[str, ...]
@@ -39,10 +39,10 @@ def compare_files(
     """Compare the existing files with those in the manifests.
 
     Args:
-        noted: of all batches that are looked at.
-        stored: everything below the drain's path.
-        since: numbers of batches that are not looked at, because they are not wholly published,
-            or were landed after the look: their files don't count.
+        noted: the recorded files of all batches to verify.
+        stored: all files below the drain's path.
+        since: the numbers of batches that are not verified, because they are not wholly published,
+            or were landed later: their files don't count.
     """
     visible = {file.path: file.size_bytes for file in stored if _visible(file.path)}
     visible = {
@@ -60,7 +60,7 @@ def compare_files(
         *_described("files are not as they were landed", resized),
         *_described("files are there that no batch landed", foreign),
     ]
-    # Elsewhere Spark could not find the topic and date of a file: it is foreign anyway.
+    # In other folders Spark could not find the topic and date of a file, which is foreign anyway.
     readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
     return LandedFiles(readable, tuple(problems))
 
@@ -68,8 +68,8 @@ def compare_files(
 def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -> LandedFiles:
     """Compare the files that a Delta or Iceberg table names with those that exist.
 
-    Whoever tends the table may have written its rows anew, into other files than the drain's. So
-    only rows show what is landed; but a file that is named must be there.
+    Maintenance may have rewritten the table's rows to other files. So only rows prove what is
+    landed; but a file that the table names must exist.
     """
     there = {file.path for file in stored}
     named = list(noted)
@@ -81,29 +81,29 @@ def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -
 
 
 def _visible(path: str) -> bool:
-    """Return whether readers see a file: they skip names that begin with ``_`` or ``.``."""
+    """Return whether readers see a file; they skip names that begin with ``_`` or ``.``."""
     return not any(part.startswith(("_", ".")) for part in PurePosixPath(path).parts)
 
 
 def is_of(path: str, batches: Collection[int]) -> bool:
-    """Return whether a file's name says that one of these batches brought it.
+    """Return whether a file's name is one of these batches.
 
-    Other programs' names look much the same, with fewer digits: ``part-00007-...``.
+    Other programs' names are similar, with fewer digits: ``part-00007-...``.
     """
     number = _OF_BATCH.match(PurePosixPath(path).name)
     return number is not None and int(number[1]) in batches
 
 
 def is_of_table(path: str) -> bool:
-    """Return whether a file's path has topic and date, as those of a table's files do."""
+    """Return whether a file's path has topic and date, as paths of a table's files."""
     return _OF_TABLE.fullmatch(path) is not None
 
 
 def visible_files(storage: Storage) -> list[StoredFile]:
     """Return all files that readers may see.
 
-    Others are not even looked for: while a drain runs, folders come and go below ``_zkconsumer``,
-    and one that goes while it is listed is an error.
+    Other folders are not listed: while a drain runs, folders appear and disappear below
+    ``_zkconsumer``, and listing one that disappears is an error.
     """
     return [
         StoredFile(f"{name}/{file.path}".rstrip("/"), file.size_bytes)
@@ -125,7 +125,7 @@ def repeated_files(which: Iterable[str]) -> list[str]:
 
 
 def misplaced_files(which: list[str]) -> list[str]:
-    """Return the sentence for files that readers miss who filter by topic or date."""
+    """Return the sentence for files that readers miss when they filter by topic or date."""
     return _described("files are in another partition of the table than their folders say", which)
 
 

@@ -1,4 +1,4 @@
-"""Results of a drain's verification, and their outcome. Pure."""
+"""The results of a drain's verification, and their outcome. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,27 +14,27 @@ class ProofOutcome(Enum):
     """The outcome of a verification, worst last; the value is the command's exit status."""
 
     PROVEN = 0
-    """Every offset that the log had is there exactly once, with the contents that were landed."""
+    """Every offset of the log exists exactly once, with the landed contents."""
     NOT_PROVEN = 1
-    """Something is missing, there twice, or other than it was."""
+    """A message is missing, duplicated, or changed."""
     UNKNOWN = 2
-    """Nothing was found to be wrong, but not all that was asked for could be looked at."""
+    """No fault was found, but not everything requested could be verified."""
 
 
 class Difference(StrEnum):
-    """Kind of difference between a landed message and the cluster's."""
+    """The kind of difference between a landed message and the cluster's."""
 
     CONTENT = "content"
-    """Both are there, and are not the same."""
+    """Both exist, with different contents."""
     ONLY_IN_CLUSTER = "only in cluster"
-    """The cluster has it now, and it was not landed."""
+    """The cluster has the message, but it was not landed."""
     ONLY_LANDED = "only landed"
-    """It was landed, and the cluster has it no more: compacted or expired since. No fault."""
+    """The message was landed, and the cluster no longer has it: no fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """All offsets of one partition that differ in one way: how many, the smallest, the largest."""
+    """The offsets of one partition with one kind of difference: count, smallest, largest."""
 
     count: int
     first_offset: int
@@ -43,13 +43,13 @@ class Differing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCheck:
-    """One topic-partition, compared with the current cluster.
+    """The comparison of one topic-partition with the current cluster.
 
     Attributes:
         compared: the landed range as far as the cluster still has it.
-        log_end: where the cluster's log ends now; None where it is not known.
-        differing: by the way in which offsets differ.
-        obstacle: why it could not be compared; None where it was.
+        log_end: the current log end of the cluster; None if unknown.
+        differing: the differing offsets, by kind of difference.
+        obstacle: why it could not be compared; None if it was.
     """
 
     compared: Run
@@ -63,12 +63,12 @@ class PartitionCoverage:
     """The verification of one topic-partition.
 
     Attributes:
-        topic_partition: which.
-        record: what the drain says of it.
-        coverage: what is there.
-        landed: what the rows that are there add up to, dead letters included.
-        dead_lettered: how many of them are dead letters.
-        cluster: against the cluster; None where that was not asked for.
+        topic_partition: the topic-partition.
+        record: the drain's own record.
+        coverage: the coverage of the recorded offsets by landed rows.
+        landed: the contents of the landed rows, dead letters included.
+        dead_lettered: the number of dead letters among them.
+        cluster: the comparison with the cluster; None if it was not requested.
     """
 
     topic_partition: TopicPartition
@@ -80,11 +80,11 @@ class PartitionCoverage:
 
     @property
     def same_contents(self) -> bool:
-        """Whether the rows add up to what the batches noted when they were landed."""
+        """Whether the rows have the contents that the batches recorded."""
         return self.landed == self.record.contents
 
     def problems(self) -> list[str]:
-        """Return what is wrong, one sentence each."""
+        """Return the faults, one sentence each."""
         message = list(self.record.problems)
         message += [
             f"{_offsets(finding)} {_WORDS[kind]}: {_stretches(finding)}"
@@ -116,7 +116,7 @@ class PartitionCoverage:
         return [f"{self.topic_partition}: {text}" for text in message]
 
     def doubts(self) -> list[str]:
-        """Return what was requested and could not be verified."""
+        """Return what was requested but could not be verified."""
         if self.cluster is None or self.cluster.obstacle is None:
             return []
         return [f"{self.topic_partition}: not compared with the cluster: {self.cluster.obstacle}"]
@@ -127,12 +127,12 @@ class DrainProof:
     """The verification of a whole drain.
 
     Attributes:
-        path: where it is.
-        format: how it landed.
-        batches: how many were landed.
-        partitions: in order.
-        file_problems: what is wrong with files, one sentence each.
-        obstacles: what could not be looked at, one sentence each.
+        path: the drain's path.
+        format: the format of the landing.
+        batches: the number of landed batches.
+        partitions: the verified partitions, in order.
+        file_problems: the faults of files, one sentence each.
+        obstacles: what could not be read, one sentence each.
     """
 
     path: str
@@ -144,24 +144,24 @@ class DrainProof:
 
     @property
     def dead_lettered(self) -> int:
-        """How many messages are dead letters."""
+        """The number of dead letters."""
         return sum(proof.dead_lettered for proof in self.partitions)
 
     @property
     def problems(self) -> list[str]:
-        """Everything that is wrong."""
+        """All faults."""
         of_partitions = [text for proof in self.partitions for text in proof.problems()]
         return [*self.file_problems, *of_partitions]
 
     @property
     def doubts(self) -> list[str]:
-        """Everything that could not be verified."""
+        """All that could not be verified."""
         of_partitions = [text for proof in self.partitions for text in proof.doubts()]
         return [*self.obstacles, *of_partitions]
 
     @property
     def outcome(self) -> ProofOutcome:
-        """The outcome that follows from these."""
+        """The outcome of the verification."""
         if self.problems:
             return ProofOutcome.NOT_PROVEN
         return ProofOutcome.UNKNOWN if self.doubts else ProofOutcome.PROVEN

@@ -1,6 +1,6 @@
-"""Combine the plans and manifests of all batches into one record. Pure.
+"""Combines the plans and manifests of all batches to one record. Pure.
 
-The claim is checked for holes of its own: each batch must begin where the one before it ended.
+The record itself is checked for holes: each batch must begin where the previous one ended.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ class PartitionRecord:
     """The landed offsets of one topic-partition, as recorded by the batches.
 
     Attributes:
-        start: the first offset that the drain was to land.
-        end: the next one it will land.
-        contents: what all batches together landed, dead letters included.
-        dead_lettered: how many of these rows are dead letters.
-        excuses: offsets between them that the log did not have, by reason.
-        unnoted: how many offsets inside the excuses are there all the same: where a batch had too
-            many holes to note them one by one, an excuse spans them with what lies between.
+        start: the first offset to land.
+        end: the next offset to land.
+        contents: the contents that all batches landed, dead letters included.
+        dead_lettered: the number of dead letters among these rows.
+        excuses: offsets in between that the log did not have, by reason.
+        unnoted: the number of offsets within the excuses that exist: if a batch had too many holes
+            to note singly, an excuse spans them with the messages in between.
         problems: contradictions between batches.
     """
 
@@ -38,12 +38,12 @@ class PartitionRecord:
 
     @property
     def wanted(self) -> Run:
-        """The offsets that must be there."""
+        """The offsets that must exist."""
         return Run(self.start, self.end)
 
     @property
     def absent(self) -> int:
-        """How many offsets the log did not have."""
+        """The number of offsets that the log did not have."""
         return sum(run.length for runs in self.excuses.values() for run in runs) - self.unnoted
 
     def excuse(self, kind: Discrepancy, run: Run) -> None:
@@ -53,13 +53,13 @@ class PartitionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationRecord:
-    """All batches.
+    """The combined record of all batches.
 
     Attributes:
         batches: how many were landed.
-        partitions: of each topic-partition that the drain knows.
-        files: of all batches, by path.
-        dead_letters: files of all batches with what could not be decoded, by path.
+        partitions: the record of each known topic-partition.
+        files: the files of all batches, by path.
+        dead_letters: the files of dead letters of all batches, by path.
     """
 
     batches: int

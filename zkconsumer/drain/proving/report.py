@@ -1,6 +1,7 @@
-"""Format a verification's findings as a table and as JSON. Pure.
+"""Formats a verification's findings as a table and as JSON. Pure.
 
-The JSON is one object; its fields are described in ``docs/drain-verify.md``. New ones may come.
+The JSON is one object; its fields are described in ``docs/drain-verify.md``. Later versions may add
+fields.
 """
 
 import json
@@ -52,12 +53,12 @@ def as_text(proof: DrainProof) -> str:
     lines += [f"wrong: {text}" for text in proof.problems]
     lines += [f"open: {text}" for text in proof.doubts]
     lines.append(_VERDICTS[proof.outcome])
-    # Files at the path may be anybody's, and have any name.
+    # File names at the path are not trusted.
     return "\n".join(map(printable, lines)) + "\n"
 
 
 def as_json(proof: DrainProof) -> str:
-    """Return the report as JSON, with every range that was kept."""
+    """Return the report as JSON, with all kept ranges."""
     value: Json = {
         "path": proof.path,
         "format": proof.format,
@@ -115,13 +116,13 @@ def _cluster_word(check: ClusterCheck | None) -> str:
 
 
 def _gone(check: ClusterCheck) -> str:
-    """Return how many landed records the cluster has lost since: those were not compared."""
+    """Return how many landed records the cluster has lost since, so were not compared."""
     gone = check.differing.get(Difference.ONLY_LANDED)
     return "" if gone is None else f", {gone.count} gone since"
 
 
 def _lag(check: ClusterCheck) -> str:
-    """Return how many records no batch has landed yet: the proof does not cover them."""
+    """Return the number of records that are not landed yet, which the proof does not cover."""
     lag = 0 if check.log_end is None else check.log_end - check.compared.until_offset
     return f", {lag} to come" if lag > 0 else ""
 

@@ -14,7 +14,7 @@ from zkconsumer.printable import listed
 DRAIN, BATCH, OFFSETS = "zkconsumer.drain", "zkconsumer.batch", "zkconsumer.offsets"
 
 Offsets = frozenset[tuple[str, int, int, int]]
-"""Ranges: topic, partition, the first offset and the one after the last."""
+"""Offset ranges: topic, partition, the first offset and the one after the last."""
 
 
 class TableCommit(NamedTuple):
@@ -25,7 +25,7 @@ class TableCommit(NamedTuple):
 
 
 def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
-    """Return ranges as the table's commits have them."""
+    """Return ranges in the form of the table's snapshots."""
     return frozenset(
         (*part.topic_partition, part.from_offset, part.until_offset) for part in ranges
     )
@@ -68,10 +68,10 @@ def compare_commits(
     """Return the contradictions to the record, one sentence each.
 
     Args:
-        landed: the ranges of each batch that is looked at.
-        commits: those that lead to the table as it is.
-        is_whole: whether none of them has expired; where some have, the table says nothing of the
-            batches before those that are left.
+        landed: the ranges of each batch to verify.
+        commits: the commits of the current snapshot and its ancestors.
+        is_whole: whether no snapshot has expired; otherwise batches before the remaining ones can't
+            be compared.
     """
     found: dict[int, list[Offsets]] = {}
     for commit in commits:

@@ -1,7 +1,8 @@
-"""Prove from the landed rows that every offset is there exactly once, unchanged.
+"""Proves from the landed rows that every offset exists exactly once, unchanged.
 
-It reads what any reader of the landing would see, and trusts the drain's own record for one thing
-only: what was to be there. Batches that are not published yet are left out, so a drain may run.
+It reads the files that any reader of the landing would see, and trusts the drain's own record only
+for the offsets that should exist. Batches that are not published yet are ignored, so a drain may
+run meanwhile.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,9 +47,9 @@ class Published(NamedTuple):
     """The batches that a verification covers.
 
     Attributes:
-        last: the last one that should be there; 0 for none.
-        lost: numbers up to it that have no manifest.
-        pending: the batch that is landed and not wholly published, if there is one.
+        last: the last batch that should be landed; 0 for none.
+        lost: the numbers up to it without a manifest.
+        pending: the batch that is landed but not wholly published; None: there is none.
     """
 
     last: int
@@ -77,12 +78,12 @@ def prove(
     """Verify a whole drain.
 
     Args:
-        engine: reads the landing, and the cluster if that is given.
-        storage: where the drain is.
-        cluster: options of the source, to compare with the cluster, too; None not to.
-        target_options: where the drain mirrors to a cluster, for reading that; for a Delta table,
-            of its storage, as ``deltalake`` takes them; for an Iceberg table, of its catalog, as
-            ``pyiceberg`` takes them.
+        engine: reads the landing, and the cluster if it is given.
+        storage: the drain's storage.
+        cluster: options of the source, to compare with the cluster; None to skip that.
+        target_options: for a mirroring drain, options of reading the target; for a Delta table,
+            storage options of ``deltalake``; for an Iceberg table, catalog properties of
+            ``pyiceberg``.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.
@@ -118,7 +119,7 @@ def prove(
 
 def _obstacles(published: Published) -> tuple[str, ...]:
     if published.pending is None:
-        # The first batch is landed even where there are no messages.
+        # The first batch is landed even without messages.
         return () if published.last else ("no batch is landed yet: there is nothing to prove",)
     return (
         f"batch {published.pending} is landed and not published yet: let the drain go on, it does "
@@ -129,9 +130,9 @@ def _obstacles(published: Published) -> tuple[str, ...]:
 def published_batches(storage: Storage) -> Published:
     """Return the batches to verify, while a drain may be landing more.
 
-    A plan is written when the batch before it is published. So plans are listed before batches:
-    all but the last one that was there then must be landed. And staged files are looked for after
-    that: what is cleaned up by then was published.
+    A plan is written after the batch before it is published. So plans are listed before batches:
+    all but the last plan must be landed. Staged files are listed after that: a batch whose files
+    are cleaned up by then is published.
     """
     plans = layout.numbers_of_files(storage.names(layout.PLANS))
     landed = layout.numbers_of_files(storage.names(layout.BATCHES))
@@ -151,7 +152,7 @@ def _landed(journal: BatchJournal, published: Published) -> Iterator[tuple[Batch
 
 
 def _created(journal: BatchJournal, published: Published) -> Creations:
-    """Return the creation of each topic, as of the last batch that is there."""
+    """Return the creation of each topic, as of the last landed batch."""
     there = [number for number in range(1, published.last + 1) if number not in published.lost]
     return journal.plan(there[-1]).created if there else {}
 
@@ -163,10 +164,10 @@ def _lost(numbers: tuple[int, ...]) -> str:
 def _rows(
     seen: _Seen, record: VerificationRecord
 ) -> tuple[LandedRows, LandedRows | None, list[str]]:
-    """Return the rows of these batches in the landing and in its dead letters.
+    """Return the rows of the verified batches in the landing and in its dead letters.
 
     Returns:
-        All rows; those of dead letters, None where there are none; what is wrong with files.
+        All rows; those of dead letters, or None; the faults of files.
     """
     if seen.identity.format == _MIRROR:
         last = seen.published.last
@@ -223,7 +224,7 @@ def _complaints(
 
 
 def _iceberg_files(seen: _Seen) -> LandedFiles:
-    """Return the files that the table names, and what contradicts the record in its snapshots."""
+    """Return the files that the table names, and contradictions of its snapshots to the record."""
     from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415 - optional
 
     name = TableName.of_target(seen.identity.target)
@@ -247,7 +248,7 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
 
 
 def _unplaced(rows: LandedRows) -> list[str]:
-    """Return the files of a table that no drain wrote; its log does not say whose a file is."""
+    """Return the files of a table that no drain wrote, by their paths."""
     count = rows.unplaced()
     return [f"{count} rows have no topic, partition or offset"] if count else []
 
