@@ -1,4 +1,4 @@
-"""The action of a command with several, by its name or by the flag of the original's tool."""
+"""Selects one of a command's actions, by name or by the flag of the original's tool."""
 
 import argparse
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from zkconsumer.errors import ConfigError
 
 
 def add_action(parser: argparse.ArgumentParser, actions: Sequence[str], *, what: str) -> None:
-    """Add ``ACTION``, as ``action``, None where none is given; ``what`` it is, for the help."""
+    """Add the argument ``ACTION``, as ``action``, None by default; ``what`` is its help text."""
     parser.add_argument(
         "action",
         nargs="?",
@@ -18,7 +18,7 @@ def add_action(parser: argparse.ArgumentParser, actions: Sequence[str], *, what:
 
 
 def add_action_flags(parser: argparse.ArgumentParser, actions: Sequence[str]) -> None:
-    """Add the flags that the original has for these, as ``flag``; of them only one can be given."""
+    """Add the original's flags of the actions, as ``flag``; only one can be given."""
     flags = parser.add_mutually_exclusive_group()
     for name in actions:
         flags.add_argument(
@@ -31,7 +31,7 @@ def add_action_flags(parser: argparse.ArgumentParser, actions: Sequence[str]) ->
 
 
 def chosen_action(args: argparse.Namespace) -> str | None:
-    """Return the action, None if none is given.
+    """Return the chosen action; None if none is given.
 
     Raises:
         ConfigError: the name and the flag contradict each other.

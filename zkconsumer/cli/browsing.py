@@ -1,4 +1,4 @@
-"""Looks at messages for a command: each one opens the cluster for itself."""
+"""Browses messages for a command; each query opens the cluster by itself."""
 
 import argparse
 from collections.abc import Generator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zkconsumer.schemas.registry_settings import RegistrySettings
 
 _REGISTRY_MS: Final = 2_000
-"""How long a schema is waited for: somebody waits for the look."""
+"""The time limit of fetching a schema, since a person waits for the query."""
 _REGISTRY_BUDGET_MS: Final = 5_000
 """How long for all schemas of a look: half of its time."""
 _FOLLOWED: Final = 1_000
@@ -43,14 +43,14 @@ def add_registry_argument(parser: Container) -> None:
 
 
 class Looks:
-    """Looks at messages: no group is joined, nothing is committed. Thread: any.
+    """Browses messages, without joining a group or committing offsets. Thread: any.
 
-    The registry's file is read once, since it may be a pipe. Schemas are remembered from one look
-    to the next: a page that follows messages looks on and on.
+    Schemas are cached from one query to the next, since a page that follows messages repeats its
+    query.
 
     Args:
-        args: with the arguments of ``add_cluster_arguments`` and ``add_registry_argument``.
-        limits: of one look.
+        args: parsed arguments of ``add_cluster_arguments`` and ``add_registry_argument``.
+        limits: the limits of one query.
 
     Raises:
         ConfigError: the registry's address or a setting is malformed, or a library is missing.
@@ -78,7 +78,7 @@ class Looks:
         return BytesDecoder(RememberedSchemas(client, self._known))
 
     def __call__(self, query: MessageQuery) -> BrowseResult:
-        """Look at messages.
+        """Return the messages of a query.
 
         Raises:
             ConfigError: there is no such topic or partition.

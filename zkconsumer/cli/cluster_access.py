@@ -1,4 +1,4 @@
-"""A cluster, opened for a command: ZooKeeper if there is one, the brokers, snapshots.
+"""Opens a cluster for a command: ZooKeeper if there is one, the brokers, snapshots.
 
 Brokers are connected on use, so a command that needs none of them works while all are down.
 """
@@ -49,8 +49,8 @@ class CommandCluster:
         zookeeper: the connection to ZooKeeper; None if the cluster is read through its brokers
             only.
         dialer: connects to the brokers.
-        zookeeper_connect: the connect string, with its chroot; None likewise.
-        timeout_ms: time limit of one server's response.
+        zookeeper_connect: the connect string, with its chroot; None without ZooKeeper.
+        timeout_ms: the time limit of one server's response.
         clock: for deadlines and ages.
     """
 
@@ -83,7 +83,7 @@ class CommandCluster:
 
     @property
     def store(self) -> ZkStore:
-        """The connection to ZooKeeper, for what requires it.
+        """The connection to ZooKeeper, for operations that require it.
 
         Raises:
             ConfigError: there is no ZooKeeper; nothing was done.
@@ -139,7 +139,7 @@ class CommandCluster:
         return reader
 
     def snapshot(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """Read a snapshot; later calls are faster, and keep the last state of what fails.
+        """Read a snapshot; later calls are faster, and keep the last state of parts that fail.
 
         Args:
             first: ids of ZooKeeper groups to read first.
@@ -152,10 +152,10 @@ class CommandCluster:
         return required(self._reader.read(first))
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-        """Read these groups again, with their log ends; the rest is as last read.
+        """Read some groups again, with their log ends; the rest of the snapshot is unchanged.
 
         Raises:
-            RegistryError: the first read, and ZooKeeper does not respond at all.
+            RegistryError: ZooKeeper does not respond to the first read at all.
         """
         if self._reader is None:
             return self.snapshot([key.group_id for key in keys])
@@ -164,7 +164,7 @@ class CommandCluster:
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
         """Return brokers and topics, ascending, from ZooKeeper alone: no broker is queried.
 
-        Without ZooKeeper, from a broker.
+        Without ZooKeeper they are read from a broker.
 
         Raises:
             ZkConsumerError: no server responds.
@@ -186,7 +186,7 @@ class CommandCluster:
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
         """Return the brokers' addresses at the listener of the bootstrap brokers.
 
-        If the cluster does not report them, the registered ones; failures then say why.
+        If the cluster does not report them, these are the registered ones; failures then say why.
         """
         keys = [(broker.broker.id, broker.created_ms) for broker in brokers]
         if not self._listeners.keys() >= set(keys):
@@ -219,10 +219,10 @@ def open_cluster(
     """Connect to ZooKeeper, if it is given; brokers are connected on use.
 
     Args:
-        args: with the arguments of ``add_cluster_arguments``: ZooKeeper, bootstrap brokers, or
-            both.
-        even_without: accept a chroot without a cluster, for callers that report that themselves.
-        times_most: how many record timestamps to read at a time, for lags in time.
+        args: parsed arguments of ``add_cluster_arguments``: ZooKeeper, bootstrap brokers, or both.
+        even_without: whether to accept a chroot without a cluster, for callers that report that
+            themselves.
+        times_most: the maximum number of record timestamps to read at a time, for lags in time.
 
     Raises:
         ConfigError: the servers or the file can't be used.
@@ -257,7 +257,7 @@ def require_zookeeper(connect: str) -> None:
     """Check that something listens at one of the servers, so that no call waits for a time-out.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: the connect string is invalid.
         RegistryError: all refuse a connection, or have no address.
     """
     why = why_nothing_listens(parse_connect_string(connect).servers)
@@ -266,7 +266,7 @@ def require_zookeeper(connect: str) -> None:
 
 
 def require_brokers(brokers: Sequence[Broker]) -> None:
-    """Check the same of brokers.
+    """Check that a broker listens at one of the addresses, so that no call waits for a time-out.
 
     Raises:
         NoBrokersAvailable: all refuse a connection, or have no address.
@@ -315,7 +315,7 @@ def broker_settings(args: argparse.Namespace) -> ClientSettings:
     """Return the brokers' settings of the file, and the brokers of the command line.
 
     Args:
-        args: with the arguments of ``add_broker_arguments``.
+        args: parsed arguments of ``add_broker_arguments``.
 
     Raises:
         ConfigError: a setting is invalid.

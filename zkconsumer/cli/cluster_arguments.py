@@ -73,7 +73,7 @@ def add_consumer_config_argument(container: Container) -> None:
 
 
 def add_kind_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``--kind``, for ids that are in use in both places; ``args.kind`` may be None."""
+    """Add ``--kind``, for group ids that exist in both places; ``args.kind`` may be None."""
     parser.add_argument(
         "--kind",
         type=GroupKind,

@@ -1,4 +1,4 @@
-"""Reports about a snapshot: what is missing, which group is meant, the exit status."""
+"""Reports missing parts of a snapshot, finds groups in it, and returns exit statuses."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,15 +15,15 @@ _NEAREST = 5
 
 
 def settled(status: int, snapshot: ClusterSnapshot) -> int:
-    """Return the exit status after showing a snapshot: without brokers it is not 0."""
+    """Return the exit status after showing a snapshot, which is not 0 without brokers."""
     return status if status or snapshot.no_brokers is None else COULD_NOT
 
 
 def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) -> int:
-    """Return the same for a command that reads brokers only; print a problem to standard error.
+    """Return the exit status of a command that reads only brokers; print problems to stderr.
 
     Raises:
-        RegistryError: ZooKeeper does not answer.
+        RegistryError: ZooKeeper does not respond.
     """
     if brokers or access.zookeeper is None:
         return 0
@@ -33,7 +33,7 @@ def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) ->
 
 
 def print_failures(snapshot: ClusterSnapshot) -> None:
-    """Print what could not be read to standard error, so that the output is not taken for all."""
+    """Print to standard error what could not be read, since the output is incomplete."""
     if snapshot.no_brokers is not None:
         note(snapshot.no_brokers)
     for failure in snapshot.failures:
@@ -41,9 +41,9 @@ def print_failures(snapshot: ClusterSnapshot) -> None:
 
 
 def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
-    """Print which groups of a kind (None: all) were not read; return whether any may be missing.
+    """Print which groups of a kind (None: all) were not read; return whether there may be any.
 
-    A check of some groups must not pass for a check of all.
+    A check of some groups must not count as a check of all.
     """
     unread = [
         group
@@ -67,7 +67,7 @@ def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None)
         kind: its kind; None if there is only one group with this id.
 
     Raises:
-        ConfigError: there is none, naming similar ids; or there are two.
+        ConfigError: there is no such group (names similar ids), or there are two.
     """
     kinds = list(GroupKind) if kind is None else [kind]
     found = [

@@ -1,7 +1,7 @@
 """The table of commands: names, summaries, modules.
 
-A command is a module, imported on use, so that ``zkconsumer lag`` does not wait for what only
-``zkconsumer drain`` needs. It holds:
+A command is a module, imported on use, so that ``zkconsumer lag`` does not load the dependencies of
+``zkconsumer drain``. It holds:
 
 - ``DESCRIPTION``, and if wanted ``EPILOG``, for its help; of a subcommand also ``SUMMARY``, a line;
 - ``ALLOW_ABBREV = True`` if flags may be abbreviated, as those of the original could;
@@ -26,7 +26,7 @@ class Command(NamedTuple):
     Attributes:
         name: as users type it.
         summary: one line for the help.
-        module: below ``zkconsumer.cli``; None: the command's name.
+        module: the module below ``zkconsumer.cli``; None: the command's name.
     """
 
     name: str

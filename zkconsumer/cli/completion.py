@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def complete_shell() -> None:
-    """Respond to a shell's completion request and end the process; else do nothing."""
+    """Respond to a shell's completion request and end the process; do nothing without one."""
     if _ASKED not in os.environ:
         return
     try:

@@ -41,9 +41,9 @@ Table: TypeAlias = Mapping[str, object]
 
 VARIABLE: Final = "ZKCONSUMER_CONFIG"
 ADDRESS_VARIABLE: Final = "ZKCONSUMER_ZOOKEEPER"
-"""Takes the place of the file's addresses; ``--cluster`` and the command's options win."""
+"""The variable that replaces the file's addresses; ``--cluster`` and options win over it."""
 EVERYWHERE: Final = ("zookeeper", "bootstrap-server", "command-config", "timeout-ms")
-"""Keys allowed outside of the commands' tables: they mean the same to all commands."""
+"""The keys allowed outside of the commands' tables, with one meaning for all commands."""
 
 _CLUSTERS: Final = "clusters"
 _CLUSTER: Final = "cluster"
@@ -59,7 +59,7 @@ _ADDRESSES: Final = ("zookeeper", "bootstrap-server")
 _BROKERS: Final = "--bootstrap-server"
 _RIVALS: Final = ("broker_list", "clusters")
 _EITHER_OR: Final = "bootstrap_server"
-"""The destination of ``--bootstrap-server`` where it excludes ``--zookeeper``."""
+"""The destination of ``--bootstrap-server`` in commands in which it excludes ``--zookeeper``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +67,12 @@ class Configuration:
     """The content of a configuration file.
 
     Attributes:
-        name: of the file, for messages.
+        name: the name of the file, for messages.
         everywhere: the values for all commands.
         commands: the values of each command by its name; nested for its subcommands.
         clusters: values that replace ``everywhere``, by cluster name.
         cluster: the default of ``--cluster``.
-        notify: whom ``serve`` and ``watch`` tell of trouble; they read it.
+        notify: the settings of notifications, which ``serve`` and ``watch`` read.
     """
 
     name: str = ""
@@ -97,7 +97,7 @@ class Configuration:
             )
         cluster, everywhere = self.clusters[wanted], self.everywhere
         if not cluster.keys().isdisjoint(_ADDRESSES):
-            # Its address replaces both: half of another one would lead to two clusters at once.
+            # Its address replaces both: a mix of two addresses would lead to two clusters.
             everywhere = _without_addresses(everywhere)
         return {**everywhere, **cluster}
 
@@ -123,7 +123,7 @@ def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
     named = environment.get(VARIABLE)
     if named is not None:
         if not named:
-            return None  # set to nothing: no file
+            return None  # set to the empty text: no file
         if not Path(named).is_file():
             raise ConfigError(f"{VARIABLE} names {named}, which is no file")
         return Path(named)
@@ -220,7 +220,7 @@ def _scalar(name: str, key: str, value: object) -> Scalar:
 
 
 class _Set(NamedTuple):
-    """An option with a changed default, its former default, and the options that it excludes."""
+    """An option with a changed default, its former default, and the options it excludes."""
 
     action: argparse.Action
     before: object
@@ -259,7 +259,7 @@ class Defaults:
             self._reset_addresses(args)
 
     def _reset_addresses(self, args: argparse.Namespace) -> None:
-        """Reset defaults that ``--clusters`` replaces, also where the file itself has it."""
+        """Reset defaults that ``--clusters`` replaces, even if the file itself sets it."""
         for action, before, _ in self._set:
             is_address = action.dest in {"zookeeper", "bootstrap_servers"}
             if is_address and getattr(args, action.dest) == action.default:
@@ -315,7 +315,7 @@ class Defaults:
                     f"{name}: {key} is {text!r}: one of {', '.join(map(str, action.choices))} "
                     "is wanted"
                 )
-            # argparse puts a text that is a default through the option's own type.
+            # argparse converts a default text by the option's own type.
             action.default = text
         action.required = False
         for group in exclusive_groups(parser, action):
@@ -342,5 +342,5 @@ def _rivals(
 
 
 def _gathers(action: argparse.Action) -> bool:
-    """Return whether an option can be given again and again."""
+    """Return whether an option can be given repeatedly."""
     return isinstance(action.default, list) or type(action).__name__ == "_AppendAction"

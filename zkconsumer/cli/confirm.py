@@ -1,4 +1,4 @@
-"""Asks before something is done that can't be undone."""
+"""Asks for confirmation of irreversible operations."""
 
 import sys
 
@@ -6,15 +6,15 @@ from zkconsumer.printable import printable
 
 
 def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as it is given
-    """Return whether to go on.
+    """Ask for confirmation; return whether to go on.
 
-    The question goes to standard error, so that standard output holds the result alone. Where
-    nobody can be asked, the answer is no, and it is said how to go on.
+    The question is printed to standard error, so that standard output holds only the result.
+    Without a terminal the answer is no, with a hint how to go on.
 
     Args:
-        prompt: what would be done, as a sentence.
-        expected: what the user has to type, such as the group's name.
-        yes: whether ``--yes`` was given: then nobody is asked.
+        prompt: the operation, as a sentence.
+        expected: the text that the user has to type, such as the group's name.
+        yes: whether ``--yes`` was given, so that no question is asked.
     """
     if yes:
         return True
@@ -28,7 +28,7 @@ def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as
         return False
     print(f"Type {printable(expected)} to go on: ", end="", file=sys.stderr, flush=True)
     typed = sys.stdin.readline()
-    # An empty line is no answer, whatever a group is called.
+    # An empty line is no answer, even for a group with an empty name.
     if typed.strip() and typed.strip() == expected.strip():
         return True
     print("zkconsumer: nothing was done", file=sys.stderr)

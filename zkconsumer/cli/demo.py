@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _migrate(lines_per_second: int) -> int:
-    # As above.
+    # Another optional extra.
     from zkconsumer.demo.leaving import Leaving, leaving_lines  # noqa: PLC0415
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
     from zkconsumer.sandbox.kraft import KRAFT, KraftNode  # noqa: PLC0415

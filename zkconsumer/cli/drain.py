@@ -1,4 +1,4 @@
-"""``zkconsumer drain``: land topics for good; ``zkconsumer drain verify``: prove it."""
+"""``zkconsumer drain``: lands topics; ``zkconsumer drain verify``: proves a landing."""
 
 import argparse
 

@@ -25,8 +25,7 @@ SUMMARY = "prove that every offset was landed exactly once"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
-    # Options of 'drain' may precede 'verify': a default here would overwrite them, and the cluster
-    # would not be read.
+    # Options of 'drain' may precede 'verify': a default here would overwrite them.
     for flag, metavar, text in (
         ("--zookeeper", "HOSTS", "compare with this cluster"),
         ("--bootstrap-servers", "HOSTS", "the same, by the addresses of brokers"),
@@ -110,7 +109,7 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
 
 
 def _format_at(path: str) -> str | None:
-    """Return the format that the drain in a local folder names; None if none does."""
+    """Return the format of the drain in a local folder; None if there is none."""
     from zkconsumer.drain.identity import DrainIdentity  # noqa: PLC0415 - loads much
 
     try:

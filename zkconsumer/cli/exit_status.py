@@ -1,14 +1,14 @@
-"""The exit statuses of all commands, beside 0: done, and what was asked about is well."""
+"""The exit statuses of all commands, besides 0: done, without a finding."""
 
 from typing import Final
 
 COULD_NOT: Final = 1
-"""Something could not be read or done."""
+"""A read or an operation failed."""
 
 REFUSED: Final = 2
-"""Wrong usage, or refused: nothing was done."""
+"""The usage was wrong, or the command refused: nothing was done."""
 
 NOT_WELL: Final = 3
-"""What was asked about is not well."""
+"""The command found problems."""
 
 INTERRUPTED: Final = 130

@@ -1,4 +1,4 @@
-"""Reads text files; writes files whole, and to the disk before anything else is done."""
+"""Reads text files; writes files atomically, and syncs them to disk."""
 
 import os
 import tempfile
@@ -15,11 +15,11 @@ def read_text(name: str, kind: str = "file of offsets") -> str:
 
     Args:
         name: of the file.
-        kind: what it should be, for messages.
+        kind: the kind of file, for messages.
 
     Raises:
         ConfigError: it is not text.
-        OSError: it can't be read.
+        OSError: the file can't be read.
     """
     try:
         return Path(name).read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ def write_synced(file: TextIO, text: str) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Flush a folder to disk: until then, a new file may have no name after a crash."""
+    """Sync a folder to disk: until then, a new file may have no name after a crash."""
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -45,19 +45,19 @@ def sync_folder(path: Path) -> None:
 
 @contextmanager
 def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
-    """Open a file to be written; an existing one remains until this one is complete.
+    """Open a file for writing; an existing file is replaced when the new one is complete.
 
-    If the block fails, no file is left. A special file, such as a pipe, is written directly.
-    The temporary file has an unguessable name in the same folder: others with write access to it
-    can't have put a link there.
+    If the block fails, no file remains. A special file, such as a pipe, is written directly. The
+    temporary file has an unguessable name in the same folder: others with write access to the
+    folder can't have created a link there.
 
     Args:
         name: of the file.
-        follows_links: if the name is a link, whether its target is written; else the file replaces
-            the link.
+        follows_links: if the name is a link, whether to write its target; otherwise the file
+            replaces the link.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the file can't be written.
     """
     path = Path(name)
     if follows_links and path.exists() and not path.is_file():
@@ -80,7 +80,7 @@ def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    """Return the umask; there is no way to read it without setting it."""
+    """Return the umask, which can't be read without setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

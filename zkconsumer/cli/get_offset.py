@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
     args.bootstrap_servers = args.broker_list or args.bootstrap_servers
     if args.bootstrap_servers:
-        args.zookeeper = None  # brokers are all that it takes
+        args.zookeeper = None  # only brokers are needed
     with open_cluster(args) as access:
         yield access.client
 
@@ -117,7 +117,7 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
 def _print_as_scala(
     topic: str, requested: Sequence[int], found: Mapping[int, PartitionLogOffset]
 ) -> int:
-    """Print what Kafka's tool prints, and the errors that it hides; return the exit status."""
+    """Print the output of Kafka's tool, and the errors that it hides; return the exit status."""
     errors = {
         number: log_offset.error
         for number, log_offset in found.items()

@@ -1,4 +1,4 @@
-"""``--group`` of every command: repeatable for some, single for the others.
+"""Defines ``--group`` for all commands: repeatable for some, single for the others.
 
 A second ``--group`` that silently replaced the first would show half of what was requested, or
 change the wrong group.

@@ -9,17 +9,17 @@ from typing import Final
 
 _LONGEST_LINE: Final = 100
 _LEAST_WIDTH: Final = 11
-"""argparse's own."""
+"""The minimum width of argparse."""
 _COMMAND: Final = "zkconsumer "
 _HANGING: Final = 4
 _wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
-"""Breaks no word, which may be a flag."""
+"""A function that wraps text without breaking words, which may be flags."""
 
 
 class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Shows descriptions as they are written where that fits, and else broken anew.
+    """Keeps the lines of descriptions if they fit, and wraps them otherwise.
 
-    argparse breaks the texts of options alone, and leaves usages and names of options too long.
+    argparse wraps only the texts of options, and leaves usages and names of options too long.
     """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -44,14 +44,14 @@ class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _refilled(lines: list[str], width: int) -> list[str]:
-    """Return a paragraph, which keeps its lines where they fit."""
+    """Wrap a paragraph; keep its lines if they fit."""
     if all(len(line) <= width for line in lines):
         return lines
     return _wrap(" ".join(lines), min(width, _LONGEST_LINE))
 
 
 def _fitted(line: str, width: int) -> Iterator[str]:
-    """Yield a line in parts; one that holds a command can be copied still."""
+    """Yield the parts of a line; a command that is split can still be copied."""
     if len(line) <= width:
         yield line
         return

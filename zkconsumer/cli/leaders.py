@@ -12,7 +12,7 @@ _COLUMNS = (">BROKER", "ADDRESS", ">LEADS", ">PREFERRED", ">REPLICAS", ">NOT IN 
 
 
 class _Share(NamedTuple):
-    """One broker, and its load."""
+    """The load of one broker."""
 
     broker_id: int
     status: BrokerStatus | None
@@ -32,7 +32,7 @@ def leaders_table(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]
 
 
 def leaders_json(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> str:
-    """Return the same as one object."""
+    """Return the brokers with their loads as one object."""
     reported = [
         {
             "broker": share.broker_id,

@@ -1,4 +1,4 @@
-"""Repeated output: redrawn on a terminal, appended elsewhere."""
+"""Prints output repeatedly: redrawn on a terminal, appended elsewhere."""
 
 import argparse
 import shutil
@@ -50,7 +50,7 @@ def _seconds(text: str) -> int:
 def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
     """Yield counts from 0 on, each due ``interval_ms`` after the one before.
 
-    An iteration that takes longer is followed at once, without catching up.
+    An iteration that takes longer is followed by the next one at once, without catching up.
     """
     times = clock or SystemClock()
     for number in count() if limit is None else range(limit):
@@ -67,7 +67,7 @@ def pause(duration_ms: int) -> None:
 
 
 def failing_lines(snapshot: ClusterSnapshot) -> str:
-    """Return what can't be read, and since when."""
+    """Return lines about parts that can't be read, and since when."""
     absent = "" if snapshot.no_brokers is None else printable(str(snapshot.no_brokers)) + "\n"
     return absent + "".join(
         printable(f"{failure.part}: since {instant(failure.since_ms)}: {failure.reason}") + "\n"

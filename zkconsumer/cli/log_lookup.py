@@ -16,7 +16,7 @@ class CommandLogLookup:
 
     Args:
         client: sends the requests.
-        timeout_ms: time limit of one lookup, all tries together.
+        timeout_ms: the time limit of one lookup, all attempts together.
     """
 
     def __init__(self, client: ClusterClient, *, timeout_ms: int) -> None:
@@ -36,7 +36,7 @@ class CommandLogLookup:
                 for time in (EARLIEST, LATEST)
             )
         except TransportError:
-            # Leaderless now; a caller that needs one of them reports it.
+            # Partitions without a leader are missing; callers that need them report that.
             return {}
         return {
             tp: LogRange(start.offset, end.offset)
@@ -46,14 +46,14 @@ class CommandLogLookup:
         }
 
     def since(self, time_ms: int, logs: Logs) -> OffsetsByTime:
-        """Return where to begin to read all records that are not older than a time.
+        """Return the start offsets of reading all records that are not older than a time.
 
         Brokers before 0.10.1, and logs without timestamps, use the modification times of segments:
         then the result is the start of a segment, and older records are read, too.
 
         Args:
             time_ms: milliseconds since the epoch.
-            logs: of the requested partitions.
+            logs: the logs of the requested partitions.
 
         Raises:
             ZkConsumerError: the lookup failed.
@@ -61,9 +61,9 @@ class CommandLogLookup:
         return self._times.since(dict.fromkeys(logs, time_ms))
 
     def until(self, time_ms: int, logs: Logs) -> OffsetsByTime:
-        """Return where to end to read all records before the first that is not older than a time.
+        """Return the end offsets of reading all records before the first one as new as a time.
 
-        By segments that is the end of the one written at that time, and newer records are read,
-        too. The rest is as with ``since``.
+        By segment, the offset is the end of the segment written at that time, and newer records are
+        read, too; see ``since``.
         """
         return self._times.until(dict.fromkeys(logs, time_ms))

@@ -1,4 +1,4 @@
-"""Looks up a topic's offsets by time, in the way of new brokers or of old ones."""
+"""Looks up a topic's offsets by time, with requests of new or old brokers."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ class PartitionLogOffset:
     """The offsets of one partition.
 
     Attributes:
-        offsets: descending; empty if nothing matches.
-        timestamp_ms: of the record found, in ms since the epoch.
+        offsets: the offsets, descending; empty if none matches.
+        timestamp_ms: the time of the record found, in ms since the epoch.
         by_segment: whether these are segment boundaries, by modification times.
         error: the error code, if any.
     """
@@ -38,11 +38,12 @@ def offsets_of_topic(
 
     Args:
         client: sends the requests.
-        topic: which must exist.
-        time: ms since the epoch, ``LATEST`` or ``EARLIEST``.
-        timeout_ms: time limit of each lookup.
-        by_segment: use version 0, as 0.8 does; else only if a leader has no other.
-        count: the maximum of offsets per partition; more than one only by segment.
+        topic: an existing topic.
+        time: the time in ms since the epoch, ``LATEST`` or ``EARLIEST``.
+        timeout_ms: the time limit of each lookup.
+        by_segment: whether to use version 0, as 0.8 does; otherwise only if a leader supports no
+            other.
+        count: the maximum number of offsets per partition; more than one only by segment.
 
     Returns:
         A result for every partition, ascending.
@@ -56,7 +57,7 @@ def offsets_of_topic(
     if not numbers:
         raise ConfigError(f"there is no topic {topic}: 'topics --list' shows those that there are")
     partitions = [TopicPartition(topic, number) for number in numbers]
-    # Leaderless partitions are not waited for.
+    # Do not wait for partitions without a leader.
     times = {tp: time for tp in partitions if tp in view.leaders}
     found = dict.fromkeys(partitions, PartitionLogOffset(error=int(ErrorCode.LEADER_NOT_AVAILABLE)))
     if not by_segment:

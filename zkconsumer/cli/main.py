@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-        arguments: without the program's name; None: those of the process.
+        arguments: the arguments, without the program's name; None: those of the process.
 
     Returns:
         The exit status: 0, or one of ``exit_status``.
@@ -57,7 +57,7 @@ def _run(words: Sequence[str]) -> int:
         status: int = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone.
+        # The reader of the output has gone.
         discard_standard_output()
         return 0
     return status
@@ -103,5 +103,5 @@ def _set_up_logging(*, debug: bool) -> None:
         level=logging.DEBUG if debug else logging.WARNING, handlers=[handler], force=True
     )
     if not debug:
-        # kazoo's messages about connections are repeated by the connector in our own words.
+        # The connector logs kazoo's messages about connections in its own words.
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)

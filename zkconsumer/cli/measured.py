@@ -62,11 +62,11 @@ def serving_metrics(
     """Serve the metrics while the block runs, if requested; write the address of a free port.
 
     Args:
-        args: with what ``add_metrics_arguments`` has added.
+        args: parsed arguments of ``add_metrics_arguments``.
         write: called with the address if the port was chosen by the system.
 
     Raises:
-        ConfigError: the port can't be had, or the extra ``metrics`` is missing.
+        ConfigError: the port can't be opened, or the extra ``metrics`` is missing.
     """
     if args.metrics_port is None:
         yield CommandMeasures(None)

@@ -1,4 +1,4 @@
-"""Several clusters of the configuration file, for a command that shows them together."""
+"""Selects several clusters of the configuration file, for commands that show them together."""
 
 import argparse
 import os
@@ -18,10 +18,10 @@ def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
     """Return the arguments of each cluster that ``--clusters`` names.
 
     Args:
-        args: of the command line, with ``clusters``; its own address has to be none.
+        args: the parsed command line, with ``clusters`` and without an address.
 
     Raises:
-        ConfigError: there is no file, no such cluster in it, or another address.
+        ConfigError: there is no file, it has no such cluster, or an address is given, too.
     """
     for option in ("zookeeper", "bootstrap_servers"):
         if getattr(args, option):

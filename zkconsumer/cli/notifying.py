@@ -1,4 +1,4 @@
-"""The notifications of ``serve`` and ``watch``: their settings, and their life."""
+"""Runs the notifications of ``serve`` and ``watch``."""
 
 import argparse
 import os
@@ -16,16 +16,16 @@ def notify_settings() -> NotifySettings:
     """Return the settings of the configuration file.
 
     Raises:
-        ConfigError: they are invalid.
+        ConfigError: the settings are invalid.
     """
     file = find_file(os.environ, Path.home())
     return read_notify_settings({} if file is None else read_configuration(file).notify)
 
 
 def origin_of(args: argparse.Namespace, settings: NotifySettings) -> NotificationOrigin:
-    """Return where messages about the command's cluster come from."""
+    """Return the origin of messages about the command's cluster."""
     page = settings.page
-    if page is not None and getattr(args, "clusters", None):  # each below an address of its own
+    if page is not None and getattr(args, "clusters", None):  # each cluster has a page of its own
         page = f"{page.rstrip('/')}/clusters/{args.cluster_name}"
     return NotificationOrigin(cluster=args.cluster_name or args.address, page=page)
 

@@ -1,4 +1,4 @@
-"""Numbers of the command line. Pure."""
+"""Parses numbers of the command line. Pure."""
 
 import argparse
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from collections.abc import Callable
 def whole_number(
     complaint: str = "is not a number from 1 on", *, least: int = 1, digits: int = 9
 ) -> Callable[[str], int]:
-    """Return what parses a whole number, for ``type=`` of an argument.
+    """Return a parser of whole numbers, for ``type=`` of an argument.
 
     Args:
         complaint: the end of the error message for an invalid text.
-        least: the least that it may be: 1 or 0.
-        digits: how many it may have at most.
+        least: the minimum: 1 or 0.
+        digits: the maximum number of digits.
     """
 
     def parse(text: str) -> int:
@@ -25,7 +25,7 @@ def whole_number(
 
 
 def partition_numbers(text: str) -> list[int]:
-    """Parse numbers of partitions, by commas, for ``type=`` of an argument."""
+    """Parse partition numbers separated by commas, for ``type=`` of an argument."""
     parts = text.split(",")
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")

@@ -1,4 +1,4 @@
-"""Unbuffered writes to standard output, so that it is known what was written."""
+"""Writes to standard output without a buffer, so that written lines are known."""
 
 import logging
 import os
@@ -14,18 +14,18 @@ log = logging.getLogger(__name__)
 
 
 class OutputClosed(Exception):
-    """The reader of our output has gone."""
+    """The reader of the output has gone."""
 
 
 class Output:
     """Writes to a file descriptor, without a buffer.
 
-    So a written line has left this process: it is visible at once on terminals and in pipes, and no
+    A written line has left this process: it is visible at once on terminals and in pipes, and no
     commit can cover a line that a crash would lose. (At half a million lines a second it does not
-    limit a consumer.) A pipe is filled little beyond what its reader consumes, see ``PipeWindow``.
+    limit a consumer.) A pipe holds little more than its reader consumes, see ``PipeWindow``.
 
     Args:
-        descriptor: where to write; standard output unless given.
+        descriptor: the file descriptor to write to.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
@@ -60,13 +60,13 @@ class Output:
 
 
 def mend_standard_streams() -> None:
-    """Send standard error to nowhere if it was closed from the start.
+    """Redirect standard error to the null device if it was closed from the start.
 
-    Else ``print`` would turn to standard output, in among the messages, and the next connection
-    would get the descriptor that libraries complain to.
+    Otherwise ``print`` would write to standard output, among the messages, and the next connection
+    would get the descriptor that libraries write errors to.
 
-    And let no name fail a whole report: what members write of themselves may hold characters that
-    no encoding has (halves of surrogate pairs); they are shown as JSON writes them.
+    Also prevent encoding errors: names of members may contain characters that no encoding has (lone
+    surrogates); they are shown as JSON writes them.
     """
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
@@ -75,7 +75,7 @@ def mend_standard_streams() -> None:
 
 
 def show(text: str) -> None:
-    """Print; if the reader has gone, the exit status is still right."""
+    """Print a text; if the reader has gone, the exit status is still right."""
     try:
         print(text, end="", flush=True)
     except BrokenPipeError:
@@ -88,7 +88,7 @@ def note(text: object) -> None:
 
 
 def report_error(error: Exception, text: str | None = None) -> None:
-    """Print an error in one line (``text``: in other words); the debug log has its traceback."""
+    """Print an error, or ``text`` instead, in one line; the debug log has the traceback."""
     log.debug("the error came from here", exc_info=error)
     note(" ".join((text or str(error)).split()))
 

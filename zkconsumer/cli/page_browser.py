@@ -1,4 +1,4 @@
-"""Opens a page in the browser of whoever sits at the terminal."""
+"""Opens a page in the browser of the terminal's user."""
 
 import contextlib
 import os
@@ -11,13 +11,13 @@ _DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 
 
 def open_page(url: str) -> None:
-    """Open a page if somebody sits here and has a browser; it is not waited for.
+    """Open a page if there is a terminal and a browser; do not wait for the browser.
 
-    Without a display only browsers are left that take the terminal, which shows our own lines: they
-    are started only if ``BROWSER`` names one.
+    Without a display only browsers in the terminal remain, which shows our own lines: they are
+    started only if ``BROWSER`` names one.
 
     Args:
-        url: was printed before: whoever has no browser here opens it elsewhere.
+        url: the address, which was printed before, for users without a browser on this machine.
     """
     has_display = sys.platform == "darwin" or any(map(os.environ.get, _DISPLAYS))
     if not has_display or sys.stdout is None or not sys.stdout.isatty():

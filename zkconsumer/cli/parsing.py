@@ -1,4 +1,4 @@
-"""The command line parser: loads the called command, and reports mistakes in one line."""
+"""Parses the command line: loads the called command, and reports mistakes in one line."""
 
 import argparse
 import sys
@@ -28,10 +28,9 @@ refused: nothing was done; 3 what was asked about is not well (doctor, verify, l
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that reports an error in one line, with advice; its help fits.
+    """An argparse parser that reports errors in one line, with advice, and wraps its help.
 
-    Its commands have it for their parser, too: arguments are not taken for others that begin alike,
-    unless a command says otherwise.
+    Commands use it for their parsers, too: flags can't be abbreviated unless a command allows it.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -51,7 +50,7 @@ else:
 
 
 class _Commands(_SubParsers):
-    """Takes the help of each command from the table of commands."""
+    """The subparsers, with help texts from the table of commands."""
 
     def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
         """See ``argparse``."""
@@ -64,7 +63,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line.
 
     Args:
-        only: the command to load; of the others only the names are known. None: all.
+        only: the command to load; of the others only names are added. None: all.
     """
     parser: argparse.ArgumentParser = Parser(
         prog="zkconsumer",
@@ -84,7 +83,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         metavar="NAME",
         help="take zookeeper and the like from [clusters.NAME] of the configuration file",
     )
-    # The description lists them by what they are for; argparse knows only one heap.
+    # The description lists commands by section; argparse has only one list.
     subparsers = parser.add_subparsers(
         action=_Commands,
         prog="zkconsumer",
@@ -121,7 +120,7 @@ class Called(NamedTuple):
 
 
 def called(arguments: Sequence[str]) -> Called:
-    """Find the command among the arguments, and the cluster that is named before it."""
+    """Find the command among the arguments, and the cluster named before it."""
     cluster_name: str | None = None
     words = iter(arguments)
     for word in words:
@@ -135,7 +134,7 @@ def called(arguments: Sequence[str]) -> Called:
 
 
 def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser that these arguments need; ends the process where they name no command."""
+    """Return the parser for the arguments; end the process if they name no command."""
     name = called(arguments).command
     if name is not None and find_command(name) is None:
         refuse(
@@ -182,7 +181,7 @@ def _refuse_unknown(leaf: argparse.ArgumentParser, word: str) -> NoReturn:
 
 
 def without_help_command(arguments: Sequence[str]) -> Sequence[str]:
-    """Turn ``help X`` into ``X --help``; anything else stays as it is."""
+    """Convert ``help X`` to ``X --help``; return other arguments unchanged."""
     if not arguments or arguments[0] != "help":
         return arguments
     return [*(word for word in arguments[1:] if not word.startswith("-")), "--help"]

@@ -2,8 +2,8 @@
 
 Data in a pipe counts as written, but its reader may never read it: ``| head -1`` reads one line,
 and a pipe holds a thousand. So the pipe begins with one page, and each write waits until the reader
-has consumed everything; the more it has read, the more may wait, up to the pipe's default size.
-After the first megabyte it is like any pipe.
+has consumed everything; the more the reader has consumed, the more data may wait, up to the pipe's
+default size. After the first megabyte the pipe is like any other.
 """
 
 import fcntl
@@ -24,20 +24,19 @@ _GET_SIZE: Final[int | None] = getattr(fcntl, "F_GETPIPE_SZ", None)
 _SET_SIZE: Final[int | None] = getattr(fcntl, "F_SETPIPE_SZ", None)
 _PAGE: Final = 4096
 _SHARE: Final = 16
-"""The maximum unread share of what was read; 6 percent."""
+"""The maximum unread data is this fraction of the data read, 6 percent."""
 PATIENCE_MS: Final = 5_000
-"""A reader that reads nothing for this long gets the whole pipe: its program may be waiting for us
-to end."""
+"""How long a reader may read nothing until it gets the whole pipe: it may wait for our end."""
 _CLOSE_MS: Final = 1_000
 
 
 class PipeWindow:
-    """Limits how much waits in a pipe. Thread: one.
+    """Limits the data waiting in a pipe. Thread: one.
 
-    Only Linux has the system calls; elsewhere, and for other files, it does nothing.
+    Only Linux has the system calls; on other systems, and for other files, it has no effect.
 
     Args:
-        descriptor: the output.
+        descriptor: the descriptor of the output.
         grace_ms: how long to wait for a reader that reads nothing.
     """
 
@@ -59,7 +58,7 @@ class PipeWindow:
         """Record ``size`` written bytes; wait for the reader while the limit is low.
 
         Returns:
-            False if the reader has gone without reading them all.
+            False if the reader has gone without reading all of them.
         """
         if self.is_open:
             return True
@@ -71,7 +70,7 @@ class PipeWindow:
         return True
 
     def restore(self) -> None:
-        """Restore the default size: others may write into it after us."""
+        """Restore the default size, since others may write to the pipe afterwards."""
         if not self.is_open:
             self._resize(self._usual)
 
@@ -91,7 +90,7 @@ class PipeWindow:
         try:
             self._size = fcntl.fcntl(self._descriptor, _SET_SIZE, min(size, self._usual))
         except OSError:
-            # More waits in it than would fit, or the kernel has another smallest size.
+            # More data waits than would fit, or the kernel has another minimum size.
             self._size = self._usual
 
 
@@ -99,7 +98,8 @@ class PipeWindow:
 def watching_reader(descriptor: int, gone: Callable[[], None]) -> Iterator[None]:
     """Call ``gone``, on a thread of its own, when the reader of a pipe has gone.
 
-    Else that is noticed by the next write, and a consumer without messages would stay for ever.
+    Otherwise only the next write would notice that, and a consumer without messages would never
+    end.
     """
     if not _is_pipe(descriptor):
         yield
@@ -128,7 +128,7 @@ def watching_reader(descriptor: int, gone: Callable[[], None]) -> Iterator[None]
 
 
 def stop_ourselves() -> None:
-    """End the command as SIGTERM does, whatever the main thread waits for."""
+    """End the command as SIGTERM does, even while the main thread waits."""
     main = threading.main_thread().ident
     if main is not None:
         signal.pthread_kill(main, signal.SIGTERM)
@@ -151,7 +151,7 @@ def _size_of(descriptor: int) -> int:
 
 
 def _unread(descriptor: int) -> int:
-    """Return how many bytes wait in a pipe."""
+    """Return the number of bytes waiting in a pipe."""
     number = array("i", [0])
     with suppress(OSError):
         fcntl.ioctl(descriptor, FIONREAD, number)

@@ -1,4 +1,4 @@
-"""``zkconsumer produce``: lines of standard input, or of files, as messages of a topic."""
+"""``zkconsumer produce``: writes lines of standard input, or of files, to a topic."""
 
 import argparse
 import sys
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write what is read; return the exit status."""
+    """Write all lines; return the exit status."""
     if not args.topic.strip():
         raise ConfigError("--topic is empty")
     written = _Written()
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Written:
-    """Counts what became of messages. Thread: callbacks write, the command reads at the end."""
+    """Counts the outcomes of messages. Thread: callbacks write, the command reads at the end."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -148,7 +148,7 @@ def _write(
                 made.timestamp_ms,
             )
         except ConfigError as error:
-            # What was read before is written: so this is not refused, it has failed.
+            # Earlier lines are written: so the command has failed, instead of refusing.
             written.failed(number, error)
             return 1
         future.add_callback(written.add)
@@ -199,6 +199,6 @@ def _producer(args: argparse.Namespace) -> KafkaProducer:
         bootstrap_timeout_ms=args.timeout_ms,
         request_timeout_ms=args.timeout_ms,
         max_block_ms=args.timeout_ms,
-        # How large a message may be is for the broker to say.
+        # The broker decides on the maximum size of a message.
         max_request_size=_MOST_LINE_BYTES + (1 << 20),
     )

@@ -1,7 +1,7 @@
 """A progress bar on standard error, if that is a terminal.
 
-Rich draws it if it is installed (extra ``cli``); else one plain line is rewritten. ``NO_COLOR`` is
-respected. Scripts and logs see nothing of it.
+Rich draws it if it is installed (extra ``cli``); otherwise one plain line is rewritten.
+``NO_COLOR`` is respected. Scripts and logs get no output.
 """
 
 import importlib.util
@@ -30,7 +30,7 @@ def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advan
     Args:
         label: the activity, such as ``writing offsets``.
         total: the number of items; None: unknown, then only a count is shown.
-        unit: of the items, such as ``messages``.
+        unit: the unit of the items, such as ``messages``.
     """
     if not is_terminal(sys.stderr):
         yield nothing

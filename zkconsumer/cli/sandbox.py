@@ -167,7 +167,7 @@ def _up(args: argparse.Namespace) -> None:
 
 @contextmanager
 def playing(cluster: Sandbox) -> Iterator[None]:
-    """Have something go on in a cluster; say what."""
+    """Run activity in a cluster, and print a description."""
     from zkconsumer.demo.play import WHAT_PLAYS, Play  # noqa: PLC0415 - few need it
 
     with Play(cluster):

@@ -1,4 +1,4 @@
-"""The output of ``sandbox up --security``: a client's settings, to be pasted. Pure."""
+"""Formats a client's settings for ``sandbox up --security``. Pure."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Runs what ``zkconsumer serve`` serves: pages, history, events and metrics. Needs the extra."""
+"""Runs the server of ``zkconsumer serve``: pages, history, events and metrics. Needs the extra."""
 
 import argparse
 import logging
@@ -49,11 +49,11 @@ log = logging.getLogger(__name__)
 
 _NAME_CHARS: Final = 150
 _TIMES_MOST: Final = 2_000
-"""How many record timestamps to read at a time: some megabytes."""
+"""The maximum number of record timestamps to read at a time: some megabytes."""
 
 
 def serve_sandbox(args: argparse.Namespace) -> int:
-    """Serve the page of a sandbox, which ends with it; no target is notified of its troubles."""
+    """Serve the page of a sandbox until the sandbox ends, without notifications."""
     from zkconsumer.cli.sandbox import playing  # noqa: PLC0415 - its own dependencies
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
@@ -61,7 +61,7 @@ def serve_sandbox(args: argparse.Namespace) -> int:
         raise ConfigError("--play shows a sandbox: leave out --clusters")
     print("starting a ZooKeeper and a Kafka (the first time, downloading them)", flush=True)
     with Sandbox() as cluster, playing(cluster):
-        # In place of what a configuration file says of another cluster.
+        # In place of a configuration file's settings of another cluster.
         args.zookeeper, args.bootstrap_servers = cluster.zookeeper_connect, None
         args.cluster_name = args.command_config = None
         args.no_history = args.history is None
@@ -94,11 +94,12 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
 
 
 def _address(args: argparse.Namespace) -> str:
-    """Return where a cluster is; "" if only a file that can't be used now says that.
+    """Return a cluster's address for its page.
 
     Raises:
-        ConfigError: it can't be used. Of one among several its own page says that.
-        OSError: likewise of its file.
+        ConfigError: the address can't be used. With several clusters, the cluster's own page says
+            so.
+        OSError: its file can't be read, likewise.
     """
     try:
         return address_of(args, broker_settings(args))
@@ -153,7 +154,7 @@ def _serve(
         for cluster in clusters.values():
             if cluster.notifier is not None:
                 cluster.notifier.request_stop()
-        # Clusters that hang are not waited for one after another.
+        # Do not wait for hanging clusters one after another.
         side_by_side("end", [watch.close for watch, _ in served.values()], threads=len(served))
     for watch, _ in served.values():
         error = watch.error()

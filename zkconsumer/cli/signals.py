@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP as one exception, raised once, and not amid a line of output."""
+"""Raises Ctrl-C, SIGTERM and SIGHUP as one exception, once, and not within a line of output."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 _GRACE_S = 0.2
-"""How long a line in progress may take to be written and counted after a signal."""
+"""The time for a line in progress to be written and counted after a signal."""
 
 
 class StopRequested(BaseException):
@@ -16,13 +16,13 @@ class StopRequested(BaseException):
 class StopSignals:
     """Raises ``StopRequested`` in a signal handler; further signals are ignored.
 
-    A line that was written and not counted yet must not be interrupted: it would be printed and not
-    committed. So while a line is pending, stopping waits a little for it; if it is still pending
-    after that, its write is blocked by the reader, and is interrupted.
+    A line that was written but not counted must not be interrupted: it would be printed but not
+    committed. So while a line is pending, stopping waits a little; if the line is still pending
+    after that, the reader blocks its write, which is then interrupted.
 
     Attributes:
-        pending: returns the pending item, by a value of its own; None for nothing.
-        wake: called instead of raising if nothing is pending; makes a waiting call return.
+        pending: returns a value that identifies the pending line; None: there is none.
+        wake: called instead of raising if no line is pending; makes a waiting call return.
     """
 
     def __init__(self) -> None:

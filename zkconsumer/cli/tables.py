@@ -1,7 +1,6 @@
 """Formats tables for people and JSON for programs.
 
-A name is never truncated: a piped table has all of it. Colour is for terminals only, and never the
-only sign of anything.
+Names are never truncated. Colour is for terminals only, and never the only sign of a state.
 """
 
 import argparse
@@ -50,7 +49,7 @@ Cell: TypeAlias = str | int | Painted | None
 _UNKNOWN = "-"
 _GAP = "  "
 _LEAST_WIDTH = 10
-"""Narrower texts can't be read: then each row becomes a list."""
+"""The minimum width of a text column; in narrower tables each row becomes a list."""
 
 
 def table(
@@ -62,14 +61,14 @@ def table(
 ) -> str:
     """Return the lines of a table, with titles and line ends.
 
-    Where it is too wide, texts go on in the next line; where that is not enough, each row becomes a
-    list of its cells. Nothing is cut off.
+    In a table that is too wide, texts are wrapped; if that is not enough, each row becomes a list
+    of its cells. Nothing is truncated.
 
     Args:
-        titles: of the columns; those of numbers begin with ``>``.
-        rows: each with a cell for every column.
-        coloured: whether to colour; None: as ``shows_colour`` says.
-        limit: the width; None: of the terminal, without limit where standard output is none.
+        titles: the titles of the columns; those of numbers begin with ``>``.
+        rows: the rows, each with a cell for every column.
+        coloured: whether to use colours; None: see ``shows_colour``.
+        limit: the maximum width; None: that of the terminal, without limit on other outputs.
     """
     columns = [TableColumn(title.lstrip(">"), right=title[0] == ">") for title in titles]
     coloured = shows_colour() if coloured is None else coloured
@@ -88,7 +87,7 @@ def table(
             _line(columns, widths, row, of_row) for row, of_row in zip(texts, painted, strict=True)
         ]
     else:
-        # Half a million partitions are a table, too.
+        # Tables may have half a million rows.
         aligned = zip(columns, widths, strict=True)
         form = _GAP.join(f"{{:{'>' if column.right else '<'}{width}}}" for column, width in aligned)
         lines = [
@@ -118,7 +117,7 @@ def sentence(text: str) -> str:
 
 
 def terminal_width() -> int | None:
-    """Return the width of the terminal, ``COLUMNS`` if set; None if standard output is none."""
+    """Return the width of the terminal, or ``COLUMNS``; None if standard output is no terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns
@@ -131,7 +130,7 @@ def _narrow(
     colours: Sequence[Sequence[Colour | None]],
     limit: int,
 ) -> str:
-    """Return a table that is too wide for the limit otherwise."""
+    """Return a table that is wrapped to fit the limit."""
     fitted = _fitted(columns, widths, limit)
     if fitted is None:
         return _listed(texts, colours, limit)
@@ -163,7 +162,7 @@ def _fitted(columns: Sequence[TableColumn], widths: Sequence[int], limit: int) -
 def _listed(
     texts: Sequence[Sequence[str]], colours: Sequence[Sequence[Colour | None]], limit: int
 ) -> str:
-    """Return each row as a list of its cells; long ones go on in the next line."""
+    """Return each row as a list of its cells, with long ones wrapped."""
     head, *rows = texts
     width = max(map(len, head))
     free = max(_LEAST_WIDTH, limit - width - len(_GAP))
@@ -179,7 +178,7 @@ def _listed(
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Return a text in lines; words are broken only where they are too long for one."""
+    """Wrap a text; break words only if they are longer than a line."""
     return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
 
 
@@ -206,7 +205,7 @@ def paint(text: str, colour: Colour | None, *, coloured: bool) -> str:
 def shows_colour(stream: TextIO | None = None) -> bool:
     """Return whether to colour the output to a stream (None: standard output).
 
-    Only on a terminal, and not with NO_COLOR: https://no-color.org.
+    It is only on a terminal, and without NO_COLOR: https://no-color.org.
     """
     out = stream or sys.stdout
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -237,7 +236,7 @@ def add_format_arguments(parser: argparse.ArgumentParser, *, scala: str | None =
     """Add ``--format`` and its short form ``--json``; the choice is ``args.format``.
 
     Args:
-        parser: of the command.
+        parser: the parser of the command.
         scala: the original whose output ``scala`` matches to the byte; None: no such format.
     """
     formats = ["table", "json", *(["scala"] if scala else [])]

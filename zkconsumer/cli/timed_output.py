@@ -1,7 +1,7 @@
-"""Writes to a terminal or a pipe without waiting for whoever reads it; the log of the commands.
+"""Writes to a terminal or a pipe without waiting for its reader, also log lines.
 
-A terminal that was stopped (Ctrl-S), or the reader of a pipe, takes nothing for hours; what watches
-a cluster must go on meanwhile.
+A stopped terminal (Ctrl-S), or the reader of a pipe, may accept nothing for hours; a command that
+watches a cluster must go on meanwhile.
 """
 
 import io
@@ -16,16 +16,16 @@ WRITE_TIMEOUT_MS: Final = 1_000
 
 
 def write_within(descriptor: int, data: bytes, timeout_ms: int = WRITE_TIMEOUT_MS) -> None:
-    """Write all of it, a piece at a time.
+    """Write all data, a piece at a time.
 
     Args:
-        descriptor: of a terminal, a pipe or a file.
-        data: what to write.
-        timeout_ms: how long to wait for each piece to be taken.
+        descriptor: the descriptor of a terminal, a pipe or a file.
+        data: the bytes to write.
+        timeout_ms: the time limit of each piece.
 
     Raises:
-        TimeoutError: nobody takes it; its beginning may have been written.
-        OSError: it can't be written.
+        TimeoutError: the reader does not accept the data; its beginning may have been written.
+        OSError: the data can't be written.
 
     Thread: any.
     """
@@ -34,7 +34,7 @@ def write_within(descriptor: int, data: bytes, timeout_ms: int = WRITE_TIMEOUT_M
     while data:
         if not ready.poll(timeout_ms):
             raise TimeoutError("nobody takes what is written")
-        # So much never blocks where some room is left.
+        # A piece of this size never blocks if there is capacity.
         data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
 
 
@@ -58,8 +58,8 @@ class LogHandler(logging.StreamHandler[TextIO]):
     """Writes log lines, and waits for a reader unless ``timeout_ms`` says otherwise.
 
     Attributes:
-        timeout_ms: a line that is not taken within it is dropped, as are the next ones until one
-            is taken again; None waits for ever.
+        timeout_ms: the time after which a line is dropped, as are the following ones until one is
+            accepted again; None: no limit.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -78,14 +78,14 @@ class LogHandler(logging.StreamHandler[TextIO]):
             self._is_stuck = False
         except TimeoutError:
             self._is_stuck = True
-        except io.UnsupportedOperation:  # no file: what is in memory takes all
+        except io.UnsupportedOperation:  # no file: memory accepts everything
             super().emit(record)
         except Exception:  # noqa: BLE001 - as logging's own handlers
             self.handleError(record)
 
 
 def limit_log_writes() -> None:
-    """Let no thread wait for whoever reads the log of this program."""
+    """Prevent threads from waiting for the reader of this program's log."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, LogHandler):
             handler.timeout_ms = WRITE_TIMEOUT_MS

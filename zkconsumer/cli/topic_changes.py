@@ -1,7 +1,8 @@
-"""``zkconsumer topics create|alter|delete``: says what it would do, asks, and does it.
+"""``zkconsumer topics create|alter|delete``: shows a change, asks, and executes it.
 
-Brokers are asked where they serve the request: CreateTopics and DeleteTopics from 0.10.1 on,
-CreatePartitions from 1.0, IncrementalAlterConfigs from 2.3. For older ones it is done in ZooKeeper.
+Brokers execute the change if they support the request: CreateTopics and DeleteTopics from 0.10.1
+on, CreatePartitions from 1.0, IncrementalAlterConfigs from 2.3. With older ones it is written to
+ZooKeeper.
 """
 
 import argparse
@@ -54,7 +55,7 @@ _INTERNAL: Final = {
 
 
 class _Outcome(Protocol):
-    """What brokers say of one topic."""
+    """The brokers' response for one topic."""
 
     @property
     def error_code(self) -> int: ...
@@ -65,7 +66,7 @@ class _Outcome(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A change: what it is, in a sentence, and how it is done."""
+    """A planned change: a sentence about it, and the function that executes it."""
 
     sentence: str
     apply: Callable[[], str]
@@ -110,7 +111,7 @@ def change_topic(action: str, args: argparse.Namespace) -> int:
     """Change one topic; return the exit status.
 
     Raises:
-        ConfigError: it can't be done so; nothing was done.
+        ConfigError: the change is impossible; nothing was done.
         ZkConsumerError: brokers or ZooKeeper refuse, or don't respond.
     """
     topic = args.topic
@@ -155,7 +156,7 @@ class _Changer:
         )
 
     def alter(self) -> _Planned:
-        """Plan more partitions and other settings."""
+        """Plan a change of partitions and settings."""
         args, topic = self._args, self._topic
         present = len(self._partitions())
         if args.replication_factor is not None:
@@ -292,10 +293,10 @@ class _Changer:
         request: Callable[[NegotiatedConnection], Sequence[_Outcome]],
         in_zookeeper: Callable[[TopicNodes], None],
     ) -> None:
-        """Have the controller do it, or do it in ZooKeeper if brokers lack the request.
+        """Send a request to the controller, or write to ZooKeeper if brokers lack the request.
 
         Raises:
-            ConfigError: brokers lack it, and no ZooKeeper is given.
+            ConfigError: brokers lack the request, and no ZooKeeper is given.
             BrokerError: the broker refuses.
         """
         controller = self._view.brokers.get(
@@ -351,10 +352,10 @@ class _Changer:
         return all(TopicPartition(self._topic, number) in view.leaders for number in range(count))
 
     def _await(self, holds: Callable[[ClusterView], bool], what: str) -> None:
-        """Wait until brokers know of the change.
+        """Wait until brokers report the change.
 
         Raises:
-            RequestTimedOut: they don't, within the time limit.
+            RequestTimedOut: they don't within the time limit.
         """
         clock = self._access.clock
         deadline_ms = clock.now_ms() + self._access.timeout_ms

@@ -71,7 +71,7 @@ _LIST = ("TOPIC", ">PARTITIONS", ">REPLICAS", "SETTINGS", "NOTE")
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """The cluster as read from ZooKeeper, as far as needed."""
+    """The parts of the cluster that were read from ZooKeeper."""
 
     brokers: tuple[BrokerStatus, ...]
     topics: tuple[TopicStatus, ...]
@@ -118,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is requested; return the exit status."""
+    """Print the topics; return the exit status."""
     action, only = _action(args)
     if action in CHANGES:
         return change_topic(action, args)
@@ -298,7 +298,7 @@ def _topic_json(
     partitions: Sequence[PartitionStatus] | None = None,
     live: Collection[int] = (),
 ) -> dict[str, object]:
-    """Return a topic; with its partitions if requested, else their number."""
+    """Return a topic as JSON, with its partitions if requested, else their number."""
     reported: dict[str, object] = {
         "topic": topic.name,
         "partition_count": len(topic.partitions),

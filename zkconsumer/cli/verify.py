@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 def _is_read(group: GroupStatus, found: Verification) -> bool:
     """Return the original's check: whether every partition that should be read is owned.
 
-    Additional wrong owners do not matter to it.
+    The original ignores additional wrong owners.
     """
     read = group.topics_read
     return not found.malformed and not any(
@@ -160,7 +160,7 @@ def _outcome(group: GroupStatus, found: Verification, strategy: Strategy | None)
 
 
 def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None) -> str:
-    """Return the faults, then what there is to say of the whole."""
+    """Return the faults, then a summary."""
     text = ""
     if found.faults:
         rows: list[list[Cell]] = [

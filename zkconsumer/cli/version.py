@@ -23,7 +23,7 @@ class ShowVersion(argparse.Action):
 
 
 def described(info: BuildInfo) -> str:
-    """Format it as lines; the first one is the version alone, for scripts."""
+    """Return lines about version and engine; the first is the version alone, for scripts."""
     there = [f"{name} {version}" for name, version in info.libraries.items() if version is not None]
     missing = [name for name, version in info.libraries.items() if version is None]
     libraries = [", ".join(there)] if there else []

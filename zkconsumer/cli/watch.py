@@ -1,4 +1,4 @@
-"""``zkconsumer watch``: tells of groups that get into trouble and out of it."""
+"""``zkconsumer watch``: notifies of groups that get into trouble and out of it."""
 
 import argparse
 import signal
@@ -117,11 +117,11 @@ def _wait(ended: "Mailbox[BaseException | int]") -> int:
 
 
 class Terminal:
-    """Prints messages; waits for no reader, so that a stopped one holds up nobody's message.
+    """A target that prints messages, without waiting for a stopped reader.
 
     Args:
-        end: called with the error when nobody reads any more.
-        descriptor: where to write; None: standard output.
+        end: called with the error when the reader has gone.
+        descriptor: the descriptor to write to; None: standard output.
     """
 
     def __init__(self, end: Callable[[BaseException], None], descriptor: int | None = None) -> None:
@@ -153,7 +153,7 @@ def _test(settings: NotifySettings, origin: NotificationOrigin) -> int:
 def _tested(route: Route, origin: NotificationOrigin) -> bool:
     now_ms = SystemClock().wall_ms()
     alert = Alert(
-        # Not the cluster's own: its end would end the notifications of the cluster.
+        # A notifier of its own, whose end does not end the notifications of the cluster.
         subject=GroupKey(GroupKind.ZOOKEEPER, "zkconsumer-test"),
         severity=Severity.WARNING,
         trouble=GroupTrouble(

@@ -1,4 +1,4 @@
-"""Clusters reached through their brokers only: KRaft, or an inaccessible ZooKeeper."""
+"""Supports clusters without ZooKeeper access: KRaft, or brokers only."""
 
 import argparse
 
@@ -21,12 +21,12 @@ def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
     """Return the cluster's address as given, checked against what is requested.
 
     Args:
-        args: with the arguments of ``add_cluster_arguments``.
+        args: parsed arguments of ``add_cluster_arguments``.
         client: the brokers' settings, which may have bootstrap servers.
 
     Raises:
-        ConfigError: neither ZooKeeper nor brokers are given, or ZooKeeper groups are requested and
-            none is given.
+        ConfigError: neither ZooKeeper nor brokers are given, or ZooKeeper groups are requested
+            without ZooKeeper.
     """
     if args.zookeeper:
         address: str = args.zookeeper
@@ -51,7 +51,7 @@ def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
 
     Args:
         snapshot: the cluster.
-        kind: of the groups that are shown; None: all.
+        kind: the kind of the groups shown; None: all.
     """
     if snapshot.zookeeper == "unknown" and kind is not GroupKind.COORDINATOR:
         alone = snapshot.brokers_alone

@@ -1,4 +1,4 @@
-"""``consume --tail``, ``--follow`` and ``--from-time``: looks at messages, without a group."""
+"""Implements ``consume --tail`` and ``--from-time``, which browse messages without a group."""
 
 import argparse
 import logging
@@ -165,10 +165,10 @@ class Following:
 
 
 def look_query(args: argparse.Namespace) -> MessageQuery:
-    """Return what the options ask for.
+    """Return the query that the options describe.
 
     Raises:
-        ConfigError: they contradict each other.
+        ConfigError: the options contradict each other.
     """
     if args.follow and args.tail is None:
         raise ConfigError("--follow shows what comes after the last ones: it goes with --tail")
@@ -222,7 +222,7 @@ def _printed(args: argparse.Namespace, messages: Sequence[SeenMessage]) -> bytes
 
 
 def _as_shown(message: SeenMessage) -> SeenMessage:
-    """Return a message whose bytes are those of the text that it is shown as, whole."""
+    """Return a message whose bytes are those of its displayed text."""
     return replace(
         message,
         raw_key=_whole(message.raw_key, message.key),

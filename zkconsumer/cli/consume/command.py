@@ -144,10 +144,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Consume until stopped; return 0 unless something failed.
+    """Consume until stopped; return 0.
 
     Raises:
-        ZkConsumerError: what failed; what was printed before is committed.
+        ZkConsumerError: consuming failed; messages printed before are committed.
     """
     if is_look(args):
         return look(args)
@@ -168,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
             watching_reader(output.descriptor, stop_ourselves),
         ):
             if console.has_coordinator:
-                # Loaded only here: the other consumer has no use for it.
+                # Loaded only here: the other consumer does not need it.
                 from zkconsumer.cli.consume.polled import consume_polled  # noqa: PLC0415
 
                 consume_polled(console, output, stop, measures)
@@ -206,9 +206,9 @@ def consume(
     """Join the group and print until the end.
 
     Raises:
-        StopRequested: by a signal.
-        OutputClosed: the reader of our output has gone.
-        ZkConsumerError: something failed.
+        StopRequested: a signal requested the end.
+        OutputClosed: the reader of the output has gone.
+        ZkConsumerError: consuming failed.
     """
     with open_store(config) as store:
         require_cluster(store, config.zookeeper_connect)
@@ -225,7 +225,7 @@ def consume(
             log.debug("%s", error)
         finally:
             stop.leave()
-            # Leaving commits what has a successor; the last line has none.
+            # Leaving commits messages with a successor; the last line has none.
             if (
                 copier.cursor is CurrentMessage.WRITTEN
                 and copier.count
@@ -247,7 +247,7 @@ def _prepare(console: ConsoleSettings, nodes: GroupRemoval, group_id: str) -> No
 
 @contextmanager
 def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
-    """Return a configuration with a new group, of which nothing is left afterwards."""
+    """Yield a configuration with a new group, which is deleted afterwards."""
     config = ConsumerConfig.from_properties({**settings, "group.id": "console-consumer"})
     with open_store(config) as store:
         group_id = free_group(lambda group: GroupRemoval(store, group).exists(), random.randrange)
@@ -266,8 +266,8 @@ def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> s
     """Return an unused, generated group id.
 
     Args:
-        is_taken: whether there are nodes of this group.
-        draw: a random number below its argument.
+        is_taken: returns whether a group has nodes.
+        draw: returns a random number below its argument.
     """
     for _ in range(100):
         group_id = f"console-consumer-{draw(_MADE_UP_GROUPS)}"

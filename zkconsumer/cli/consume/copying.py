@@ -1,4 +1,4 @@
-"""The loop of the console consumer: messages in, lines out, and an account of what got through."""
+"""Copies messages to lines for the console consumer, and counts the written ones."""
 
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
@@ -7,29 +7,30 @@ from zkconsumer.cli.consume.format import Formatter, Message
 
 
 class CurrentMessage(Enum):
-    """What is in our hand between two messages."""
+    """The state of the message being copied."""
 
     ASKING = auto()
-    """The next message was asked for, and may have been handed over or not."""
+    """The next message was requested, and may have been handed over or not."""
 
     HOLDING = auto()
-    """A message was handed over and is not wholly written."""
+    """A message was handed over, but is not wholly written."""
 
     WRITTEN = auto()
-    """Every message that was handed over is written."""
+    """All messages that were handed over are written."""
 
 
 class Copier:
-    """Copies messages to an output until the messages, or the count that is wanted, are over.
+    """Copies messages to an output until they end, or a limit is reached.
 
-    It can be interrupted anywhere by an exception. A message counts as done for an automatic commit
-    when its successor is asked for, and as done for a commit of ours when it is handed over; so
-    the last written message may be committed by us only while ``cursor`` says ``WRITTEN``, and what
-    is asked for only after the line before has left the process is never committed unwritten.
+    It can be interrupted anywhere by an exception. An automatic commit covers a message when its
+    successor is requested, an explicit commit when the message is handed over. So an explicit
+    commit of the last written message is allowed only while ``cursor`` is ``WRITTEN``; and since
+    the next message is requested after the line has left the process, no unwritten message is ever
+    committed.
 
     Attributes:
-        count: how many messages are wholly written.
-        cursor: the message being copied.
+        count: the number of wholly written messages.
+        cursor: the state of the message being copied.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:
@@ -39,11 +40,11 @@ class Copier:
         self.cursor = CurrentMessage.WRITTEN
 
     def pending(self) -> int | None:
-        """Return the number, from 0, of the message that is not wholly written yet; or None."""
+        """Return the number, from 0 on, of a partly written message; None if there is none."""
         return self.count if self.cursor is CurrentMessage.HOLDING else None
 
     def copy(self, messages: Iterator[Message], limit: int | None = None) -> None:
-        """Copy up to ``limit`` messages; what the iterator and the output raise comes through."""
+        """Copy up to ``limit`` messages; pass on exceptions of the iterator and the output."""
         while limit is None or self.count < limit:
             self.cursor = CurrentMessage.ASKING
             message = next(messages, None)

@@ -33,7 +33,7 @@ class Message(Protocol):
 
     @property
     def timestamp(self) -> int:
-        """Milliseconds since the epoch, -1 where the log has none."""
+        """Its time in ms since the epoch, -1 if the log has none."""
         ...
 
     @property
@@ -60,9 +60,9 @@ class TextFormat:
     """The value, or key and value, verbatim; null is printed as ``null``.
 
     Attributes:
-        print_key: print the key first.
-        key_separator: between key and value.
-        line_separator: after the value.
+        print_key: whether to print the key first.
+        key_separator: the bytes between key and value.
+        line_separator: the bytes after the value.
     """
 
     print_key: bool = False
@@ -74,7 +74,7 @@ class TextFormat:
         """Read the original's ``--property`` settings.
 
         Raises:
-            ConfigError: an unknown property.
+            ConfigError: a property is unknown.
         """
         known = ("print.key", "key.separator", "line.separator")
         for name in properties:
@@ -98,7 +98,7 @@ class TextFormat:
 def json_line(message: Message) -> bytes:
     """Return one JSON object on one line, in UTF-8.
 
-    ``timestamp`` is null if the log's format has none. Key and value are texts, or null; bytes that
+    ``timestamp`` is null if the log's format has none. Key and value are texts or null; bytes that
     are not UTF-8 are in base64, marked by ``key_encoding`` or ``value_encoding``.
     """
     fields: dict[str, str | int | None] = {

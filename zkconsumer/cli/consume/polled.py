@@ -1,7 +1,7 @@
-"""``zkconsumer consume --bootstrap-server``: the console consumer in a coordinator's group.
+"""Implements ``zkconsumer consume --bootstrap-server``, in a coordinator's group.
 
-Source: Kafka's ``ConsoleConsumer`` with the new consumer. Unlike there, what is committed is what
-was written, to the record.
+Source: Kafka's ``ConsoleConsumer`` with the new consumer. Unlike there, exactly the written records
+    are committed.
 """
 
 import logging
@@ -31,9 +31,9 @@ def consume_polled(
     """Join the group and print until the end.
 
     Raises:
-        StopRequested: by a signal that could not wait for a line being written.
-        OutputClosed: the reader of our output has gone.
-        ZkConsumerError: something failed.
+        StopRequested: a signal came, and a line being written did not end in time.
+        OutputClosed: the reader of the output has gone.
+        ZkConsumerError: consuming failed.
     """
     if console.delete_offsets:
         raise ConfigError(
@@ -48,7 +48,7 @@ def consume_polled(
     commits = config.enable_auto_commit and console.group_id is not None
     copier = Copier(console.formatter, output.write)
     stop.pending = copier.pending
-    # It waits for brokers as long as it takes: from here on a signal ends that, too.
+    # The consumer waits for brokers without a limit; from here on a signal ends that, too.
     with KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings}) as us:
         measures.add(us)
         if console.from_beginning:
@@ -100,8 +100,8 @@ class WrittenRecords(ConsumerRebalanceListener):
 
     Args:
         consumer: the source of the records.
-        interval_ms: the interval between commits of written records; None for never.
-        clock: for the interval.
+        interval_ms: the interval between commits of written records; None: no commits.
+        clock: measures the interval.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class WrittenRecords(ConsumerRebalanceListener):
         self._written: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def records(self, timeout_ms: int) -> Iterator[ConsumerRecord]:
-        """Yield records until none came in time (-1: for ever), or the consumer is woken."""
+        """Yield records until the time-out without one (-1: none), or until woken."""
         quiet_since_ms = self._clock.now_ms()
         while True:
             try:
@@ -170,13 +170,13 @@ class WrittenRecords(ConsumerRebalanceListener):
             del self._written[place]
 
     def finish(self, *, last_too: bool) -> None:
-        """Commit all written records; with ``last_too`` including the pending one."""
+        """Commit all written records; with ``last_too``, the pending one as well."""
         if last_too:
             self._note()
         self._commit(list(self._written))
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Commit the revoked partitions: others continue after our last written record."""
+        """Commit the revoked partitions, so that others continue after the last written record."""
         self._commit(revoked)
         self.on_partitions_lost(revoked)
 

@@ -19,13 +19,14 @@ class ConsoleSettings:
     """The settings of the console consumer.
 
     Attributes:
-        settings: of the consumer, by keys with dots; without ``group.id`` if none was given.
+        settings: the consumer's settings, by keys with dots; without ``group.id`` if none was
+            given.
         topic_filter: selects the topics.
         topic: the single topic given, verbatim; None with a filter.
         formatter: formats messages.
-        max_messages: the maximum number to read; None for no limit.
-        from_beginning: start at the earliest message, if the group has no offsets.
-        delete_offsets: delete the group's committed offsets first.
+        max_messages: the maximum number of messages; None: no limit.
+        from_beginning: whether to start at the earliest message if the group has no offsets.
+        delete_offsets: whether to delete the group's committed offsets first.
     """
 
     settings: Mapping[str, str]
@@ -51,7 +52,7 @@ def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> Conso
     """Combine the command line and the settings of the configuration file.
 
     Raises:
-        ConfigError: they contradict each other, or a filter or property is invalid.
+        ConfigError: options contradict each other, or a filter or property is invalid.
     """
     settings = {"auto.offset.reset": "largest", **file}
     if args.zookeeper is not None:
@@ -86,7 +87,7 @@ def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> Conso
 
 
 def _topic_filter(args: argparse.Namespace) -> Whitelist | Blacklist:
-    """Return the topic as a regular expression, as the original's whitelist takes it."""
+    """Return the topic as a filter, as the original does with its whitelist."""
     if args.blacklist is not None:
         return Blacklist(args.blacklist)
     return Whitelist(args.topic if args.whitelist is None else args.whitelist)
@@ -128,7 +129,7 @@ def count_of_messages(text: str) -> int | None:
     """Parse a number of messages; a negative one means no limit, as in the original.
 
     Raises:
-        argparse.ArgumentTypeError: not a number.
+        argparse.ArgumentTypeError: the text is no number.
     """
     try:
         count = int(text)

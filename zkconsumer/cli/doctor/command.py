@@ -181,8 +181,8 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
         _wait(reader, doubts, access.clock)
         snapshot, earlier = reader.read(args.group), first
     read = snapshot
-    # Members that left between the reads of the group and of the sessions are gone by now; and
-    # offsets committed between the reads of a log and of the group are within the log now.
+    # Members that left between the reads of the group and of the sessions are gone now; and offsets
+    # committed between the reads of a log and of the group are within the log now.
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
         snapshot = reader.look(unsure)
     around = replace(settings, earlier=earlier, just_before=read)
@@ -211,7 +211,7 @@ def _wanted(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Collection[G
 
 
 def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> None:
-    """Wait until each suspicious group has moved, or its time is over."""
+    """Wait until each suspicious group has made progress, or its time is over."""
     began_ms = clock.now_ms()
     left = list(doubts)
     _write_waiting(left)
@@ -232,7 +232,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
 def _write_so_far(
     first: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
 ) -> None:
-    """Print what the first snapshot found for sure, while the second is awaited."""
+    """Print the certain findings of the first snapshot while waiting for the second."""
     unsure = of_the_dead(first, keys) | beyond_ends(first, keys)
     for finding in examine(about(first, keys), around):
         if finding.group not in unsure:
@@ -241,7 +241,7 @@ def _write_so_far(
 
 
 def _write_left(left_ms: int | None) -> None:
-    """Count down in one line of a terminal; None: leave no trace of it."""
+    """Show a countdown in one line of a terminal; None: erase it."""
     if sys.stderr.isatty():
         text = "" if left_ms is None else f"at most {max(0, left_ms) // 1000} s to go"
         print(f"\r{text:<{_COUNTDOWN_WIDTH}}\r", end="", file=sys.stderr, flush=True)

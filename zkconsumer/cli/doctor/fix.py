@@ -1,4 +1,4 @@
-"""Carries out the doctor's repairs one after the other, and undoes them.
+"""Executes the doctor's repairs one after the other, and undoes them.
 
 Each is shown and confirmed; then its nodes are read, compared with the expected state, saved to the
 undo file, and written, each fenced by the version that was read.
@@ -33,7 +33,7 @@ class Treated:
     """The result of the repairs.
 
     Attributes:
-        repaired: the diagnoses whose repair was done completely.
+        repaired: the diagnoses that were repaired completely.
         failed: whether a confirmed write failed.
     """
 
@@ -41,7 +41,7 @@ class Treated:
     failed: bool
 
     def left(self, findings: Sequence[Diagnosis]) -> list[Diagnosis]:
-        """Return what is still bad; consequences go with their cause if they have no repair."""
+        """Return the unrepaired diagnoses, without consequences of repaired ones."""
         left: list[Diagnosis] = []
         for diagnosis in findings:
             if diagnosis not in self.repaired:
@@ -62,7 +62,7 @@ def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes
 
     Raises:
         ConfigError: the undo file exists already; nothing was done.
-        OSError: it can't be written; no more was done.
+        OSError: the undo file can't be written; no further repair was done.
         RegistryError: ZooKeeper does not respond. The undo file lists the possible writes.
     """
     repaired: list[Diagnosis] = []
@@ -91,8 +91,8 @@ def undo_repairs(
         Whether everything is restored.
 
     Raises:
-        ConfigError: the file is of another cluster, or it was not confirmed: nothing was done.
-        RegistryError: ZooKeeper does not respond; part of it may be done.
+        ConfigError: the file is of another cluster, or was not confirmed: nothing was done.
+        RegistryError: ZooKeeper does not respond; some writes may be undone.
     """
     _require_same(record.zookeeper, zookeeper, name)
     paths = [step.path for step in record.steps]
@@ -126,7 +126,7 @@ def _wanted(finding: Diagnosis, fix: Fix, *, yes: bool) -> bool:
 
 
 def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
-    """Return whether all of it is done now; None if a write failed."""
+    """Execute a repair; return whether it is complete; None if a write failed."""
     plan = _plan(store, fix)
     if plan.refused is not None:
         _write(f"nothing was done: {plan.refused}")

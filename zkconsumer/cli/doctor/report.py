@@ -24,8 +24,8 @@ class DoctorReport:
 
     Attributes:
         snapshot: the last snapshot.
-        apart_ms: its distance from the first one; None if there was only one.
-        unsure: groups about which a second snapshot would show more, and why.
+        apart_ms: the time since the first snapshot, ms; None if there was only one.
+        unsure: groups for which a second snapshot is needed, and why.
         findings: the diagnoses, the worst first.
     """
 
@@ -36,7 +36,7 @@ class DoctorReport:
 
 
 def as_text(report: DoctorReport, *, coloured: bool) -> str:
-    """Return all diagnoses, then their numbers; ids and paths are never truncated."""
+    """Return all diagnoses, then their count; ids and paths are never truncated."""
     blocks = [
         "\n".join(finding_lines(diagnosis, coloured=coloured)) for diagnosis in report.findings
     ]
@@ -152,7 +152,7 @@ def numbered_lines(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _evidence(lines: Sequence[str], indent: str) -> Iterator[str]:
-    """Yield each in a line, but on a terminal that is narrower; names and paths are never cut."""
+    """Yield evidence, one line each, wrapped on a narrow terminal without cutting names."""
     for line in lines:
         text = f"{indent}- {printable(line)}"
         width = terminal_width()

@@ -1,4 +1,4 @@
-"""The file that undoes ``zkconsumer doctor --fix``: on disk before each write."""
+"""The undo file of ``zkconsumer doctor --fix``, which is on disk before each write."""
 
 import os
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encod
 
 
 class UndoFile:
-    """Grows with every repair of a run; each time it is replaced as a whole.
+    """The undo file of a run, which is rewritten as a whole for every repair.
 
-    Without a name it gets one with the time, in the current folder.
+    Without a given name, its name contains the time.
 
     Args:
-        name: of the file; None: one with the time, in the current folder.
+        name: the name of the file; None: one with the time, in the current folder.
         zookeeper: the cluster.
         made_ms: the time, in ms since the epoch.
     """
@@ -33,11 +33,11 @@ class UndoFile:
         return bool(self._steps)
 
     def add(self, steps: Sequence[Undone]) -> None:
-        """Add steps, flushed to disk, before they are done.
+        """Record steps on disk, before they are executed.
 
         Raises:
             ConfigError: a file of that name exists already.
-            OSError: it can't be written.
+            OSError: the file can't be written.
         """
         if not self._steps and os.path.lexists(self.path):
             raise ConfigError(f"{self.path} exists already: name another file with --undo-file")
@@ -47,7 +47,7 @@ class UndoFile:
         """Remove steps that were not done after all.
 
         Raises:
-            OSError: it can't be written; its former content is intact.
+            OSError: the file can't be written; its former content is intact.
         """
         if steps:
             self._write(tuple(step for step in self._steps if step not in steps))

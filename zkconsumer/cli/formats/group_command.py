@@ -41,7 +41,7 @@ class Deletion(Enum):
 
 
 def group_list_text(group_ids: Iterable[str]) -> str:
-    """Return the output of ``--list`` in the order given: ZooKeeper's or the broker's."""
+    """Return the output of ``--list``, in the given order: ZooKeeper's or the broker's."""
     return "".join(f"{group_id}\n" for group_id in group_ids)
 
 

@@ -1,4 +1,4 @@
-"""How Java prints what Python prints in another way: fixed decimals, times, tables of settings."""
+"""Formats decimals, times and tables of settings as Java does."""
 
 import math
 import re
@@ -40,13 +40,13 @@ def format_time(at_ms: int, pattern: str = DATE_FORMAT, zone: tzinfo = UTC) -> s
     """Return a time as ``java.text.SimpleDateFormat`` prints it.
 
     Args:
-        at_ms: in milliseconds since the epoch.
-        pattern: of years, months, days, hours, minutes, seconds and milliseconds as numbers, and
-            of text.
-        zone: where; Java takes the machine's.
+        at_ms: the time in milliseconds since the epoch.
+        pattern: a pattern of years, months, days, hours, minutes, seconds and milliseconds as
+            numbers, and of text.
+        zone: the time zone; Java uses the machine's.
 
     Raises:
-        ConfigError: the pattern wants something else.
+        ConfigError: the pattern has other parts.
     """
     at = (_EPOCH + timedelta(milliseconds=at_ms)).astimezone(zone)
     printed, start = [], 0
@@ -88,18 +88,18 @@ def _field(at: datetime, letter: str, width: int, pattern: str) -> str:
 
 
 def properties_order(keys: Iterable[str]) -> list[str]:
-    """Return how ``java.util.Properties`` is walked after a topic's settings were put into it.
+    """Return the iteration order of ``java.util.Properties`` with a topic's settings.
 
-    The original reads them from JSON into an immutable map, and puts them in as that is walked.
+    The original parses them from JSON to an immutable map, and inserts them in that map's order.
     """
     return table_order(immutable_map_order(keys))
 
 
 def table_order(keys: Iterable[str]) -> list[str]:
-    """Return how ``java.util.Properties`` is walked after ``keys`` were put into it in this order.
+    """Return the iteration order of ``java.util.Properties`` after inserting ``keys`` in order.
 
-    Source: ``java.util.concurrent.ConcurrentHashMap``, on which it stands from Java 9 on; older
-    ones have another order. (Bins of more than eight keys are not reckoned with.)
+    Source: ``java.util.concurrent.ConcurrentHashMap``, on which it is based from Java 9 on; older
+        ones have another order. (Bins of more than eight keys are not supported.)
     """
     size = _TABLE_SIZE
     table: dict[int, list[_Entry]] = {}
@@ -118,7 +118,7 @@ def _spread(hash_code: int) -> int:
 
 
 def _doubled(table: dict[int, list[_Entry]], size: int) -> dict[int, list[_Entry]]:
-    """Split every bin in two: the run at its end stays as it is, the rest is reversed."""
+    """Split every bin in two: the run at its end keeps its order, the rest is reversed."""
     doubled: dict[int, list[_Entry]] = {}
     for number, entries in table.items():
         start = len(entries) - 1

@@ -1,7 +1,7 @@
 """The output of ``kafka.tools.ConsumerOffsetChecker`` of Kafka 0.8.2.2.
 
 The original fails at the first topic without any offset of the group, and at an offset that is not
-a number; this prints their rows.
+a number; here their rows are printed.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -21,9 +21,9 @@ class CheckerRow(NamedTuple):
     Attributes:
         group_id: the group.
         topic_partition: the partition.
-        offset: the next to read; -1 if the group has none, None if unknown.
+        offset: the committed offset; -1 if the group has none, None if unknown.
         log_end: the offset of the next record; None if unknown, at which the original fails.
-        owner: the thread id in its node; None: unowned.
+        owner: the thread id in the owner node; None: unowned.
     """
 
     group_id: str
@@ -34,7 +34,7 @@ class CheckerRow(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """The lag; negative if the offset is beyond the end, None: unknown."""
+        """The lag; negative if the offset is after the end; None: unknown."""
         if self.offset is None or self.offset == _NO_OFFSET or self.log_end is None:
             return None
         return self.log_end - self.offset

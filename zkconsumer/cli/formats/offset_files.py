@@ -1,4 +1,4 @@
-"""Files that name offsets: those of the original's export, and of ``kafka-consumer-groups``."""
+"""Parses and formats offset files: the original's, and those of ``kafka-consumer-groups``."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from zkconsumer.zk.nodes import Malformed, parse_offset
 from zkconsumer.zk.paths import is_topic_name
 
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
-"""A cell that a spreadsheet takes for a formula, with any leading apostrophes."""
+"""A cell that a spreadsheet treats as a formula, with any leading apostrophes."""
 
 _TOLD: Final = 5
 """The maximum number of bad lines that are listed; further ones are counted."""
@@ -28,12 +28,12 @@ _TOLD: Final = 5
 def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
     """Return the CSV of ``kafka-consumer-groups --reset-offsets --export`` for one or more groups.
 
-    ``topic,partition,offset`` a line, and the group before it where there are several.
+    Each line is ``topic,partition,offset``, after the group if there are several.
 
     Source: Kafka 2.8 ``ConsumerGroupCommand``; it quotes names that its reader need not have
-    quoted, so this doesn't: only ids with commas, quotes or line ends, which coordinators take.
-    A name that a spreadsheet would take for a formula gets a leading apostrophe, which
-    ``parse_offset_file`` takes off again; numbers stay numbers.
+        quoted, so this doesn't: only ids with commas, quotes or line ends, which coordinators take.
+        A name that a spreadsheet would treat as a formula gets a leading apostrophe, which
+        ``parse_offset_file`` removes; numbers stay numbers.
     """
     several = len(offsets) != 1
     return "".join(
@@ -55,12 +55,12 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
     """Parse a file of either kind; the first line shows which.
 
     Args:
-        text: what it holds.
-        name: its name, for messages.
-        group_id: for lines without a group id.
+        text: the content of the file.
+        name: the name of the file, for messages.
+        group_id: the group of lines without a group id.
 
     Raises:
-        ConfigError: there is nothing in it, or a line is invalid.
+        ConfigError: the file is empty, or a line is invalid.
     """
     text = text.removeprefix("\ufeff")
     if not text.strip():
@@ -75,16 +75,16 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
 def offsets_of_group(
     imported: Imported, name: str, group_id: str, *, rename: bool = False
 ) -> Mapping[TopicPartition, int]:
-    """Return what a file says of one group, or (``rename``) of the only one in it.
+    """Return the offsets of one group in a file, or (``rename``) of the only group in it.
 
     Args:
-        imported: the file.
-        name: its name, for messages.
+        imported: the parsed file.
+        name: the name of the file, for messages.
         group_id: the group to set.
-        rename: take the offsets of the one group in the file, whatever it is called.
+        rename: whether to return the offsets of the only group in the file, whatever its id.
 
     Raises:
-        ConfigError: it says nothing of the group, or of several where one is wanted.
+        ConfigError: the file lacks the group, or has several groups with ``rename``.
     """
     groups = imported.offsets
     if rename and len(groups) == 1:
@@ -112,12 +112,12 @@ def _parsed_rows(text: str, group_id: str | None) -> Iterator[tuple[int, ParsedL
 
 
 def _text_cell(name: str) -> str:
-    """Return a cell that every spreadsheet takes for text; so for what begins like one."""
+    """Return a cell that every spreadsheet treats as text."""
     return f"'{name}" if _FORMULA.match(name) else name
 
 
 def _name_in(cell: str) -> str:
-    """Return the name that ``_text_cell`` made this cell of."""
+    """Return the name of a cell of ``_text_cell``."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

@@ -1,4 +1,4 @@
-"""Plans of offsets as people and programs read them, before and after they are carried out."""
+"""Formats plans of offsets for people and programs, before and after their execution."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ _FATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetStoreReport:
-    """One place of one group.
+    """The plan for one offset storage of one group.
 
     Attributes:
-        group_id: whose offsets.
-        storage: where they are kept.
-        plan: what is to be done.
+        group_id: the group.
+        storage: the offset storage.
+        plan: the planned changes.
         outcome: the result; None if nothing was written.
     """
 
@@ -46,11 +46,11 @@ class OffsetStoreReport:
 
 
 def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
-    """Tables, a line a partition; below each its notes, refusals and doubts, and how it stands.
+    """Return tables with a line for each partition, then notes, refusals, doubts and state.
 
     Args:
-        reports: all that was to be done, in its order.
-        roll_back_file: the name of the file that undoes it; None where none was written.
+        reports: all plans, in order.
+        roll_back_file: the name of the file that undoes the changes; None if none was written.
     """
     parts = []
     overall = _overall(reports)
@@ -72,7 +72,7 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
 
 
 def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
-    """Return the same as one object."""
+    """Return the plans as one JSON object."""
     overall = _overall(reports)
     value = {
         "status": overall,
@@ -116,7 +116,7 @@ def _partitions_json(plan: OffsetPlan, outcome: MigrationOutcome | None) -> list
 def outcomes_json(
     outcome: MigrationOutcome | None,
 ) -> Mapping[TopicPartition, Mapping[str, object]]:
-    """Return what became of each partition; nothing if nothing was written."""
+    """Return the outcome of each partition; an empty map if nothing was written."""
     if outcome is None:
         return {}
     failed, written = outcome.failed, frozenset(outcome.written)
@@ -165,7 +165,7 @@ def _summary(report: OffsetStoreReport, overall: str) -> str:
 def _row(
     move: PartitionMove, plan: OffsetPlan, failed: Mapping[TopicPartition, str] | None
 ) -> Sequence[str]:
-    """Return one partition; ``failed``: None where nothing was written."""
+    """Return the row of a partition; ``failed`` is None if nothing was written."""
     tp = move.topic_partition
     log = plan.logs.get(tp)
     numbers = (

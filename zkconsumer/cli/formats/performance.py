@@ -1,7 +1,7 @@
 """The output of ``kafka.tools.ConsumerPerformance`` of Kafka 0.8.2.2.
 
-It subtracts its time-out of 5 s from the elapsed time even if there was none, so its rates can be
-negative; here the caller passes the elapsed time.
+The original subtracts its time-out of 5 s from the elapsed time even if there was none, so its
+rates can be negative; here the caller passes the elapsed time.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ HEADER: Final = (
 DETAILED_HEADER: Final = (
     "time, fetch.size, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec"
 )
-"""It has six of the seven column titles: rows have the thread's number after the time."""
+"""The original's header, which lacks the title of the thread's number, the second column."""
 
 _MEGABYTE: Final = 1024 * 1024
 
@@ -63,10 +63,10 @@ class PerfStyle:
     def detailed_row(
         self, end_ms: int, thread: int, *, since: "PerfCount", until: "PerfCount", elapsed_ms: int
     ) -> str:
-        """Return a row of one thread, without its line end; its rates are those of ``elapsed_ms``.
+        """Return a row of one thread, without its line end; rates are over ``elapsed_ms``.
 
-        The messages of a second are whole messages a millisecond, times 1000. (Where no
-        millisecond has passed, the original's thread ends with an error.)
+        Messages per second are whole messages per millisecond, times 1000. (If no millisecond has
+        passed, the original's thread ends with an error.)
         """
         megabytes = (until.byte_count - since.byte_count) / _MEGABYTE
         messages = until.message_count - since.message_count
@@ -95,7 +95,7 @@ class PerfCount:
 
 
 def _divided(value: float, by: float) -> float:
-    """Divide as Java's floating-point numbers do, also by 0."""
+    """Divide as Java does with floating-point numbers, also by 0."""
     if by:
         return value / by
     return float("inf") if value > 0 else float("nan")

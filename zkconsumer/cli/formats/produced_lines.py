@@ -1,7 +1,7 @@
-"""Lines of ``zkconsumer produce`` as records to write. Pure.
+"""Parses lines of ``zkconsumer produce`` as records to write. Pure.
 
 A line of text is a value, or a key and a value with a separator between them. A line of JSON has
-the fields that ``zkconsumer consume --output json`` prints; other fields are passed over.
+the fields that ``zkconsumer consume --output json`` prints; other fields are ignored.
 """
 
 import base64
@@ -16,11 +16,11 @@ class ProducedLine(NamedTuple):
     """A record to write.
 
     Attributes:
-        key: None for null.
-        value: None for null.
-        headers: names and values.
-        partition: None: by the key.
-        timestamp_ms: None: now.
+        key: the key; None for null.
+        value: the value; None for null.
+        headers: the names and values of headers.
+        partition: the partition; None: chosen by the key.
+        timestamp_ms: the time in ms since the epoch; None: now.
     """
 
     key: bytes | None
@@ -31,14 +31,14 @@ class ProducedLine(NamedTuple):
 
 
 def text_line(line: bytes, *, separator: bytes | None = None) -> ProducedLine:
-    """Read a line of text.
+    """Parse a line of text.
 
     Args:
-        line: without its end.
-        separator: between key and value; None: the line is the value, the key is null.
+        line: the line, without its end.
+        separator: the bytes between key and value; None: the line is the value, the key is null.
 
     Raises:
-        ConfigError: there is no separator in the line.
+        ConfigError: the line has no separator.
 
     Example:
         >>> text_line(b"user 7:/index.html", separator=b":")[:2]
@@ -53,13 +53,13 @@ def text_line(line: bytes, *, separator: bytes | None = None) -> ProducedLine:
 
 
 def json_line(line: bytes) -> ProducedLine:
-    """Read a line of JSON.
+    """Parse a line of JSON.
 
     ``key`` and ``value`` are texts or null; other JSON is written as JSON. Where a field such as
     ``value_encoding`` is ``base64``, the value is bytes.
 
     Raises:
-        ConfigError: the line is no JSON object, or a field can't be what it should.
+        ConfigError: the line is no JSON object, or a field has an invalid value.
 
     Example:
         >>> json_line(b'{"key": "a", "value": {"n": 1}, "headers": {"h": "x"}}')[:3]

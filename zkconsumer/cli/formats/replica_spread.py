@@ -1,4 +1,4 @@
-"""Where the replicas of new partitions go, as the original spreads them. Pure.
+"""Assigns the replicas of new partitions to brokers as the original does. Pure.
 
 Source: Kafka 0.8.2.2 ``AdminUtils.assignReplicasToBrokers``; there the first broker and the first
 shift are random.
@@ -14,13 +14,13 @@ def spread_replicas(
 ) -> dict[int, list[int]]:
     """Return the brokers of each partition, the preferred leader first.
 
-    Leaders go round the brokers; the other replicas of partitions with the same leader are spread
-    over the others.
+    Leaders are assigned to the brokers in turn; other replicas of partitions with the same leader
+    are spread over the other brokers.
 
     Args:
         partitions: the numbers of the new partitions.
         brokers: the ids of all brokers, ascending.
-        replication: replicas of a partition.
+        replication: the number of replicas of a partition.
         start: the index of the first partition's leader, and of its shift.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 UPDATE_USAGE = (
     "USAGE: kafka.tools.UpdateOffsetsInZK$ [earliest | latest] consumer.properties topic\n"
 )
-"""Printed with exit status 1."""
+"""The usage of the original, which is printed with exit status 1."""
 
 
 class Printed(NamedTuple):
@@ -40,8 +40,8 @@ def offset_shell_text(
 
     Args:
         topic: the topic.
-        offsets: each partition's offsets from its leader, descending; None if it has no leader. In
-            the order of the brokers' response.
+        offsets: each partition's offsets from its leader, descending; None without a leader. In the
+            order of the brokers' response.
         requested: ``--partitions``; None: all.
     """
     output, errors = [], []

@@ -40,7 +40,7 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
 
 
 def _shares(plan: SharePlan) -> str:
-    """Return how many partitions readers would get; those without any separately."""
+    """Return the numbers of partitions that readers would get; readers without any separately."""
     sizes = [len(share) for share in plan.readers.values() if share]
     if not sizes:
         return "no reader would get a partition"

@@ -17,7 +17,7 @@ class DescriptionFilter(Enum):
 
 
 def topic_list_text(topics: Iterable[TopicStatus]) -> str:
-    """Return a line a topic."""
+    """Return a line for each topic."""
     return "".join(
         f"{topic.name} - marked for deletion\n" if topic.deleting else f"{topic.name}\n"
         for topic in topics
@@ -33,7 +33,7 @@ def describe_text(
     """Return the topics with their partitions, filtered.
 
     Args:
-        topics: in order; for a topic that does not exist the original prints nothing.
+        topics: the topics, in order; the original prints nothing for a missing topic.
         live_brokers: the ids of the registered brokers.
         only: the filter.
     """

@@ -1,6 +1,6 @@
 """The file of ``kafka.tools.ExportZkOffsets`` and ``ImportZkOffsets`` of Kafka 0.8.2.2.
 
-A line a node: its path, a colon, and what it holds.
+Each line is a node: its path, a colon, and its content.
 """
 
 import re
@@ -18,11 +18,11 @@ _MAX_PARTITION = 2**31 - 1
 
 
 ParsedLine: TypeAlias = tuple[str, TopicPartition, int] | str
-"""Group, partition and offset; or why the line is invalid."""
+"""The group, partition and offset of a line; or why the line is invalid."""
 
 
 class OffsetNode(NamedTuple):
-    """A node of the file: its path, and the text that it holds."""
+    """A node of the file: its path and its content."""
 
     path: str
     text: str
@@ -36,14 +36,14 @@ class InvalidOffset(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What a file asks for: offsets by group, and the lines that are invalid."""
+    """The content of a file: offsets by group, and invalid lines."""
 
     offsets: Mapping[str, Mapping[TopicPartition, int]]
     bad: tuple[InvalidOffset, ...]
 
 
 def export_text(nodes: Iterable[OffsetNode]) -> str:
-    """Return the text of the file, in the given order; the original has the order of ZooKeeper."""
+    """Return the text of the file in the given order; the original uses ZooKeeper's order."""
     return "".join(f"{path}:{text}\n" for path, text in nodes)
 
 
@@ -59,11 +59,11 @@ def offset_node(group_id: str, tp: TopicPartition, offset: int) -> OffsetNode:
 def read_as_original(text: str, name: str) -> dict[str, str]:
     """Return what the original writes to ZooKeeper for such a file: any text to any path.
 
-    It stops at the first empty line, cuts a line off at its second colon, and of lines with the
-    same path takes the last.
+    The original stops at the first empty line, ignores the rest of a line after its second colon,
+    and uses the last of several lines with the same path.
 
     Raises:
-        ConfigError: a line has no colon, or nothing after it, on which the original dies.
+        ConfigError: a line has no colon, or nothing after it, at which the original fails.
     """
     nodes: dict[str, str] = {}
     for number, line in enumerate(_LINE_END.split(text), start=1):
@@ -77,7 +77,7 @@ def read_as_original(text: str, name: str) -> dict[str, str]:
 
 
 def _java_fields(line: str) -> list[str]:
-    """Split as Java's ``split`` does: empty fields at the end are dropped."""
+    """Split as Java's ``split`` does, dropping empty fields at the end."""
     fields = line.split(":")
     while fields and not fields[-1]:
         fields.pop()
@@ -85,10 +85,10 @@ def _java_fields(line: str) -> list[str]:
 
 
 def parse_export(text: str) -> Imported:
-    """Read such a file with care: nothing but offsets of partitions counts.
+    """Parse such a file; accept only offsets of partitions.
 
-    Empty lines are ignored, blanks around a line, too. That a partition comes twice is no error
-    as long as it says the same.
+    Empty lines and blanks around a line are ignored. A repeated partition is no error if the
+    offsets are equal.
     """
     return collected(
         (number, _parse_line(line.strip()))
@@ -98,7 +98,7 @@ def parse_export(text: str) -> Imported:
 
 
 def collected(lines: Iterable[tuple[int, ParsedLine]]) -> Imported:
-    """Return what the lines of a file say, each with its number; a contradiction is invalid."""
+    """Collect the numbered lines of a file; a line that contradicts an earlier one is invalid."""
     offsets: dict[str, dict[TopicPartition, int]] = {}
     bad = []
     for number, found in lines:

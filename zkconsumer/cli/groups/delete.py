@@ -68,7 +68,7 @@ def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
 
 
 def _act(args: argparse.Namespace, steps: Sequence[_Step]) -> int:
-    """Delete, and print the results; return the exit status."""
+    """Delete groups or their data, and print the results; return the exit status."""
     outcomes: list[tuple[_Step, Deletion]] = []
     try:
         for step in steps:

@@ -22,7 +22,7 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, Op, OpError, ZkStore
 
 _AT_ONCE: Final = 2_000
-"""The maximum per transaction, which must fit into one packet of ZooKeeper, of a megabyte."""
+"""The maximum number of nodes per transaction, which must fit into one packet of 1 MB."""
 _TRIES: Final = 5
 _BACKOFF_MS: Final = 250
 _OUTCOMES: Final = {
@@ -58,7 +58,7 @@ class GroupRemoval:
 
         Raises:
             RegistryError: ZooKeeper fails; or a member joined after a part was deleted, or keeps
-                writing; names what is left.
+                writing; names the remaining nodes.
         """
         return self._remove([self._paths.root])
 
@@ -76,7 +76,7 @@ class GroupRemoval:
             )
 
     def topic(self, topic: str) -> Deletion:
-        """Delete its owners and offsets of one topic; everything if it has no other topics.
+        """Delete the group's owners and offsets of one topic; all nodes if it has no other topics.
 
         Raises:
             RegistryError: as ``everything``.
@@ -86,7 +86,7 @@ class GroupRemoval:
         return self._of_topic(topic)
 
     def topic_as_original(self, topic: str) -> Deletion:
-        """Delete like ``topic``, but also offsets of other topics if it owned nothing of them.
+        """Delete as ``topic`` does, and also offsets of other topics without owners.
 
         Raises:
             RegistryError: as ``everything``.
@@ -131,7 +131,7 @@ class GroupRemoval:
         )
 
     def _in_transactions(self, paths: Sequence[str], *, has_ids: bool) -> OpError | None:
-        """Delete in order; return None when all is gone, else why it has to be checked again."""
+        """Delete nodes in order; return None when all are gone, else why to check again."""
         for first in range(0, len(paths), _AT_ONCE):
             deletes = [DeleteOp(path) for path in paths[first : first + _AT_ONCE]]
             result = self._store.multi([*self._nobody_is_in(has_ids=has_ids), *deletes])
@@ -152,7 +152,7 @@ class GroupRemoval:
             yield DeleteOp(ids)
 
     def _below(self, tops: Sequence[str]) -> list[str]:
-        """Return these nodes and all below them, the deepest first; absent ones are omitted."""
+        """Return nodes and all nodes below them, the deepest first, without missing ones."""
         levels: list[list[str]] = []
         level = list(tops)
         while level:
@@ -181,13 +181,13 @@ def delete_coordinated(
         client: finds the coordinator.
         dialer: connects to it.
         group_id: the group.
-        timeout_ms: time limit of all tries together.
+        timeout_ms: the time limit of all attempts together.
         clock: for the time limit.
 
     Raises:
-        UnsupportedVersion: its coordinator is older than 1.1.
-        BrokerError: it refuses, or was not ready in time.
-        TransportError: it does not respond.
+        UnsupportedVersion: the coordinator is older than 1.1.
+        BrokerError: the coordinator refuses, or was not ready in time.
+        TransportError: the coordinator does not respond.
     """
     times = clock or SystemClock()
     deadline_ms = times.now_ms() + timeout_ms

@@ -43,11 +43,11 @@ def total_lag(group: GroupStatus) -> int | None:
 
 
 def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = None) -> str | None:
-    """Return the sum of its lags; ``12+`` if more are unknown though it has offsets there.
+    """Return the sum of a group's lags; ``12+`` if some are unknown despite offsets.
 
     Args:
         group: the group.
-        partitions: only these of the group's.
+        partitions: the partitions to sum up.
     """
     known, unknown = [], False
     for partition in group.partitions if partitions is None else partitions:

@@ -131,7 +131,7 @@ def rebalance_text(rebalance: Rebalance) -> str:
     moved = (
         f"; {counted(len(rebalance.moved), 'partition')} changed hands" if rebalance.moved else ""
     )
-    # It began after the snapshot before the one that saw it first.
+    # It began after the snapshot before the first one that showed it.
     since_ms = rebalance.began_ms if rebalance.not_before_ms is None else rebalance.not_before_ms
     lasted = (rebalance.ended_ms - since_ms) / 1000
     return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
@@ -205,9 +205,9 @@ def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> st
     """Return the lines for an output without redrawing: one for each group and each event.
 
     Args:
-        changes: since the previous snapshot.
-        at_ms: its time.
-        always: include all groups; else only those with events or progress.
+        changes: the changes since the previous snapshot.
+        at_ms: the time of the snapshot.
+        always: whether to include all groups; otherwise only those with events or progress.
     """
     lines: list[str] = []
     for change in changes:

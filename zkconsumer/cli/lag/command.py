@@ -184,7 +184,7 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
 
 
 def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> int:
-    """Return the exit status by the limits; print unknown lags, which are no all-clear."""
+    """Return the exit status by the limits; print unknown lags, which count as problems."""
     max_lag, max_seconds = args.max_lag, args.max_seconds
     if max_lag is None and max_seconds is None:
         return 0
@@ -212,7 +212,7 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
 
 
 def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> str | None:
-    """Return why a partition's lag is unknown; None if it is known, or it is not read."""
+    """Return why a partition's lag is unknown; None if it is known, or not read."""
     if row.unreadable is not None:
         return row.unreadable
     if row.committed is None and row.group.group_id in untold:

@@ -29,7 +29,7 @@ class LagRow(NamedTuple):
 
     Attributes:
         group: the group.
-        partition: as the group has it.
+        partition: the group's view of the partition.
         committed: the committed offset.
         records: the lag in records.
         time: the lag in time.
@@ -50,7 +50,7 @@ class LagRow(NamedTuple):
 
     @property
     def unreadable(self) -> str | None:
-        """Why its lag is unknown, if the group has an offset or may have one."""
+        """Why the lag is unknown, if the group has an offset or may have one."""
         if self.records is not None:
             return None
         if self.committed is None and self.partition.problem is None:
@@ -66,7 +66,8 @@ def lag_rows(
     Args:
         snapshot: the cluster.
         groups: the groups to include.
-        topics: only these, but all of their partitions; None: all partitions of the groups.
+        topics: the topics to include with all of their partitions; None: all partitions of the
+            groups.
     """
     rows = []
     for group in groups:
@@ -151,14 +152,14 @@ def _by_group(rows: Iterable[LagRow]) -> dict[GroupKey, list[LagRow]]:
 
 
 def _owner_cell(row: LagRow) -> Cell:
-    """Return the owner; an unknown one is marked."""
+    """Return the cell of the owner, with a mark if it is unknown."""
     if row.partition.owner is None and row.group.whole:
         return Painted("nobody", Colour.BAD)
     return row.partition.owner
 
 
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
-    """Yield notes about offsets outside of the log, which a number would hide."""
+    """Yield notes about offsets outside of the log."""
     for row in rows:
         where = _ASTRAY.get(row.standing)
         if where is not None and row.committed is not None:

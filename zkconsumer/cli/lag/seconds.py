@@ -1,4 +1,4 @@
-"""Watches logs grow, to estimate lags in time for records without timestamps."""
+"""Measures the growth of logs, to estimate lags in time for records without timestamps."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,15 +10,15 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.status.series import History
 
 TIMES_MOST = 1_000_000
-"""How many record timestamps to read: all, within the time-out."""
+"""The maximum number of record timestamps to read: practically all, within the time-out."""
 
 
 class LagSeconds:
     """Estimates lags in time. Thread: one.
 
-    The snapshot has the timestamps of records. Of other logs the growth is watched: a lag of 600
-    records on a log that grows by 60 a second is about ten seconds. For a log that does not grow
-    nothing can be estimated, unless it is watched for long.
+    The snapshot has the timestamps of records. For logs without them the growth is measured: a lag
+    of 600 records in a log that grows by 60 a second is about ten seconds. For a log that does not
+    grow, no lag can be estimated.
     """
 
     def __init__(self, access: CommandCluster) -> None:
@@ -26,7 +26,7 @@ class LagSeconds:
         self._history = History()
 
     def note(self, snapshot: ClusterSnapshot) -> None:
-        """Record the log ends of a snapshot; to be called once for each."""
+        """Record the log ends of a snapshot; called once for each."""
         self._history.record(snapshot)
 
     def timed(self, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> list[LagRow]:
@@ -43,7 +43,7 @@ class LagSeconds:
         )
 
     def sample(self, rows: Sequence[LagRow], sample_ms: int) -> None:
-        """Read the logs with unknown times once more, ``sample_ms`` later."""
+        """Read the logs with unknown times again after ``sample_ms``."""
         keys = unknown_groups(rows)
         if not keys or not sample_ms:
             return

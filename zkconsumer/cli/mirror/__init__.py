@@ -1,1 +1,1 @@
-"""``zkconsumer mirror``: copy topics to another cluster; ``mirror verify``: prove it."""
+"""``zkconsumer mirror``: copies topics to another cluster; ``mirror verify``: proves it."""

@@ -1,4 +1,4 @@
-"""``zkconsumer mirror``: copy topics to another cluster; ``mirror verify``: prove it.
+"""``zkconsumer mirror``: copies topics to another cluster; ``mirror verify``: proves it.
 
 Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``.
 """
@@ -216,7 +216,7 @@ def settings_of(args: argparse.Namespace) -> MirrorSettings:
     """Return the settings of the command line and its files.
 
     Raises:
-        ConfigError: they contradict each other, or are incomplete.
+        ConfigError: settings contradict each other, or are incomplete.
     """
     consumers, interval_ms = _consumers(args)
     producer = load_properties(args.producer_config) if args.producer_config else {}
@@ -332,7 +332,7 @@ def _end(mirror: Mirror) -> None:
 
 
 def _report(end: MirrorProgress, *, as_json: bool) -> None:
-    """Print the final progress: also after an error, which says why it ended."""
+    """Print the final progress, also after an error, with the reason of the end."""
     if as_json:
         _print_json(end, ended=True)
     elif any(end.sources.values()):

@@ -15,7 +15,7 @@ _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
 
 def summary_table(now: MirrorProgress) -> str:
-    """Return a row for each partition, and the sum; with the source if there are several."""
+    """Return a row for each partition, and the sum; with sources if there are several."""
     several = len(now.sources) > 1
     rows: list[list[Cell]] = [
         [
@@ -38,7 +38,7 @@ def _cells(account: PartitionAccount) -> list[Cell]:
 
 
 def json_of(now: MirrorProgress, *, ended: bool) -> dict[str, object]:
-    """Return a line of ``--json``."""
+    """Return the fields of a line of ``--json``."""
     total = asdict(now.total)
     return {
         "ended": ended,

@@ -1,4 +1,4 @@
-"""``zkconsumer mirror translate``: where groups go on in the target, by a mirror's offsets file."""
+"""``zkconsumer mirror translate``: translates groups' offsets by a mirror's offsets file."""
 
 import argparse
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Translate; return 3 if the mirror is not there yet."""
+    """Translate; return 3 if the mirror has not reached the groups' offsets yet."""
     groups = parse_offset_file(read_text(args.input_file), args.input_file, args.group).offsets
     lines = [line for path in args.offsets_file for line in read_offsets_file(path)]
     found = {group_id: translate(offsets, lines) for group_id, offsets in groups.items()}

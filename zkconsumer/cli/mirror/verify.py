@@ -36,7 +36,7 @@ SUMMARY = "prove that everything arrived, from the offsets file of a mirror"
 
 
 def add_offsets_file_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``--offsets-file``, a list of paths, for commands that read what a mirror wrote."""
+    """Add ``--offsets-file``, a list of paths, for commands that read offsets files of mirrors."""
     parser.add_argument(
         "--offsets-file",
         type=Path,

@@ -17,7 +17,7 @@ STORAGES: Final = {
     "kafka": (OffsetStorage.KAFKA,),
     "both": (OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA),
 }
-"""The values of the option, and the storages that they mean."""
+"""The storages by the values of the option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class GroupOffsetTarget:
         scope: the partitions; None: all with a committed offset, or in the file.
         outside: what to do with an offset out of the log's range; None: the goal's default.
         storage: the storage to write; None: the group's.
-        storage_of_new: likewise for a group without offsets; None: must be given.
-        force: proceed although members live, or data is unknown.
+        storage_of_new: the storage of a group without offsets; None: it must be given.
+        force: whether to proceed despite live members, or unknown data.
     """
 
     goal: Goal
@@ -64,9 +64,9 @@ class Job:
 
     Attributes:
         storages: the group's open storages.
-        reports: for each storage to be written.
+        reports: the reports of the storages to be written.
         members: the live members when it was planned.
-        force: whether it is done despite live members.
+        force: whether to proceed despite live members.
     """
 
     storages: GroupOffsetStores
@@ -80,7 +80,7 @@ def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> 
 
     Raises:
         ConfigError: the group id is invalid, or no storage is given.
-        ZkConsumerError: something could not be read.
+        ZkConsumerError: an offset or a log could not be read.
     """
     wanted_places = STORAGES.get(request.storage or "", ())
     storages = cluster.of(group_id, with_kafka=OffsetStorage.KAFKA in wanted_places)
@@ -98,7 +98,7 @@ def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> 
     here = {storage: stored[storage] for storage in chosen}
     scope = _scope(request, merged(here))
     for storage in chosen:
-        # Missing entries are read as well: writes are fenced by what was read.
+        # Missing entries are read, too, since writes are fenced by the entries read.
         unread = [tp for tp in scope if tp not in here[storage] and tp in cluster.partitions]
         here[storage] |= targets[storage].fetch(unread)
     overall = _plan(cluster, request, merged(here), scope, members)

@@ -1,4 +1,4 @@
-"""``zkconsumer offsets export``: what groups have committed, as a file; ``ExportZkOffsets``."""
+"""``zkconsumer offsets export``: writes committed offsets to a file, as ``ExportZkOffsets``."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export; gives the exit status."""
+    """Export offsets; return the exit status."""
     with open_offsets(args) as cluster:
         alone = args.storage == "zookeeper"
         found = _read(cluster, args.group or cluster.group_ids(without_kafka=alone), args.storage)
@@ -92,10 +92,10 @@ def run(args: argparse.Namespace) -> int:
 def _read(
     cluster: OffsetsCluster, group_ids: Sequence[str], storage: str
 ) -> dict[str, dict[TopicPartition, int]]:
-    """Return what each group has.
+    """Return the committed offsets of each group.
 
     Raises:
-        ZkConsumerError: an entry can't be read, or a place does not answer.
+        ZkConsumerError: an entry can't be read, or a storage does not respond.
     """
     found: dict[str, dict[TopicPartition, int]] = {}
     broken: list[str] = []
@@ -131,7 +131,7 @@ def _as_nodes(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
 
 def _write(name: str, text: str) -> None:
-    """Write all or nothing: an existing file stays until the new one is on disk."""
+    """Write a file atomically: an existing one stays until the new one is on disk."""
     if name == _STDOUT:
         show(text)
         return

@@ -1,4 +1,4 @@
-"""``zkconsumer offsets import``: sets groups to what a file says, as ``ImportZkOffsets`` does."""
+"""``zkconsumer offsets import``: sets groups' offsets from a file, as ``ImportZkOffsets``."""
 
 import argparse
 from collections.abc import Iterable, Mapping
@@ -99,7 +99,7 @@ def _as_nodes(nodes: Mapping[str, str]) -> str:
 
 
 def _report_empty_lines(name: str, text: str) -> None:
-    """Warn about empty lines, at which the original stops: a user may rely on that."""
+    """Warn about empty lines, at which the original stops, since users may rely on that."""
     lines = text.rstrip().splitlines() if text.startswith("/") else ()
     number = _first_empty(lines)
     if number is not None:

@@ -29,7 +29,7 @@ _TOLD = 5
 
 
 def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
-    """Carry out all jobs, one storage after the other, up to the first that can't be verified.
+    """Write all jobs, one storage after the other, up to the first one that can't be verified.
 
     Raises:
         MigrationRefused: a member joined; nothing was written.
@@ -54,7 +54,7 @@ def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> Migration
     except ZkConsumerError as error:
         if not begun:
             raise
-        # Earlier writes must be reported, and the file must be kept.
+        # Earlier writes must be reported, and the roll-back file kept.
         reasons = error.reasons if isinstance(error, MigrationRefused) else (str(error),)
         found: Mapping[TopicPartition, FetchedOffset] = {}
         with contextlib.suppress(ZkConsumerError):
@@ -77,7 +77,7 @@ def finish(
         cluster: the groups' cluster.
         jobs: the planned changes.
         scala: returns the original's output.
-        asking: the group that has to be typed before anything is written; None: no confirmation.
+        asking: the group id that the user has to type before writing; None: no confirmation.
 
     Raises:
         ConfigError: the cluster has none of the partitions.
@@ -113,7 +113,7 @@ def finish(
     elif scala is None or args.format != "scala":
         show(plans_text(reports, name))
     elif status:
-        # The original has no such case: its output stays empty.
+        # The original can't be in this state, so the output is empty.
         print(plans_text(reports, name), end="", file=sys.stderr)
     else:
         show(scala(reports))

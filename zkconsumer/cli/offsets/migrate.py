@@ -1,4 +1,4 @@
-"""``zkconsumer offsets migrate``: a group's offsets from ZooKeeper to Kafka, or back."""
+"""``zkconsumer offsets migrate``: moves a group's offsets from ZooKeeper to Kafka, or back."""
 
 import argparse
 import json

@@ -23,12 +23,12 @@ class MigrationReport:
 
     Attributes:
         group_id: the group.
-        source: where the wanted offsets came from: a place, or a file.
-        target: where they were to go.
-        plan: what was to be done.
+        source: the origin of the offsets: a storage, or a file.
+        target: the storage to write to.
+        plan: the planned changes.
         outcome: the result; None if nothing was to be written.
-        notes: what the user should know of the offsets.
-        roll_back_file: the name of the file that undoes it; None where none was written.
+        notes: notes about the offsets for the user.
+        roll_back_file: the name of the file that undoes the migration; None if none was written.
     """
 
     group_id: str
@@ -48,7 +48,7 @@ class MigrationReport:
 
 
 def as_json(report: MigrationReport) -> str:
-    """Return one object."""
+    """Return the report as one JSON object."""
     outcome, plan = report.outcome, report.plan
     outcomes = outcomes_json(outcome)
     value = {
@@ -97,7 +97,7 @@ def as_text(report: MigrationReport) -> str:
 def _row(
     move: PartitionMove, failed: Mapping[TopicPartition, str] | None
 ) -> tuple[str, str, str, str]:
-    """Return one partition; ``failed``: None where nothing was written."""
+    """Return the row of a partition; ``failed`` is None if nothing was written."""
     wanted, error = _shown(move.wanted), (failed or {}).get(move.topic_partition)
     fate = {
         Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",

@@ -25,7 +25,7 @@ from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 _TRIES: Final = 3
-"""The time limit of all tries of a lookup, in time-outs of one response."""
+"""The time limit of all attempts of a lookup, in time-outs of one response."""
 
 
 def _nothing() -> None:
@@ -37,13 +37,13 @@ class GroupOffsetStores:
     """A group, and the storages in which it may have offsets.
 
     Attributes:
-        group_id: which.
-        storages: ZooKeeper first, unless the id is invalid there; without Kafka if the offsets
-            topic does not exist: a lookup would make the cluster create it.
+        group_id: the group.
+        storages: the storages, ZooKeeper first, unless the id is invalid there; without Kafka if
+            the offsets topic does not exist, since a lookup would create it.
         group: checks for live members.
         with_zookeeper: whether ZooKeeper could be read.
-        hang_up: closes the connection to its coordinator; the cluster does it at the end, callers
-            with many groups after each.
+        hang_up: closes the connection to the coordinator; called at the end, and by callers with
+            many groups after each group.
     """
 
     group_id: str
@@ -92,7 +92,7 @@ class OffsetsCluster:
 
     @property
     def unseen(self) -> str | None:
-        """What is unknown because the cluster's ZooKeeper was not given; None: nothing."""
+        """A text about data that is unknown without ZooKeeper; None with ZooKeeper."""
         if self._access.zookeeper is not None or self._access.client.no_zookeeper:
             return None
         return "offsets and members of groups in a ZooKeeper: unknown, since none was given"
@@ -130,14 +130,14 @@ class OffsetsCluster:
 
         Args:
             group_id: its id; coordinators accept any, ZooKeeper only a valid path segment.
-            with_kafka: include Kafka even if the offsets topic has to be created.
-            without_kafka: ZooKeeper only; no broker is queried.
+            with_kafka: whether to include Kafka even if the offsets topic has to be created.
+            without_kafka: whether to use ZooKeeper only, without querying brokers.
 
         Raises:
             ConfigError: the id is invalid in all storages.
         """
         storages: dict[OffsetStorage, GroupOffsetStore] = {}
-        # A caller that wants ZooKeeper only gets the error that it is missing.
+        # A caller that requests ZooKeeper only gets the error that it is missing.
         store = self._access.store if without_kafka else self._access.zookeeper
         if store is not None and is_segment(group_id):
             storages[OffsetStorage.ZOOKEEPER] = ZookeeperGroupOffsets(store, group_id)
@@ -166,7 +166,7 @@ class OffsetsCluster:
         """Return all groups in ZooKeeper and at brokers, sorted; or in ZooKeeper only.
 
         Raises:
-            ZkConsumerError: a server does not respond: there may be more.
+            ZkConsumerError: a server does not respond, so there may be more groups.
         """
         store = self._access.store if without_kafka else self._access.zookeeper
         ids = set() if store is None else set(store.children_many([CONSUMERS])[0] or ())
@@ -185,13 +185,13 @@ class OffsetsCluster:
         """Return the first offset that is not older than a time; see ``CommandLogLookup.since``.
 
         Raises:
-            ZkConsumerError: it can't be asked.
+            ZkConsumerError: the lookup failed.
         """
         found = self._lookup.since(time_ms, logs)
         return ToTime(found.offsets, exact=found.is_exact)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self._closing.close()
 
     def _listed_by(self, broker: Broker) -> set[str]:

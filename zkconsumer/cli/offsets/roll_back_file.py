@@ -1,4 +1,4 @@
-"""The file that undoes what a command does to offsets: on the disk before anything is written."""
+"""The roll-back file of changed offsets, which is on disk before any offset is written."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,17 +14,17 @@ from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
 
 @contextmanager
 def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str | None]:
-    """Have the file on the disk, under a new name, before anything else is written.
+    """Write the file, under a new name, before the block changes offsets.
 
-    It goes again where nothing was written after all. Gives its name; None where there is nothing
-    to undo, and no file.
+    It is deleted if the block writes nothing after all. Yields its name; None without a file, if
+    there is nothing to undo.
 
     Args:
-        name: as the user wants it; None: one that says whose offsets, where and when.
-        parts: what each place held; those of which nothing is to be written count for nothing.
+        name: the user's name for the file; None: one made of group, cluster and time.
+        parts: the former content of each storage; storages without planned writes are ignored.
 
     Raises:
-        OSError: it can't be written, or there is a file of that name.
+        OSError: the file can't be written, or exists already.
     """
     changed = [part for part in parts if part.written]
     if not changed:
@@ -37,7 +37,7 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
             write_synced(file, encode_roll_backs(changed))
             sync_folder(path)
         except BaseException:
-            # An incomplete file is useless, and blocks the next try.
+            # An incomplete file is useless, and blocks the next attempt.
             path.unlink()
             raise
     note(f"--roll-back {name} undoes what follows")

@@ -1,4 +1,4 @@
-"""``zkconsumer offsets set``: moves a group to another place of its logs, or back again."""
+"""``zkconsumer offsets set``: moves a group to other offsets, or back again."""
 
 import argparse
 from typing import Final
@@ -27,7 +27,7 @@ from zkconsumer.offsets.planning import (
 )
 
 _FIRST_MS: Final = 100_000_000_000
-"""Seconds stay below this until the year 5138; it is 1973 in milliseconds."""
+"""A bound that seconds reach in the year 5138, and milliseconds reached in 1973."""
 
 DESCRIPTION = """\
 Set what a group has committed, in ZooKeeper, in Kafka, or in both. Without --topic it is about
@@ -137,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _instant(text: str) -> int:
-    """Return a time in ms; refuse a number from before there was Kafka, which is in seconds."""
+    """Return a time in ms; refuse small numbers, which are seconds."""
     at_ms = parse_instant(text)
     if text.isdigit() and at_ms < _FIRST_MS:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Undoes what a command did to offsets, by the file that it wrote before."""
+"""Undoes a command's changes of offsets, by its roll-back file."""
 
 import argparse
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ def run(args: argparse.Namespace) -> int:
     """Undo, and print the result; return the exit status.
 
     Raises:
-        ConfigError: the file can't be used, or something else was asked for as well.
-        ZkConsumerError: it could not be begun, or something could not be asked.
+        ConfigError: the file can't be used, or other options were given, too.
+        ZkConsumerError: the cluster can't be read.
         OSError: the file can't be read.
     """
     name = args.roll_back
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 def _undo(
     args: argparse.Namespace, cluster: OffsetsCluster, backs: Sequence[RollBack]
 ) -> list[OffsetStoreReport]:
-    """Plan all of it, then do all of it unless that was not asked for, or any is refused."""
+    """Plan all changes, then write all of them, unless it is a dry run or any is refused."""
     request = MigrationRequest(
         topics=None if args.topic is None else frozenset(args.topic),
         ahead=Ahead.SET_BACK if args.force else Ahead.REFUSE,

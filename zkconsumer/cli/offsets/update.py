@@ -1,4 +1,4 @@
-"""``zkconsumer offsets update``: what ``UpdateOffsetsInZK`` does, in its words."""
+"""``zkconsumer offsets update``: does the same as ``UpdateOffsetsInZK``, with its output."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""``zkconsumer perf``: how fast topics can be read (the original's ``ConsumerPerformance``)."""
+"""``zkconsumer perf``: measures how fast topics can be read (``ConsumerPerformance``)."""

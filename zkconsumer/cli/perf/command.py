@@ -173,13 +173,13 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help=f"of times, with --format scala (default: {DATE_FORMAT})",
     )
-    # The original takes these, and does nothing with them.
+    # The original accepts these without effect.
     for flag in ("--message-size", "--batch-size", "--compression-codec"):
         reporting.add_argument(flag, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, and print what was found."""
+    """Measure, and print the result."""
     is_scala, detailed = args.format == "scala", args.show_detailed_stats
     style = PerfStyle(
         fetch_size=args.fetch_size,
@@ -228,10 +228,10 @@ def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> No
 
 
 def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[PerfSource]]:
-    """Return how to open what is to be read.
+    """Return a function that opens the source.
 
     Raises:
-        ConfigError: flags that don't go together.
+        ConfigError: flags contradict each other.
     """
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     if args.zookeeper is not None:

@@ -1,4 +1,4 @@
-"""The counts of one stream and of all, and their rates. Pure."""
+"""Counts messages and bytes of streams, and computes rates. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ class HasValue(Protocol):
 
     @property
     def value(self) -> bytes | None:
-        """Its bytes."""
+        """The bytes of its value."""
         ...
 
 
 class End(StrEnum):
-    """Why a measurement ended."""
+    """The reason why a measurement ended."""
 
     IDLE = "idle"
     """No message came within the time-out."""
 
     ALL = "all"
-    """As many messages were read as the logs held at the begin."""
+    """All messages that the logs held at the start were read."""
 
     LIMIT = "limit"
-    """The wanted number of messages was read."""
+    """The requested number of messages was read."""
 
     INTERRUPTED = "interrupted"
     """It was interrupted."""
@@ -55,7 +55,7 @@ class StreamTally:
 
     Args:
         stream: its number.
-        limit: the wanted number of messages; None for all.
+        limit: the maximum number of messages; None: no limit.
         interval: the number of messages between two calls of ``report``.
         now_ms: the time since the begin of the measurement.
         report: called with each interval.
@@ -77,7 +77,7 @@ class StreamTally:
 
     @property
     def is_full(self) -> bool:
-        """Whether the wanted number was read."""
+        """Whether the limit is reached."""
         return self._limit is not None and self.message_count >= self._limit
 
     @property
@@ -86,7 +86,7 @@ class StreamTally:
         return PerfCount(byte_count=self.byte_count, message_count=self.message_count)
 
     def take(self, messages: Sequence[HasValue]) -> None:
-        """Count messages that were just received; those above the limit are not."""
+        """Count messages that were just received, up to the limit."""
         at = 0
         if self._limit is not None:
             messages = messages[: self._limit - self.message_count]
@@ -101,7 +101,7 @@ class StreamTally:
                 self._notify()
 
     def final_interval(self, now_ms: int) -> Interval:
-        """Return the last one, of which the original takes the rate from the very beginning."""
+        """Return the last interval, whose rate the original computes from the very start."""
         return Interval(
             stream=self.stream,
             since=self._reported,
@@ -125,7 +125,7 @@ class StreamTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamResult:
-    """The total of a stream, and when it read its last message, in ms since the begin."""
+    """The total of a stream, and the time of its last message, in ms since the start."""
 
     stream: int
     count: PerfCount
@@ -169,7 +169,7 @@ class Measurement:
 
 
 def per_second(count: float, elapsed_ms: int) -> float | None:
-    """Return a rate; None if no time has passed."""
+    """Return a rate per second; None if no time has passed."""
     return count * 1000 / elapsed_ms if elapsed_ms else None
 
 

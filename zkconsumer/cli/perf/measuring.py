@@ -29,14 +29,14 @@ _ALL_READ: Final = -2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerfLimits:
-    """When to report, and when to end.
+    """The limits of a measurement, and its reports.
 
     Attributes:
-        messages: how many each stream reads at most; None for no end.
-        interval: after how many messages of a stream each is reported.
+        messages: the maximum number of messages per stream; None: no limit.
+        interval: the number of a stream's messages between two reports.
         report: called with the interval and the start of the measurement, in ms since the epoch,
             in the stream's thread.
-        last_too: whether what a stream read in all is reported, too.
+        last_too: whether the total of a stream is reported, too.
     """
 
     messages: int | None
@@ -56,15 +56,16 @@ def measure(
     """Open the source and read it to its end.
 
     Args:
-        opening: opens it; the time that this takes is measured separately.
+        opening: opens the source; the time for this is measured separately.
         limits: when to report, and when to end.
-        stop: what a signal wakes us by.
-        clock: for all times.
-        terminal: where the rate is shown meanwhile, if it is one; standard error unless given.
+        stop: the signals that end the measurement.
+        clock: measures all times.
+        terminal: the stream on which the rate is shown meanwhile, if it is a terminal; None:
+            standard error.
 
     Raises:
-        StopRequested: by a signal while the source was being opened.
-        ZkConsumerError: what a stream, or the opening, failed of.
+        StopRequested: a signal came while the source was being opened.
+        ZkConsumerError: a stream, or opening the source, failed.
     """
     times = clock or SystemClock()
     opened_ms = times.now_ms()
@@ -80,10 +81,10 @@ def measure(
 
 
 def _checked(found: Measurement, source: PerfSource) -> Measurement:
-    """Return the measurement if there is nothing else to read; else a partial rate looks like all.
+    """Return the measurement, with a note if messages remain unread.
 
     Raises:
-        ZkConsumerError: nothing could be read at all.
+        ZkConsumerError: no message could be read at all.
     """
     try:
         source.check()
@@ -115,7 +116,7 @@ class RateDisplay:
 
 
 class _Measuring:
-    """One measurement. Thread: the one that runs it, but for ``stop``."""
+    """One measurement. Thread: the one that runs it, except for ``stop``."""
 
     def __init__(
         self, source: PerfSource, limits: PerfLimits, clock: Clock, line: RateDisplay
@@ -129,7 +130,7 @@ class _Measuring:
         self._wall_ms = clock.wall_ms()
         self._seconds: list[int] = []
         self._shown = (0, 0)
-        # Messages that come meanwhile would otherwise be read for ever.
+        # Otherwise new messages would be read for ever.
         self._whole = None if limits.messages is not None else source.whole()
         self._tallies = [
             StreamTally(
@@ -143,7 +144,7 @@ class _Measuring:
         ]
 
     def stop(self) -> None:
-        """End it, and report what was read. Thread: any, also a signal handler."""
+        """End the measurement. Thread: any, and signal handlers."""
         self._events.put(_STOPPED)
 
     def run(self, join_ms: int) -> Measurement:
@@ -169,7 +170,7 @@ class _Measuring:
                 StreamResult(stream=tally.stream, count=tally.count, last_ms=tally.last_ms)
                 for tally in self._tallies
             ),
-            # Waiting for more at the end is no reading.
+            # Waiting for more at the end does not count as reading.
             seconds=tuple(self._seconds[: last_ms // _SECOND_MS]),
         )
 
@@ -189,7 +190,7 @@ class _Measuring:
         scope.spawn(f"stream-{tally.stream}", read, stop=self._source.stop)
 
     def _is_all_read(self) -> bool:
-        # Of empty logs the streams end by their time-out, and are checked then.
+        # Streams of empty logs end by their time-out, and are checked then.
         whole = self._whole
         if not whole:
             return False

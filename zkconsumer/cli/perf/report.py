@@ -1,4 +1,4 @@
-"""A measurement as a table, as JSON, and as the original prints it. Pure."""
+"""Formats a measurement as a table, as JSON, and as the original. Pure."""
 
 from zkconsumer.cli.formats.performance import DETAILED_HEADER, HEADER, PerfStyle
 from zkconsumer.cli.perf.measure import (
@@ -23,7 +23,7 @@ _ENDS = {
 
 
 def as_table(found: Measurement) -> str:
-    """Return a row of each stream that read something, and one of all."""
+    """Return a row for each stream that read messages, and one for all."""
     read = [stream for stream in found.streams if stream.count.message_count]
     rows = [_row(str(stream.stream), stream) for stream in read] if len(read) > 1 else []
     rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
@@ -61,12 +61,12 @@ def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, obj
 
 
 def scala_header(*, detailed: bool) -> str:
-    """Return what the original prints first, with its line end."""
+    """Return the original's header, with its line end."""
     return f"{DETAILED_HEADER if detailed else HEADER}\n"
 
 
 def scala_row(found: Measurement, style: PerfStyle) -> str:
-    """Return the original's row, with its line end; the wait for more at the end is not in it."""
+    """Return the original's row, with its line end, not counting the wait at the end."""
     row = style.row(
         found.start_ms,
         found.start_ms + found.elapsed_ms,
@@ -90,7 +90,7 @@ def scala_detail(interval: Interval, start_ms: int, style: PerfStyle) -> str:
 
 
 def detail(interval: Interval) -> str:
-    """Return the same in words."""
+    """Return a sentence about an interval."""
     elapsed_ms = interval.until_ms - interval.since_ms
     messages = interval.until.message_count - interval.since.message_count
     size = interval.until.byte_count - interval.since.byte_count

@@ -24,7 +24,7 @@ from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
 Lists = Iterator[Sequence[HasValue]]
-"""Lists of messages, possibly empty, until the time-out, or it is stopped."""
+"""Lists of messages, possibly empty, until the time-out or a stop."""
 
 _MAX_RECORDS = 500
 _TURN_MS = 200
@@ -33,15 +33,15 @@ _CHECK_MS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerfOptions:
-    """What to read, and how.
+    """The options of reading.
 
     Attributes:
-        topic: its name.
+        topic: the topic's name.
         streams: the number of reading threads.
         timeout_ms: a stream ends after this time without a message.
-        from_latest: begin at the end of the log, not at its beginning.
-        one_by_one: take messages one at a time.
-        settings: of the consumer, by their names.
+        from_latest: whether to begin at the end of the log, not at its beginning.
+        one_by_one: whether to take messages one at a time.
+        settings: the settings of the consumer, by name.
     """
 
     topic: str
@@ -53,10 +53,10 @@ class PerfOptions:
 
 
 class PerfSource:
-    """Streams to be read, each in a thread of its own.
+    """The streams to read, each in a thread of its own.
 
     Attributes:
-        streams: the messages of each.
+        streams: the messages of each stream.
     """
 
     streams: Sequence[Lists]
@@ -66,9 +66,9 @@ class PerfSource:
         raise NotImplementedError
 
     def whole(self) -> int | None:
-        """Return how many messages the logs hold now; None if all that will come is read.
+        """Return the number of messages in the logs now; None if all future ones are read, too.
 
-        With compaction or transactions there are fewer: then the streams end by their time-out.
+        Compacted and transactional logs hold fewer: then the streams end by their time-out.
 
         Raises:
             ZkConsumerError: as ``check``.
@@ -76,11 +76,12 @@ class PerfSource:
         return None
 
     def check(self) -> None:
-        """Check why no message came.
+        """Raise the reason why no message came, if there is one.
 
         Raises:
             ConfigError: there is no such topic.
-            ZkConsumerError: it can't be read: no broker responds, or partitions have no leader.
+            ZkConsumerError: the topic can't be read: no broker responds, or partitions have no
+                leader.
         """
         raise NotImplementedError
 
@@ -89,16 +90,16 @@ class PerfSource:
 def zookeeper_source(
     options: PerfOptions, group_id: str | None, *, deleting: bool
 ) -> Iterator[PerfSource]:
-    """Return a member of a group of its own, which is deleted afterwards.
+    """Open a member of a new group, which is deleted afterwards.
 
     Args:
-        options: what to read.
-        group_id: the group's name; None for a made-up one.
-        deleting: whether to delete first what ZooKeeper has of the group.
+        options: the options of reading.
+        group_id: the group's name; None: a generated one.
+        deleting: whether to delete the group's nodes in ZooKeeper first.
 
     Raises:
-        ConfigError: a setting is invalid, or there is such a group, and it is to be left alone.
-        ZkConsumerError: ZooKeeper does not answer, the group has members, or nothing can be read.
+        ConfigError: a setting is invalid, or the group exists and must not be deleted.
+        ZkConsumerError: ZooKeeper does not respond, the group has members, or nothing can be read.
     """
     settings = {
         **options.settings,
@@ -169,7 +170,7 @@ class _Connected(PerfSource):
             ]
             logs = CommandLogLookup(client, timeout_ms=_CHECK_MS).logs(tps)
         if not tps or len(logs) < len(tps):
-            return None  # what can be read is read
+            return None  # readable partitions are read
         return sum(log.end - log.start for log in logs.values())
 
     def check(self) -> None:
@@ -203,7 +204,7 @@ def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[
 
     Raises:
         ConfigError: a setting is invalid, or there is no such topic.
-        ZkConsumerError: no broker answers.
+        ZkConsumerError: no broker responds.
     """
     settings = {
         "allow.auto.create.topics": "false",
@@ -254,7 +255,7 @@ class _Polled(PerfSource):
 
     def check(self) -> None:
         for consumer in self._consumers:
-            with suppress(Woken):  # a wakeup that came when it had ended by itself
+            with suppress(Woken):  # a wakeup that came after the end
                 consumer.poll(0)
             consumer.end_offsets(sorted(consumer.assignment()))
 

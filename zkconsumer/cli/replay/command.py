@@ -188,7 +188,7 @@ def _formatter(args: argparse.Namespace) -> Formatter:
 
 
 def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
-    """Print what can't be replayed; return whether that refuses all."""
+    """Print what can't be replayed; return whether the command is refused."""
     for text in (*plan.wrong, *plan.notes, *plan.gone):
         note(text)
     if plan.wrong:

@@ -1,4 +1,4 @@
-"""Plans which offsets to replay, and which of them are gone. Pure."""
+"""Plans which offsets to replay, and finds those that are gone. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,9 +48,9 @@ def plan_replay(
     """Compare the requested ranges with the logs.
 
     Args:
-        logs: of all partitions to be read.
-        starts: the start offsets; None: of a missing partition the log's.
-        ends: the end offsets, exclusive; of a missing partition the log's.
+        logs: the logs of all partitions to read.
+        starts: the start offsets; missing partitions, and None, start with the log.
+        ends: the end offsets, exclusive; missing partitions end with the log.
     """
     ranges: list[OffsetRange] = []
     gone: list[UnavailableOffsets] = []

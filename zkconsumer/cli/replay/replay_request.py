@@ -1,4 +1,4 @@
-"""The partitions and offset ranges that a call of ``replay`` requests."""
+"""Resolves the partitions and offset ranges of a ``replay`` command."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -13,19 +13,19 @@ from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 
 TRIES = 3
-"""Limit of all tries of a lookup, in time-outs of one response."""
+"""The time limit of all attempts of a lookup, in time-outs of one response."""
 
 
 def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPartition, int] | None:
     """Return the offsets in a file for the topic, or for all topics if none is named.
 
     Raises:
-        ConfigError: it has none of these, or those of several groups.
-        OSError: it can't be read.
+        ConfigError: the file has no such offsets, or those of several groups.
+        OSError: the file can't be read.
     """
     if name is None:
         return None
-    # Lines without a group id need one, whatever it is.
+    # Lines without a group id need some group id.
     imported = parse_offset_file(read_text(name), name, args.group or "")
     if args.group is None and len(imported.offsets) > 1:
         raise ConfigError(
@@ -44,8 +44,8 @@ def partitions_of(
     """Return the partitions to read, all of which exist.
 
     Raises:
-        ConfigError: one does not exist.
-        ZkConsumerError: no broker answers.
+        ConfigError: a partition does not exist.
+        ZkConsumerError: no broker responds.
     """
     topics = {args.topic} if starts is None else {tp.topic for tp in starts}
     view = client.view(topics, timeout_ms=args.timeout_ms * TRIES)
@@ -76,7 +76,7 @@ def logs_of(lookup: CommandLogLookup, partitions: Sequence[TopicPartition]) -> L
     """Return the start and end offset of each log.
 
     Raises:
-        ZkConsumerError: a leader does not answer.
+        ZkConsumerError: a leader does not respond.
     """
     logs = lookup.logs(partitions)
     silent = [tp for tp in partitions if tp not in logs]
@@ -95,7 +95,7 @@ def bounds_of(
     logs: Logs,
     look_up: Callable[[int, Logs], OffsetsByTime],
 ) -> dict[TopicPartition, int]:
-    """Return one end of each range, where it differs from that of the log.
+    """Return one end of each range, for partitions in which it differs from the log's.
 
     Args:
         offset: the same offset for all.
@@ -106,7 +106,7 @@ def bounds_of(
 
     Raises:
         ConfigError: the file lacks a partition.
-        ZkConsumerError: a leader does not answer.
+        ZkConsumerError: a leader does not respond.
     """
     if offset is not None:
         return dict.fromkeys(logs, offset)

@@ -19,7 +19,7 @@ _PART_BYTES: Final = 1 << 20
 
 
 class ReplayedMessage(NamedTuple):
-    """A message as formatters need it."""
+    """A message in the form that formatters need."""
 
     topic: str
     partition: int
@@ -34,7 +34,7 @@ class Replay:
 
     Args:
         client: finds leaders, and connects.
-        settings: of reading; their part size is not used.
+        settings: the settings of reading; their part size is not used.
         formatter: formats messages.
 
     Attributes:
@@ -71,7 +71,7 @@ class Replay:
             ranges: the ranges to read.
             write: receives formatted messages.
             advance: called with the number of completed offsets.
-            limit: None: no limit.
+            limit: the maximum number of messages; None: no limit.
 
         Raises:
             DataLost: offsets are missing, and the settings require them all.
@@ -105,7 +105,7 @@ class Replay:
             yield f"it stopped at {self.position[0]}, offset {self.position[1]}"
 
     def _pass(self, behind: int, message_count: int) -> int:
-        """Advance to an offset; return by how much."""
+        """Advance to an offset; return the number of offsets."""
         assert self.position is not None
         tp, before = self.position
         self.position = (tp, behind)

@@ -74,8 +74,8 @@ def _view(buffer: pa.Buffer | None) -> memoryview | None:
 PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", pa.date32())])
 """The partition columns of a table.
 
-Its files hold them, too, since not all readers add them from paths. A file has one topic, whose name
-is stored once.
+Its files hold them, too, since not all readers add them from paths. A file has one topic, whose
+name is stored once.
 """
 
 
