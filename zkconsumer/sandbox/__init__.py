@@ -1,7 +1,7 @@
-"""A real ZooKeeper and real brokers of any version, as child processes on loopback.
+"""Runs a real ZooKeeper and real brokers of any version, as child processes on loopback.
 
-Public names: ``Sandbox`` (see there), its ``SandboxOptions``, what a client of a secured one is
-given, and what its tools give back.
+Public names: ``Sandbox``, its ``SandboxOptions``, the ``ClientAccess`` of a secured one, and the
+results of its tools.
 """
 
 from zkconsumer.sandbox.cluster import Sandbox

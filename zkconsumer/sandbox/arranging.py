@@ -47,7 +47,7 @@ class Arranger:
         folder: for files.
         ports: the ports in use.
         start_timeout_ms: time limit of starting the KDC.
-        closing: what to close at the end, besides processes.
+        closing: closes other resources than processes at the end.
         kdc: the KDC, if there is one.
     """
 

@@ -23,7 +23,7 @@ class BrokerServer(Server):
     """A broker on a fixed port, with its partitions in ``folder``.
 
     Attributes:
-        address: its listener in the clear.
+        address: its plaintext listener.
         secured: its secured listener, as ``host:port``; None: it has none.
     """
 
@@ -56,8 +56,8 @@ class BrokerServer(Server):
     def _clear_registration(self) -> None:
         """Remove a killed run's registration from ZooKeeper.
 
-        Its session lives until it times out, and a broker that finds its own id registered waits
-        for that, or gives up, depending on the version.
+        The session of a killed run lives until it times out, and a broker that finds its own id
+        registered waits for that, or gives up, depending on the version.
         """
         with self._zookeeper.client() as client:
             left = client.get(self._path(f"/brokers/ids/{self.address.id}"))
@@ -69,7 +69,7 @@ class BrokerServer(Server):
                 client.delete(self._path("/controller"))
 
     def _serves(self) -> bool:
-        """Return whether it is registered with this run's port and responds."""
+        """Return whether the broker is registered with this run's port, and responds."""
         try:
             with self._zookeeper.client() as client:
                 node = client.get(self._path(f"/brokers/ids/{self.address.id}"))

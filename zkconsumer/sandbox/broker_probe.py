@@ -1,4 +1,4 @@
-"""Probes brokers: whether a broker or a topic of the sandbox is ready.
+"""Probes whether a broker or a topic of the sandbox is ready.
 
 It sends version 0 of two requests over a socket of its own, independent of the client under test.
 Metadata is always requested for *all* topics: requesting one could create it.
@@ -31,8 +31,8 @@ class BrokerKnowledge:
     """A broker's view of the cluster.
 
     Attributes:
-        brokers: the ids of the brokers it knows. Up to 0.8.2 empty while there are no topics, and a
-            later broker is missing until it leads a partition.
+        brokers: the ids of the known brokers. Up to 0.8.2 they are empty while there are no topics,
+            and a new broker is missing until it leads a partition.
         partitions: its view of each partition.
         topics: the topics it knows.
     """
@@ -68,7 +68,7 @@ def request_view(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | N
 
 
 def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) -> bool:
-    """Return whether the broker serves the partition as its leader, and is not merely named."""
+    """Return whether the broker serves the partition as its leader, not only by metadata."""
     entry = ListOffsetsPartition(partition=partition.partition, timestamp=LATEST_TIMESTAMP)
     topic = ListOffsetsTopic(topic=partition.topic, partitions=(entry,))
     response = response_to(ListOffsetsRequest(topics=(topic,)), broker, timeout_ms)

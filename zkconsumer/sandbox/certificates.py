@@ -1,6 +1,6 @@
-"""Certificates of a private CA, in the formats of clients (PEM) and brokers (PKCS12).
+"""Creates certificates of a private CA, for clients (PEM) and brokers (PKCS12).
 
-Java reads PKCS12 stores without any tool of its own having made them.
+Java reads PKCS12 stores that were not made by its own tools.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Make all of them, in a folder that is there."""
+    """Create all files, in an existing folder."""
     authority, stranger = trustme.CA(), trustme.CA()
     made = Certificates(
         authority=folder / "authority.pem",

@@ -30,7 +30,7 @@ class Sandbox:
 
     Args:
         kafka: the release of the brokers; their ZooKeeper comes with it.
-        brokers: how many; 0 starts ZooKeeper alone.
+        brokers: the number of brokers; 0 starts ZooKeeper alone.
         options: see ``SandboxOptions``.
 
     Raises:
@@ -55,7 +55,7 @@ class Sandbox:
         """Start everything; ``close`` must follow.
 
         Raises:
-            SandboxError: no Java, no jars, a port taken, or a server that does not come up.
+            SandboxError: Java or a jar is missing, a port is taken, or a server does not start.
         """
         if self._processes is not None:
             raise SandboxError("the sandbox runs already")
@@ -115,7 +115,7 @@ class Sandbox:
 
     @property
     def brokers(self) -> tuple[Broker, ...]:
-        """All brokers by id, whether they run or not."""
+        """All brokers by id, running or not."""
         return tuple(server.address for server in self._cluster.brokers.values())
 
     @property
@@ -127,8 +127,8 @@ class Sandbox:
     def access(self) -> ClientAccess:
         """The settings of clients, with ``security`` or ``zookeeper_security``.
 
-        ``bootstrap_servers`` and ``brokers`` stay in the clear: that listener is for the sandbox
-        itself, and for the brokers among themselves.
+        ``bootstrap_servers`` and ``brokers`` are of the plaintext listener, which is for the
+        sandbox itself and for traffic between brokers.
 
         Raises:
             SandboxError: the sandbox is not secured.
@@ -143,7 +143,7 @@ class Sandbox:
         """The KDC of ``security="kerberos"``.
 
         Raises:
-            SandboxError: there is none.
+            SandboxError: the sandbox has no KDC.
         """
         kdc = self._cluster.kdc
         if kdc is None:
@@ -161,13 +161,13 @@ class Sandbox:
         assignment: Assignment | None = None,
         config: Mapping[str, str] | None = None,
     ) -> None:
-        """Create a topic; returns when every live broker knows all its leaders, and they lead.
+        """Create a topic; return when every live broker knows all its leaders, and they lead.
 
         Args:
-            name: of the topic.
-            partitions: how many; partition *p* prefers as its leader number ``p % N`` of the
-                brokers that run.
-            replication: on how many brokers each partition lies.
+            name: the name of the topic.
+            partitions: the number of partitions; the preferred leader of partition *p* is number
+                ``p % N`` of the running brokers.
+            replication: the number of replicas of each partition.
             assignment: the broker ids of each partition, instead of the two numbers.
             config: the topic's own settings.
 
@@ -182,10 +182,11 @@ class Sandbox:
         return self._cluster.topics.exists(name)
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Grow a topic to ``total`` partitions; returns when the new ones have leaders.
+        """Grow a topic to ``total`` partitions; return when the new ones have leaders.
 
         Raises:
-            SandboxError: there is no such topic, it has as many already, or it took too long.
+            SandboxError: there is no such topic, it has that many partitions already, or it took
+                too long.
         """
         present = self._cluster.topics.partitions(name)
         if total <= len(present):
@@ -195,11 +196,11 @@ class Sandbox:
         self._cluster.topics.grow(name, new)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic; returns when it is gone from ZooKeeper and from every live broker.
+        """Delete a topic; return when it is gone from ZooKeeper and from every live broker.
 
         Raises:
             SandboxError: there is no such topic, it took too long, or the brokers are of 0.8.0,
-                which can't.
+                which can't delete topics.
         """
         self._cluster.topics.delete(name)
 
@@ -227,10 +228,10 @@ class Sandbox:
     def start_broker(self, broker_id: int) -> None:
         """Start a stopped or killed broker again, on its port and data.
 
-        Returns when it serves, and all live brokers name the same live leaders.
+        The call returns when the broker serves, and all live brokers name the same live leaders.
 
         Raises:
-            SandboxError: it runs, or does not come up.
+            SandboxError: the server runs already, or does not start.
         """
         broker = self._broker(broker_id)
         broker.launch()
@@ -263,7 +264,7 @@ class Sandbox:
         """Start ZooKeeper again with its nodes and sessions; returns when it responds.
 
         Raises:
-            SandboxError: it runs, or does not come up.
+            SandboxError: the server runs already, or does not start.
         """
         self._cluster.zookeeper.launch()
         self._cluster.zookeeper.await_ready(self._settings.start_timeout_ms)
@@ -279,7 +280,7 @@ class Sandbox:
     def expire_session(self, session_id: int, password: bytes) -> None:
         """Expire a client's session: its ephemeral nodes are gone when this returns.
 
-        It joins the session with the client's own id and password, and closes it.
+        The sandbox joins the session with the client's own id and password, and closes it.
 
         Raises:
             SandboxError: ZooKeeper has no such session, or the password is wrong.
@@ -294,10 +295,10 @@ class Sandbox:
         """Start one of the original's tools, such as ``kafka.tools.ConsoleConsumer``.
 
         Args:
-            main_class: its full name.
-            arguments: its command line.
-            stdin: its standard input.
-            flags: for the JVM.
+            main_class: the full name of the tool's class.
+            arguments: the tool's command line.
+            stdin: the tool's standard input.
+            flags: flags for the JVM.
         """
         return self._cluster.tools.start(main_class, *arguments, stdin=stdin, flags=flags)
 
@@ -307,7 +308,7 @@ class Sandbox:
         """Run one of the original's tools to its end.
 
         Raises:
-            SandboxError: it exceeded the time limit, and was killed.
+            SandboxError: the tool exceeded the time limit, and was killed.
         """
         with self.scala_tool(main_class, *arguments, stdin=stdin) as tool:
             return tool.wait(timeout_ms)

@@ -1,7 +1,7 @@
-"""The cache of pinned jars: from a version to a class path on disk.
+"""Caches pinned jars, and returns the class path of a version.
 
-A jar is renamed to its final name after its checksum was verified; so files in the cache are whole,
-also with concurrent downloads.
+A jar gets its final name after its checksum was verified, so files in the cache are complete, also
+with concurrent downloads.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ Fetch = Callable[[Jar, Path], Path]
 def cache_folder(environ: Mapping[str, str], home: Path) -> Path:
     """Return the folder of jars: ``$XDG_CACHE_HOME/zkconsumer/jars`` or in ``~/.cache``."""
     base = environ.get("XDG_CACHE_HOME", "")
-    # The XDG rules say that a relative path counts as unset.
+    # By the XDG rules a relative path counts as unset.
     root = Path(base) if os.path.isabs(base) else home / ".cache"
     return root / "zkconsumer" / "jars"
 
@@ -79,12 +79,12 @@ class JarCache:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one process download at a time; the others then find the jars in the cache."""
+        """Let one process download at a time; the others then use its jars from the cache."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with (self._folder / ".lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                for left in self._folder.glob(f"{_TEMPORARY}*"):  # of a killed process
+                for left in self._folder.glob(f"{_TEMPORARY}*"):  # left by a killed process
                     shutil.rmtree(left, ignore_errors=True)
                 yield
         except OSError as error:
@@ -117,7 +117,7 @@ def class_path(name: str) -> list[Path]:
     """Return a class path of the lock file, from this user's cache; download missing jars first.
 
     Args:
-        name: a Kafka version, or what else the lock file names.
+        name: a Kafka version, or another name in the lock file.
 
     Raises:
         SandboxError: a jar can't be downloaded, or its checksum is wrong.

@@ -26,10 +26,10 @@ def bundled_java() -> Path | None:
 def find_java(
     environ: Mapping[str, str], bundled: Callable[[], Path | None] = bundled_java
 ) -> Path:
-    """Return the ``java`` program: of ``JAVA_HOME``, else on ``PATH``, else the bundled one.
+    """Return the ``java`` of ``JAVA_HOME``, else the one on ``PATH``, else the bundled one.
 
     Raises:
-        SandboxError: there is none; the message lists the places.
+        SandboxError: there is none; the message lists where it was looked for.
     """
     home = environ.get("JAVA_HOME", "")
     if home and _runs(of_home := Path(home) / "bin" / "java"):
@@ -51,7 +51,7 @@ def check_kerberos(java: Path) -> None:
     Before 4.0 they depend on the Security Manager, which Java 23 disabled, and 24 removed.
 
     Raises:
-        SandboxError: it is too new for that, or its version is unknown.
+        SandboxError: Java is too new for that, or its version is unknown.
     """
     try:
         reported = subprocess.run(

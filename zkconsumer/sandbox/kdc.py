@@ -12,7 +12,7 @@ from zkconsumer.sandbox.processes import ChildProcess
 from zkconsumer.sandbox.server import Launcher, Server
 
 KDC: Final = "minikdc-3.4.1"
-"""Its name in the lock file."""
+"""The name of the KDC in the lock file."""
 
 _KERBY: Final = "org.apache.kerby:{}:2.0.3"
 COORDINATES: Final = (
@@ -30,7 +30,7 @@ COORDINATES: Final = (
     "org.slf4j:slf4j-reload4j:1.7.36",
     "ch.qos.reload4j:reload4j:1.2.25",
 )
-"""What it is made of, in class path order; of what it declares, those that it loads."""
+"""The jars of the KDC, in class path order: those of its dependencies that it loads."""
 
 REALM: Final = "ZKCONSUMER.TEST"
 BROKER_PRINCIPAL: Final = f"kafka/localhost@{REALM}"
@@ -46,7 +46,7 @@ def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
     """Return a ``krb5.conf``, for MIT's and Java's libraries, with this KDC only.
 
     Args:
-        port: where the KDC listens.
+        port: the port of the KDC.
         ticket_lifetime_s: the lifetime of tickets; None: a day.
     """
     lifetime = "" if ticket_lifetime_s is None else f"    ticket_lifetime = {ticket_lifetime_s}s\n"
@@ -72,13 +72,13 @@ class KeyDistributionCenter(Server):
     Args:
         launcher: starts Java; the class path is its own.
         folder: for its files; ``krb5.conf`` and the keytabs are there once it is ready.
-        port: where it listens.
+        port: the port of the KDC.
 
     Raises:
-        SandboxError: a jar could not be had.
+        SandboxError: a jar can't be downloaded.
 
     Attributes:
-        port: where it listens.
+        port: the port of the KDC.
         config: ``krb5.conf``.
         broker_keytab: the key of ``BROKER_PRINCIPAL``.
         client_keytab: the key of ``CLIENT_PRINCIPAL``.
@@ -121,7 +121,7 @@ class KeyDistributionCenter(Server):
         """Write one principal's keys to a file that only its owner can read.
 
         Raises:
-            SandboxError: the KDC gave no such keys.
+            SandboxError: the KDC returned no keys of the principal.
         """
         try:
             entries = read_keytab(self._keys.read_bytes())

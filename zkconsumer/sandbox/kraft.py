@@ -1,4 +1,4 @@
-"""One KRaft node, broker and controller in one; of Kafka 4 by default.
+"""Runs one KRaft node, broker and controller in one; of Kafka 4 by default.
 
 It has no ZooKeeper, so it is no ``Sandbox``; it shares the sandbox's process supervision and the
 original's tools.
@@ -33,7 +33,7 @@ KRAFT: Final = KafkaVersion(
         "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
         "org.apache.logging.log4j:log4j-1.2-api:2.24.3",
     ),
-    # It reads our settings of the log, which are in the form of log4j 1.
+    # Kafka 4 reads our logging settings, which are in the form of log4j 1.
     jvm_flags=("-Dlog4j1.compatibility=true",),
 )
 """The release; not in the sandbox's own table, whose releases all come with a ZooKeeper."""
@@ -43,7 +43,7 @@ _CREATE_TOPICS: Final = 2
 """The first version of CreateTopics that Kafka 4 serves."""
 _HEAP_MB: Final = 320
 _LIMIT_MS: Final = 60_000
-"""How long starting, a tool or a topic may take."""
+"""The time limit of starting, of a tool, and of creating a topic."""
 
 
 def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
@@ -94,14 +94,14 @@ class KraftNode:
         self.close()
 
     def close(self) -> None:
-        """Kill it, and remove its data. Idempotent."""
+        """Kill the node, and remove its data. Idempotent."""
         processes, self._processes, self._tools = self._processes, None, None
         if processes is not None:
             processes.close()
 
     @property
     def bootstrap_servers(self) -> str:
-        """Its address as ``host:port``."""
+        """The address of the node as ``host:port``."""
         return f"{LOOPBACK}:{self._port}"
 
     @property
@@ -109,10 +109,10 @@ class KraftNode:
         return Broker(1, LOOPBACK, self._port)
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Create a topic; returns when all its partitions have a leader.
+        """Create a topic; return when all its partitions have a leader.
 
         Raises:
-            SandboxError: it can't be created; the message says why.
+            SandboxError: the topic can't be created; the message says why.
         """
         topic = NewTopic(name=name, num_partitions=partitions, replication_factor=1)
         request = CreateTopicsRequest(topics=(topic,), timeout_ms=_LIMIT_MS)
@@ -129,7 +129,7 @@ class KraftNode:
         await_result(led, timeout_ms=_LIMIT_MS, complaint=lambda: f"topic {name} has no leader")
 
     def start_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
-        """Start one of its tools.
+        """Start one of Kafka's tools.
 
         Raises:
             SandboxError: the node does not run, or Java could not be started.
@@ -139,10 +139,10 @@ class KraftNode:
         return self._tools.start(main_class, *arguments, stdin=stdin)
 
     def run_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ToolResult:
-        """Run one of its tools to its end.
+        """Run one of Kafka's tools to its end.
 
         Raises:
-            SandboxError: it failed, or took longer than a minute.
+            SandboxError: the tool failed, or took longer than a minute.
         """
         with self.start_tool(main_class, *arguments, stdin=stdin) as tool:
             result = tool.wait(_LIMIT_MS)
@@ -179,7 +179,7 @@ class KraftNode:
         server.await_ready(_LIMIT_MS)
 
     def _format(self, folder: Path, settings: dict[str, str]) -> None:
-        """Format its log folder, without which it does not start."""
+        """Format the log folder, without which the node does not start."""
         file = folder / "format.properties"
         file.write_text(render_properties(settings), "ascii")
         self.run_tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(file))

@@ -1,8 +1,8 @@
-"""Writes ``jars.lock.json`` again: ``python -m zkconsumer.sandbox.lock``.
+"""Updates ``jars.lock.json``: ``python -m zkconsumer.sandbox.lock``.
 
-Resolves every version of the table, and Kafka 4, and hashes every jar, and those of Spark's
-connector and of the KDC. Run it after a change of the table and read the difference: a jar whose
-checksum changed for the same coordinate is not to be trusted.
+It resolves every version of the table, Kafka 4, Spark's connector and the KDC, and hashes every
+jar. Run it after a change of the table, and read the difference: a jar whose checksum changed for
+the same coordinate must not be trusted.
 """
 
 import tempfile
@@ -20,10 +20,10 @@ from zkconsumer.sandbox.versions import VERSIONS, KafkaVersion
 
 
 def make_lock(versions: Sequence[KafkaVersion], scratch: Path, repository: str | None) -> JarLock:
-    """Resolve and download everything into ``scratch``, and pin what came.
+    """Resolve and download all jars into ``scratch``, and pin their checksums.
 
     Raises:
-        SandboxError: something could not be resolved or downloaded.
+        SandboxError: a version can't be resolved, or a jar can't be downloaded.
     """
     return JarLock(
         {
@@ -34,16 +34,16 @@ def make_lock(versions: Sequence[KafkaVersion], scratch: Path, repository: str |
 
 
 def pin(jars: Iterable[Jar], scratch: Path, repository: str | None) -> tuple[PinnedJar, ...]:
-    """Download jars into ``scratch`` and pin what came, in the same order.
+    """Download jars into ``scratch``, and return them with their checksums, in the same order.
 
     Raises:
-        SandboxError: one could not be downloaded.
+        SandboxError: a jar can't be downloaded.
     """
     return tuple(PinnedJar(jar, sha256_of(maven.fetch(jar, scratch, repository))) for jar in jars)
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write the lock file next to this module."""
     repository = maven.configured_repository()
     with tempfile.TemporaryDirectory() as scratch:
         kafka = make_lock([*VERSIONS.values(), KRAFT], Path(scratch), repository)

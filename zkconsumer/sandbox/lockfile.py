@@ -1,4 +1,4 @@
-"""The shipped list of pinned jars: which jars a version needs, and what each must hash to.
+"""The shipped list of pinned jars: the jars of each version, with their checksums.
 
 Pure: text in, values out. ``zkconsumer.sandbox.lock`` writes the file.
 """
@@ -24,17 +24,17 @@ class Jar:
 
     @property
     def coordinate(self) -> str:
-        """Its Maven coordinate, ``group:artifact:version``."""
+        """The Maven coordinate of the jar, ``group:artifact:version``."""
         return f"{self.group}:{self.artifact}:{self.version}"
 
     @property
     def file_name(self) -> str:
-        """Its name in a repository and in the cache."""
+        """The name of the jar in a repository and in the cache."""
         return f"{self.artifact}-{self.version}.jar"
 
     @classmethod
     def parse(cls, coordinate: str) -> "Jar":
-        """Take ``group:artifact:version`` apart.
+        """Parse ``group:artifact:version``.
 
         Raises:
             SandboxError: the text has another form, or a part that is no plain name.
@@ -47,17 +47,17 @@ class Jar:
 
 @dataclass(frozen=True, slots=True)
 class PinnedJar:
-    """A jar and the SHA-256 that its bytes must have, in lower-case hex."""
+    """A jar, with its SHA-256 in lower-case hex."""
 
     jar: Jar
     sha256: str
 
 
 class JarLock(dict[str, tuple[PinnedJar, ...]]):
-    """The class path of each Kafka version, in order, of Spark's connector and of the KDC.
+    """The class paths of Kafka versions, of Spark's connector and of the KDC, in order.
 
     Raises:
-        SandboxError: asked for another one.
+        SandboxError: the requested name is unknown.
     """
 
     def __missing__(self, name: str) -> NoReturn:
@@ -65,7 +65,7 @@ class JarLock(dict[str, tuple[PinnedJar, ...]]):
 
 
 def parse_lock(text: str) -> JarLock:
-    """Read the lock file.
+    """Parse the text of a lock file.
 
     Raises:
         SandboxError: it is no lock file, names a jar without a checksum, or a bad checksum.
@@ -89,7 +89,7 @@ def parse_lock(text: str) -> JarLock:
 
 
 def render_lock(lock: JarLock) -> str:
-    """Write the lock file: sorted, so that a change shows as a small difference."""
+    """Return the text of a lock file, sorted, so that changes are small differences."""
     sums = {jar.jar.coordinate: jar.sha256 for jars in lock.values() for jar in jars}
     content = {
         "format": FORMAT,

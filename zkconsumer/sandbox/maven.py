@@ -1,6 +1,7 @@
-"""The door to jgo: resolves and fetches jars from the Maven repository the user configured.
+"""Resolves and downloads jars from the configured Maven repository, through jgo.
 
-jgo is imported on first use only: with all jars cached neither it nor a network is needed.
+Only this module uses jgo, and imports it on first use: with all jars cached, neither jgo nor a
+network is needed.
 """
 
 import os
@@ -25,7 +26,7 @@ _TIMEOUT_S = 60
 
 
 def repository_url(environ: Mapping[str, str], home: Path) -> str | None:
-    """Return which repository to use; None means jgo's own choice, Maven Central.
+    """Return the repository to use; None: jgo's default, Maven Central.
 
     The environment variable wins; then the first mirror of Maven Central in the user's
     ``~/.m2/settings.xml``. Proxies come from the usual environment variables.
@@ -58,21 +59,21 @@ def fetch(jar: Jar, into: Path, repository: str | None) -> Path:
     """Download one jar into a private folder.
 
     Args:
-        jar: what to fetch.
+        jar: the jar to download.
         into: an empty folder, laid out as a local repository afterwards.
         repository: the repository's URL, None for Maven Central.
 
     Returns:
-        The file. Its content is unchecked.
+        The path of the file, whose content is not checked.
 
     Raises:
-        SandboxError: it could not be had: no network, or no such jar there.
+        SandboxError: the jar can't be downloaded: no network, or no such jar.
     """
     context = _context(into, repository)
     artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
     try:
         return artifact.resolve()
-    # requests' errors are OSErrors; jgo raises RuntimeError for a jar that is not there.
+    # requests' errors are OSErrors; jgo raises RuntimeError for a missing jar.
     except (OSError, RuntimeError) as error:
         where = _shown(context.remote_repos["central"])
         raise SandboxError(
@@ -82,10 +83,10 @@ def fetch(jar: Jar, into: Path, repository: str | None) -> Path:
 
 
 def resolve(version: KafkaVersion, cache: Path, repository: str | None) -> list[Jar]:
-    """Return the whole class path of a version: itself, its extras, then all it depends on, sorted.
+    """Return the class path of a version: its jar, its extras, then sorted dependencies.
 
     Raises:
-        SandboxError: the repository could not be read.
+        SandboxError: the repository can't be read.
     """
     from jgo.maven import Dependency, Project  # noqa: PLC0415 - see the module's head
 
@@ -127,19 +128,19 @@ def _shown(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the innermost reason of a nested error that the system gave, on one line."""
+    """Return the innermost system error of a nested error, on one line."""
     reason: BaseException = error
     inner: BaseException | None = error
     while inner is not None:
-        # Those of the system have a number; what libraries wrap around them has none.
+        # System errors have a number; those that libraries wrap around them have none.
         if isinstance(inner, OSError) and inner.errno is not None:
             reason = inner
         inner = inner.__cause__ or inner.__context__
     text = " ".join((str(reason) or type(reason).__name__).split())
-    # Libraries put what counts last.
+    # Libraries put the relevant part last.
     return text if len(text) <= _REASON_CHARS else f"...{text[-_REASON_CHARS:]}"
 
 
 def configured_repository() -> str | None:
-    """``repository_url`` for this process's environment and home."""
+    """Return ``repository_url`` for this process's environment and home."""
     return repository_url(os.environ, Path.home())

@@ -19,7 +19,7 @@ _of_the_system = random.SystemRandom()
 def is_free(port: int) -> bool:
     """Return whether a server could listen on a loopback port now."""
     with socket.socket() as probe:
-        # As servers do: a port whose last connections are still fading out is free.
+        # As servers do: a port with connections in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -30,10 +30,10 @@ def is_free(port: int) -> bool:
 
 
 def require_free(port: int, what: str) -> None:
-    """Refuse a port in use.
+    """Check that a port is free.
 
     Raises:
-        SandboxError: names the port and its intended use.
+        SandboxError: the port is in use; names it, and its intended use.
     """
     if not is_free(port):
         raise SandboxError(

@@ -1,4 +1,4 @@
-"""Child processes that can't outlive this one: the owner's side of the supervisor."""
+"""Starts child processes that can't outlive this one: the owner's side of the supervisor."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from zkconsumer.sandbox.waiting import await_result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildFiles:
-    """The files that are a program's standard streams; it appends to the last two."""
+    """The files of a program's standard streams; the program appends to the last two."""
 
     stdout: Path
     stderr: Path
@@ -31,7 +31,7 @@ class ChildProcess:
     """A program under the supervisor. Thread: any.
 
     Attributes:
-        pid: its process id; may be reused after its end.
+        pid: the process id, which may be reused after the end.
     """
 
     def __init__(self, owner: "SupervisedProcesses", pid: int, ended: socket.socket) -> None:
@@ -42,11 +42,11 @@ class ChildProcess:
         self._status: int | None = None
 
     def poll(self) -> int | None:
-        """Return its exit status, negative for the signal that killed it; None while it runs."""
+        """Return the exit status, negative for the signal that killed it; None while it runs."""
         return self.wait(timeout_ms=0)
 
     def wait(self, timeout_ms: int) -> int | None:
-        """Wait for its end; return its exit status, None after the time-out."""
+        """Wait for the end; return the exit status, None after the time-out."""
         # One thread reads the socket, and closes it; others wait for that thread.
         if self._status is None and self._lock.acquire(timeout=timeout_ms / 1000):
             try:
@@ -63,7 +63,8 @@ class ChildProcess:
         if ended.poll(timeout_ms):
             with self._ended:
                 text = self._ended.recv(64)
-            # No status: the supervisor was killed, and the kernel killed the child with it.
+            # There is no status: the supervisor was killed, and the kernel killed the child with
+            # it.
             self._status = int(text) if text else -signal.SIGKILL
 
     def send_signal(self, number: int) -> bool:
@@ -85,7 +86,7 @@ class ChildProcess:
         return sent
 
     def resume(self) -> None:
-        """Let it go on (``SIGCONT``)."""
+        """Resume it (``SIGCONT``)."""
         self.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
@@ -109,7 +110,7 @@ def is_frozen(pid: int) -> bool:
     if not tasks.is_dir():
         return True
     for task in tasks.iterdir():
-        # A thread that is gone meanwhile runs no more.
+        # A thread that has ended meanwhile does not run.
         with contextlib.suppress(OSError):
             state = (task / "stat").read_text().rpartition(")")[2].split()[0]
             if state not in {"T", "t", "Z", "X"}:
@@ -147,7 +148,7 @@ class SupervisedProcesses:
         """Start a program in a session of its own, with this process's environment.
 
         Raises:
-            SandboxError: it could not be started, or the supervisor is gone.
+            SandboxError: the program can't be started, or the supervisor has ended.
         """
         request = {
             "op": "spawn",
@@ -185,15 +186,15 @@ class SupervisedProcesses:
         self._request({"op": "remove", "path": str(folder)})
 
     def close(self) -> None:
-        """Kill all children, remove the folders, and wait for that.
+        """Kill all children, remove the folders, and wait until that is done.
 
         A forked process does nothing here: the servers belong to its parent.
         """
         if os.getpid() != self._owner_pid:
             return
         with self._lock:
-            # Ends the connection even where a forked process still holds the socket; fails where
-            # the supervisor is gone, or this is the second call.
+            # It ends the connection even if a forked process still holds the socket; it fails if
+            # the supervisor has ended, or in a second call.
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_RDWR)
             self._control.close()

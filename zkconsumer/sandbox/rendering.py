@@ -1,4 +1,4 @@
-"""The servers' property files and command lines, as text. Pure."""
+"""Renders the servers' property files and command lines. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ _MAX_SESSION_MS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerLayout:
-    """The properties of one broker, and those of its cluster.
+    """The parameters of one broker and its cluster.
 
     Attributes:
         id: its ``broker.id``.
-        port: where it listens.
+        port: the port on which it listens.
         listen_host: the address on which it listens; it registers the loopback address.
-        log_dir: where its partitions lie.
+        log_dir: the folder of its partitions.
         zookeeper_connect: the connect string, chroot included.
-        cluster_size: how many brokers there are, for the replication of the internal topics.
+        cluster_size: the number of brokers, for the replication of internal topics.
         auto_create_topics: whether a request for an unknown topic creates it.
-        secured: protocol and port of a listener beside the one in the clear; None: there is none.
+        secured: protocol and port of a listener besides the plaintext one; None: there is none.
     """
 
     id: int
@@ -45,7 +45,7 @@ def render_properties(properties: Mapping[str, str]) -> str:
 
 
 def _escaped(value: str) -> str:
-    """Java reads ISO-8859-1, takes the backslash as an escape and drops leading blanks."""
+    """Escape a value, since Java reads ISO-8859-1 with backslashes, and drops leading blanks."""
     escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     if escaped[:1].isspace():
         escaped = "\\" + escaped
@@ -83,7 +83,7 @@ def broker_properties(
         "zookeeper.connect": layout.zookeeper_connect,
         "zookeeper.session.timeout.ms": "6000",  # newer versions take 18 s to notice a death
         "auto.create.topics.enable": str(layout.auto_create_topics).lower(),
-        # A test machine has few cores: the threads of the default pools would only queue up.
+        # A test machine has few cores, on which the default numbers of threads would only compete.
         "num.network.threads": "2",
         "num.io.threads": "4",
     }
@@ -123,7 +123,7 @@ def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
 
 
 def log4j_properties(log_file: Path) -> dict[str, str]:
-    """Logging of log4j 1 and reload4j into a file, and nothing on the console.
+    """Return settings of log4j 1 and reload4j, for logging to a file only.
 
     The size is bounded: a ZooKeeper in trouble can write ten megabytes a second.
     """
@@ -152,9 +152,9 @@ def java_command(
         f"-Xmx{heap_mb}m",
         "-Xms32m",
         "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",  # quick compilation only: these processes live for seconds
+        "-XX:TieredStopAtLevel=1",  # only quick compilation: these processes live for seconds
         "-Xshare:auto",
-        "-XX:-UsePerfData",  # which samples itself twenty times a second, for nobody
+        "-XX:-UsePerfData",  # it samples itself twenty times a second, without a use here
         "-Djava.awt.headless=true",
         "-Djava.net.preferIPv4Stack=true",
         # A test cluster need not survive a power cut; each sync costs milliseconds.

@@ -1,4 +1,4 @@
-"""The settings of brokers, clients and tools in a secured sandbox. Pure."""
+"""Builds the settings of brokers, clients and tools in a secured sandbox. Pure."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ SECURITIES: Final[tuple[Security, ...]] = ("tls", "scram", "kerberos", "oauth")
 ZookeeperSecurityName = Literal["digest"]
 ZOOKEEPER_SECURITIES: Final[tuple[ZookeeperSecurityName, ...]] = ("digest",)
 USER: Final = "client"
-"""The client's user name, by every mechanism."""
+"""The client's user name, for every mechanism."""
 
 ADVERTISED: Final = "localhost"
 """The host name of secured listeners: in certificates and in the brokers' principal."""
@@ -39,7 +39,7 @@ OAUTH_MODULE: Final = (
 SCRAM_MODULE: Final = (
     'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
 )
-# Kafka's own rule asks Java for the realm, by a door that Java 17 closed.
+# Kafka's default rule gets the realm from a Java API that Java 17 closed.
 _SHORT_NAMES: Final = "RULE:[1:$1],RULE:[2:$1]"
 KERBEROS_MODULE: Final = (
     "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
@@ -83,12 +83,12 @@ class Arrangement:
     """The settings of a secured cluster.
 
     Attributes:
-        protocol: of the secured listener.
-        broker_properties: for every broker, beyond its listeners.
-        broker_jvm_flags: for its Java.
+        protocol: the protocol of the secured listener.
+        broker_properties: properties of every broker, besides its listeners.
+        broker_jvm_flags: flags of the brokers' JVMs.
         users: nodes that brokers read at start, by path, with their content.
-        settings: of a client, as in ``ClientAccess``.
-        tool_properties: for Kafka's own tools.
+        settings: the settings of a client, as in ``ClientAccess``.
+        tool_properties: properties of Kafka's own tools.
         environment: see ``ClientAccess``.
         jvm_flags: see ``ClientAccess``.
     """
@@ -107,7 +107,7 @@ def check_release(version: KafkaVersion, security: str | None) -> None:
     """Check that a release supports a security option.
 
     Raises:
-        SandboxError: it does not, or the option is unknown.
+        SandboxError: the release does not support the option, or the option is unknown.
     """
     if security is None:
         return
@@ -220,13 +220,13 @@ def with_kerberos(
             "sasl.mechanism": "GSSAPI",
             "sasl.kerberos.service.name": "kafka",
         },
-        # The cache and the keytab are for clients that have no setting for a keytab.
+        # The cache and the keytab are for clients without a setting for a keytab.
         environment={
             "KRB5_CONFIG": str(krb5_conf),
             "KRB5_CLIENT_KTNAME": str(keytab),
             "KRB5CCNAME": str(keytab.with_name("tickets")),
         },
-        # Before 0.10.2 a tool's file can't say it.
+        # Before 0.10.2 a tool's properties file can't hold it.
         jvm_flags=(jaas_flag(client_jaas), krb5),
     )
 
@@ -256,7 +256,7 @@ def scram_user(password: str, salt: bytes) -> bytes:
 
 
 def dotted(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings as a file of properties has them."""
+    """Return settings by keys with dots, as in a properties file."""
     return {name.replace("_", "."): value for name, value in settings.items()}
 
 

@@ -1,4 +1,4 @@
-"""A server of the sandbox as the outside sees it: start, stop, kill, pause, resume."""
+"""Controls a server of the sandbox: start, stop, kill, pause, resume."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SHOWN_LINES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launcher:
-    """What all Java processes of a sandbox share."""
+    """Starts the Java processes of a sandbox."""
 
     processes: SupervisedProcesses
     java: Path
@@ -56,7 +56,7 @@ class Launcher:
     ) -> ChildProcess:
         """Start a main class with a property file, by default as its only argument.
 
-        What it prints in this run is in ``folder/output``.
+        The output of this run is in ``folder/output``.
 
         Raises:
             SandboxError: Java could not be started.
@@ -73,10 +73,10 @@ class Server:
     """One server process that can be stopped and started again on its port and data.
 
     Args:
-        name: for messages, such as ``broker 1``.
+        name: the server's name for messages, such as ``broker 1``.
         folder: its own folder: settings, data and logs.
         launch: starts the process.
-        ready: whether the running process does its work yet; must not block for long.
+        ready: returns whether the running process is ready; must not block for long.
     """
 
     def __init__(
@@ -96,24 +96,24 @@ class Server:
 
     @property
     def serving(self) -> bool:
-        """Whether it runs and is not paused."""
+        """Whether the server runs and is not paused."""
         return self.running and not self._paused
 
     @property
     def running(self) -> bool:
-        """Whether its process is there (it may be paused)."""
+        """Whether the process exists; it may be paused."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int | None:
-        """Its process id; None while it does not run."""
+        """The process id; None while the server does not run."""
         return self._process.pid if self._process is not None and self.running else None
 
     def launch(self) -> None:
         """Start the process without waiting until it is ready.
 
         Raises:
-            SandboxError: it runs already, or Java could not be started.
+            SandboxError: the server runs already, or Java can't be started.
         """
         if self.running:
             raise SandboxError(f"{self.name} runs already")
@@ -121,10 +121,11 @@ class Server:
         self._paused = False
 
     def await_ready(self, timeout_ms: int) -> None:
-        """Wait until it does its work.
+        """Wait until the server is ready.
 
         Raises:
-            SandboxError: it ended or the time is over; with the last lines of its log.
+            SandboxError: the server ended, or was not ready in time; with the last lines of its
+                log.
         """
 
         def request() -> bool:
@@ -141,45 +142,45 @@ class Server:
         )
 
     def kill(self) -> None:
-        """End it at once, as a crash does (``SIGKILL``).
+        """Kill the server, as a crash does (``SIGKILL``).
 
         Raises:
-            SandboxError: it does not run.
+            SandboxError: the server does not run.
         """
         self._running().kill()
 
     def stop(self, timeout_ms: int = 30_000) -> bool:
-        """Ask it to end in order (``SIGTERM``); killed when the time is over, then False.
+        """Terminate the server (``SIGTERM``); kill it after the time-out, and return False.
 
         Raises:
-            SandboxError: it does not run.
+            SandboxError: the server does not run.
         """
         return self._running().stop(timeout_ms)
 
     def pause(self) -> None:
-        """Freeze it (``SIGSTOP``): its connections stay open, nothing answers.
+        """Freeze the server (``SIGSTOP``): its connections stay open, but it does not respond.
 
         Raises:
-            SandboxError: it does not run.
+            SandboxError: the server does not run.
         """
         self._running().pause()
         self._paused = True
 
     def resume(self) -> None:
-        """Let a frozen one go on.
+        """Resume a frozen server.
 
         Raises:
-            SandboxError: it does not run.
+            SandboxError: the server does not run.
         """
         self._running().resume()
         self._paused = False
 
     def message(self, text: str) -> bool:
-        """Return whether a line that it logged or printed holds a text."""
+        """Return whether a logged or printed line contains a text."""
         return any(text in line for line in self._lines())
 
     def printed(self, text: str) -> bool:
-        """Return whether its standard output of the present run holds a text."""
+        """Return whether the standard output of the present run contains a text."""
         return text in _text_of(self._folder / "output")
 
     def _running(self) -> ChildProcess:
@@ -188,10 +189,10 @@ class Server:
         return self._process
 
     def _lines(self) -> list[str]:
-        """Return what the present run printed, then what all runs logged."""
+        """Return the lines printed by the present run, then those logged by all runs."""
         text = _text_of(self._folder / "output") + _text_of(self._folder / "log")
         lines = (line.strip() for line in text.splitlines())
-        # Lines that start with a bracket are the JVM's own, such as the classes it loads.
+        # Lines that start with a bracket are output of the JVM, such as loaded classes.
         return [line for line in lines if line and not line.startswith("[")]
 
     def _last_words(self) -> str:

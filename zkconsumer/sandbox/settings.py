@@ -1,4 +1,4 @@
-"""What a sandbox is made of: the options a caller may give, checked once."""
+"""Checks the options of a sandbox, and completes them with defaults."""
 
 import re
 import tempfile
@@ -23,24 +23,24 @@ class SandboxOptions(TypedDict, total=False):
     """The keyword arguments of ``Sandbox`` beyond the version and the number of brokers.
 
     Attributes:
-        chroot: the ZooKeeper path that the cluster lives under, ``/kafka``; empty for none.
+        chroot: the cluster's ZooKeeper path, ``/kafka`` by default; empty for none.
         broker_properties: settings for every broker, on top of the sandbox's own.
-        broker_jvm_flags: for every broker's Java, such as the one that names a JAAS file.
+        broker_jvm_flags: flags of every broker's JVM, such as the one for a JAAS file.
         zookeeper_properties: settings for ZooKeeper, on top of the sandbox's own.
-        zookeeper_jvm_flags: for its Java.
+        zookeeper_jvm_flags: flags of ZooKeeper's JVM.
         zookeeper_tick_ms: ZooKeeper's ``tickTime``, 500; the shortest session is two ticks.
-        zookeeper_port: a fixed port; None takes a free one.
-        broker_ports: fixed ports, one a broker; empty takes free ones.
-        listen_host: where the servers listen: ``127.0.0.1``, or ``0.0.0.0`` for a container whose
-            ports are published; clients are told ``127.0.0.1`` in either case.
+        zookeeper_port: a fixed port; None: a free one.
+        broker_ports: fixed ports, one per broker; empty: free ones.
+        listen_host: the address of the servers: ``127.0.0.1``, or ``0.0.0.0`` for a container whose
+            ports are published; brokers advertise ``127.0.0.1`` in either case.
         auto_create_topics: the brokers' ``auto.create.topics.enable``, False.
-        work_dir: where the servers keep data and logs; it is kept. None takes a temporary
-            folder, which is removed at the end.
+        work_dir: the folder of data and logs, which is kept. None: a temporary folder, which is
+            removed at the end.
         heap_mb: the heap of each server, 256.
-        start_timeout_ms: how long a server may take to come up, 60000.
+        start_timeout_ms: the time limit of starting a server, 60000.
         security: how clients authenticate to brokers: ``tls``, ``scram``, ``kerberos`` or
-            ``oauth``, at listeners of their own, which ``broker_ports`` then names; see
-            ``Sandbox.access``. None: not at all.
+            ``oauth``, at separate listeners, whose ports ``broker_ports`` then gives; see
+            ``Sandbox.access``. None: they don't.
         zookeeper_security: ``digest``: ZooKeeper has a user with DIGEST-MD5. None: no users.
     """
 
@@ -145,10 +145,10 @@ def _complaints(settings: Settings) -> list[tuple[str, bool]]:
 
 
 def make_work_dir(settings: Settings) -> tuple[Path, bool]:
-    """Return the folder to work in, made where needed, and whether it is temporary.
+    """Return the work folder, created if needed, and whether it is temporary.
 
     Raises:
-        SandboxError: it can't be made.
+        SandboxError: the folder can't be created.
     """
     try:
         if settings.work_dir is None:

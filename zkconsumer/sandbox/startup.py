@@ -1,4 +1,4 @@
-"""Brings a cluster up: ZooKeeper, its chroot, all brokers at once, then a controller."""
+"""Starts a cluster: ZooKeeper, its chroot, all brokers at once; waits for a controller."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,10 +40,10 @@ class RunningCluster:
 
 
 def require_free_ports(settings: Settings) -> None:
-    """Refuse given ports that are taken, before anything is started.
+    """Check that the given ports are free, before anything is started.
 
     Raises:
-        SandboxError: naming the port.
+        SandboxError: a port is taken; names it.
     """
     if settings.zookeeper_port is not None:
         require_free(settings.zookeeper_port, "ZooKeeper")
@@ -57,16 +57,16 @@ def start_cluster(
     work_dir: Path,
     closing: list[Callable[[], None]],
 ) -> RunningCluster:
-    """Start all servers and wait until they answer.
+    """Start all servers, and wait until they respond.
 
     Args:
-        settings: what to start.
+        settings: the settings of the sandbox.
         launcher: starts Java.
-        work_dir: for data and logs.
-        closing: takes what has to be ended at the end, besides processes.
+        work_dir: the folder of data and logs.
+        closing: closes other resources than processes at the end.
 
     Raises:
-        SandboxError: one does not come up; the message has the last lines of its log.
+        SandboxError: a server does not start; the message has the last lines of its log.
     """
     ports = {*settings.broker_ports}
     arranger = Arranger(
@@ -78,7 +78,7 @@ def start_cluster(
     zookeeper = startup.start_zookeeper(*guard[:2])
     with zookeeper.client() as client:
         if settings.chroot:
-            client.ensure(settings.chroot)  # brokers before 0.8.2 do not make it
+            client.ensure(settings.chroot)  # brokers before 0.8.2 don't create it
         for path, data in (arrangement.users if arrangement else {}).items():
             client.ensure(settings.chroot + path)
             client.set(settings.chroot + path, data)
@@ -110,7 +110,7 @@ def start_cluster(
 
 @dataclass(frozen=True, slots=True)
 class _Startup:
-    """Starts servers; on a port that was snatched meanwhile, tries another one."""
+    """Starts servers; retries on another port if one was taken meanwhile."""
 
     settings: Settings
     launcher: Launcher
@@ -156,7 +156,7 @@ class _Startup:
     def _broker(
         self, number: int, port: int, zookeeper: ZooKeeperServer, secured: Arrangement | None
     ) -> BrokerServer:
-        """Make a broker; the port is that of its secured listener, where it has one."""
+        """Create a broker; the port is that of its secured listener, if it has one."""
         settings, folder = self.settings, self.work_dir / f"broker-{number}"
         layout = BrokerLayout(
             id=number,

@@ -1,9 +1,9 @@
-"""The process between the sandbox and its servers: when the sandbox dies, they die.
+"""Runs between the sandbox and its servers, and kills them when the sandbox ends.
 
-It starts the servers, watches a socket to the process that owns the sandbox, and kills all of
-them as soon as that socket ends: after a crash, a ``kill -9``, or a normal exit alike. Should the
-supervisor itself be killed, the kernel kills the servers (``PR_SET_PDEATHSIG``). That flag alone
-would not do in the owner: it fires when the *thread* that started the child ends, and the owner
+It starts the servers, watches a socket to the process that owns the sandbox, and kills all of them
+as soon as that socket ends: after a crash, a ``kill -9``, or a normal exit alike. If the supervisor
+itself is killed, the kernel kills the servers (``PR_SET_PDEATHSIG``). That flag alone would not
+suffice in the owner: it takes effect when the *thread* that started the child ends, and the owner
 may have many; here there is only one.
 
 Run as a script, with the number of the socket's descriptor and the owner's process id; it uses
@@ -46,7 +46,7 @@ class Child(NamedTuple):
 
 
 class Supervisor:
-    """Carries out the owner's requests until the owner is gone."""
+    """Executes the owner's requests until the owner ends."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -59,12 +59,12 @@ class Supervisor:
         }
 
     def run(self, wakeup: socket.socket, owner: int | None) -> None:
-        """Serve until the owner is gone or SIGTERM; then kill and reap every child.
+        """Serve until the owner ends, or SIGTERM; then kill and reap every child.
 
         Args:
             wakeup: becomes readable at every signal (``signal.set_wakeup_fd``).
-            owner: becomes readable at the owner's end (a pidfd), where the system has such. The
-                socket alone stays open while a process forked from the owner lives.
+            owner: becomes readable at the owner's end (a pidfd), if the system supports it. The
+                socket stays open while a process forked from the owner lives.
         """
         watched: list[int | socket.socket] = [self._control, wakeup]
         if owner is not None:
@@ -85,7 +85,7 @@ class Supervisor:
             self._end()
 
     def _serve(self) -> bool:
-        """Answer one request; False when the owner is gone."""
+        """Respond to one request; return False when the owner has ended."""
         try:
             data, fds, _, _ = socket.recv_fds(self._control, MAX_PACKET_BYTES, 1)
             if not data:
@@ -148,14 +148,14 @@ class Supervisor:
 
 
 def _notify(notify: socket.socket, status: int) -> None:
-    with notify, contextlib.suppress(OSError):  # an owner that closed its end does not care
+    with notify, contextlib.suppress(OSError):  # an owner that closed its end needs no response
         notify.sendall(str(status).encode())
 
 
 def _die_with_parent() -> None:
-    """Runs in the child before its program: the kernel shall kill it when we die."""
+    """Have the kernel kill this child when its parent dies; runs before its program."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != _own_pid:  # we died before the call above
+    if os.getppid() != _own_pid:  # the parent died before the call above
         os._exit(1)
 
 
@@ -175,13 +175,13 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     owner = _watch(int(sys.argv[2]))
     if os.getppid() != int(sys.argv[2]):
-        return  # it died before we could watch it
+        return  # the owner died before it could be watched
     wakeup, alarm = socket.socketpair()
     alarm.settimeout(0)
     signal.set_wakeup_fd(alarm.fileno(), warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)
-    # A Ctrl-C in the terminal is the owner's to handle.
+    # The owner handles a Ctrl-C in the terminal.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     Supervisor(control).run(wakeup, owner)

@@ -1,4 +1,4 @@
-"""Unsigned tokens, which brokers of 2.0 and later accept by default."""
+"""Issues unsigned tokens, which brokers of 2.0 and later accept by default."""
 
 import base64
 import json
@@ -17,12 +17,12 @@ _MOST_BYTES: Final = 64 << 10
 
 
 def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
-    """Make a token (RFC 7519) that such a broker believes until it runs out.
+    """Return a token (RFC 7519) that such a broker accepts until it expires.
 
     Args:
-        subject: who bears it.
-        now_ms: the time of day.
-        lifetime_s: how long from then on.
+        subject: the name of the token's user.
+        now_ms: the present time, in ms since the epoch.
+        lifetime_s: the time until it expires.
     """
     seconds = now_ms // 1000
     claims = {"sub": subject, "iat": seconds, "exp": seconds + lifetime_s}
@@ -34,7 +34,7 @@ class TokenServer:
     """Issues tokens by the grant of client credentials, until it is closed.
 
     Args:
-        subject: who they are of.
+        subject: the name of the tokens' user.
     """
 
     def __init__(self, subject: str) -> None:
@@ -51,11 +51,11 @@ class TokenServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The address of the server."""
         return f"http://{LOOPBACK}:{self._server.server_port}/token"
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop the server."""
         self._scope.close(_CLOSE_MS)
         self._server.server_close()
 
@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 5
 
     def do_POST(self) -> None:
-        """Give a token."""
+        """Respond with a token."""
         length = self.headers.get("Content-Length", "0")
         self.rfile.read(min(int(length), _MOST_BYTES) if length.isdecimal() else 0)
         response = {

@@ -1,4 +1,4 @@
-"""The original's own command line tools, run from the brokers' class path."""
+"""Runs the original's own command line tools from the brokers' class path."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from zkconsumer.sandbox.waiting import await_result
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool that ended has left.
+    """The result of a tool that has ended.
 
     Attributes:
-        status: its exit status, negative for the signal that killed it.
-        output: its standard output.
-        errors: its standard error.
+        status: the exit status, negative for the signal that killed it.
+        output: the standard output.
+        errors: the standard error.
     """
 
     status: int
@@ -36,9 +36,9 @@ class ScalaTool:
     """A running tool; as a context manager it is killed at the end. Thread: any.
 
     Attributes:
-        main_class: what runs.
+        main_class: the tool's class.
         pid: its process id.
-        folder: where it works; its log is the file ``log`` there.
+        folder: its work folder, with its log in the file ``log``.
     """
 
     def __init__(self, main_class: str, process: ChildProcess, folder: Path) -> None:
@@ -55,29 +55,29 @@ class ScalaTool:
 
     @property
     def output(self) -> str:
-        """What it has printed so far on its standard output."""
+        """The standard output so far."""
         return (self.folder / "stdout").read_text("utf-8", "replace")
 
     @property
     def errors(self) -> str:
-        """What it has printed so far on its standard error."""
+        """The standard error so far."""
         return (self.folder / "stderr").read_text("utf-8", "replace")
 
     @property
     def lines(self) -> list[str]:
-        """The whole lines it has printed so far."""
+        """The whole lines printed so far."""
         text = self.output
         return text[: text.rfind("\n") + 1].splitlines()
 
     def poll(self) -> int | None:
-        """Return its exit status; None while it runs."""
+        """Return the exit status; None while the tool runs."""
         return self._process.poll()
 
     def wait(self, timeout_ms: int = 60_000) -> ToolResult:
-        """Wait for its end.
+        """Wait for the tool's end.
 
         Raises:
-            SandboxError: it still runs after the time; the message has its last lines.
+            SandboxError: the tool still runs after the time-out; the message has its last lines.
         """
         status = self._process.wait(timeout_ms)
         if status is None:
@@ -87,14 +87,14 @@ class ScalaTool:
     def wait_for_line(
         self, matches: Callable[[str], bool], *, timeout_ms: int = 30_000, what: str = "a line"
     ) -> str:
-        """Return the first line that it prints and that matches, whenever it comes.
+        """Wait for a printed line that matches, and return it.
 
         Raises:
-            SandboxError: none came in time, or it ended before.
+            SandboxError: no such line came in time, or the tool ended before.
         """
 
         def found() -> str | None:
-            ended = self.poll() is not None  # asked first: its last lines still count
+            ended = self.poll() is not None  # checked first, so that its last lines still count
             for line in self.lines:
                 if matches(line):
                     return line
@@ -113,19 +113,19 @@ class ScalaTool:
         return " | ".join(line for line in lines if line.strip())[-500:]
 
     def stop(self, timeout_ms: int = 15_000) -> bool:
-        """End it in order (``SIGTERM``); killed when the time is over, then False."""
+        """Terminate the tool (``SIGTERM``); kill it after the time-out, and return False."""
         return self._process.stop(timeout_ms)
 
     def kill(self) -> None:
-        """End it at once (``SIGKILL``), as a crash does."""
+        """Kill the tool (``SIGKILL``), as a crash does."""
         self._process.kill()
 
     def pause(self) -> None:
-        """Freeze it: its sessions and connections stay open until they time out."""
+        """Freeze the tool: its sessions and connections stay open until they time out."""
         self._process.pause()
 
     def resume(self) -> None:
-        """Let a frozen one go on."""
+        """Resume a frozen tool."""
         self._process.resume()
 
 
@@ -135,7 +135,7 @@ class ToolBox:
     def __init__(self, launcher: Launcher, folder: Path) -> None:
         self._launcher = launcher
         self._folder = folder
-        self._numbers = itertools.count(1)  # its next() is atomic: tools start in any thread
+        self._numbers = itertools.count(1)  # next() is atomic: tools start in any thread
 
     def start(
         self, main_class: str, *arguments: str, stdin: bytes = b"", flags: Sequence[str] = ()
@@ -143,10 +143,10 @@ class ToolBox:
         """Start a main class of the original.
 
         Args:
-            main_class: its full name, such as ``kafka.tools.ConsoleConsumer``.
-            arguments: its command line.
-            stdin: what it gets to read on its standard input.
-            flags: for the JVM.
+            main_class: the full name of its class, such as ``kafka.tools.ConsoleConsumer``.
+            arguments: the command line.
+            stdin: the file of its standard input.
+            flags: flags for the JVM.
 
         Raises:
             SandboxError: Java could not be started.

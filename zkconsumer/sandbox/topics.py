@@ -1,13 +1,12 @@
-"""Creates, grows and deletes topics, and waits until every broker has taken notice.
+"""Creates, grows and deletes topics, and waits until every broker knows of it.
 
-This writes the same ZooKeeper nodes as the original's ``TopicCommand`` (Kafka 0.8 to 2.x): a
-node of settings, then the assignment of replicas, on which the controller acts. The command
-itself takes 1.5 s of Java start each time, has another name in 0.8.0, and no longer speaks to
-ZooKeeper from 3.0 on; the nodes are the one way that all versions share. (Controllers that give
-topics an id add it to a topic that was created without.)
+It writes the same ZooKeeper nodes as the original's ``TopicCommand`` (Kafka 0.8 to 2.x): a node of
+settings, then the assignment of replicas, on which the controller acts. The command itself takes
+1.5 s each time to start, has another name in 0.8.0, and does not support ZooKeeper from 3.0 on; the
+nodes work with all versions. (Controllers that assign topic ids add one to a topic without an id.)
 
-Where the original starts at a random broker, this starts at the first: partition *p* of a new
-topic has its preferred leader on broker number ``p % N``, so that tests can rely on it.
+The original starts at a random broker, this at the first: partition *p* of a new topic has its
+preferred leader on broker number ``p % N``, so that tests can rely on it.
 """
 
 import json
@@ -22,14 +21,14 @@ from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 from zkconsumer.zk.paths import is_topic_name
 
 _MOST_CHARS = 249
-"""Kafka 0.8 takes 255, and then fails to make the folder, whose name has a partition's number."""
+"""Kafka 0.8 accepts 255, but can't create the folder, whose name ends with the partition."""
 
 Assignment = Mapping[int, Sequence[int]]
 """The broker ids that hold each partition, the preferred leader first."""
 
 
 def spread(partitions: range, broker_ids: Sequence[int], replication: int) -> dict[int, list[int]]:
-    """Replicas round the brokers: partition *p* starts at broker number ``p % N``."""
+    """Assign replicas to brokers in turn: partition *p* starts at broker number ``p % N``."""
     count = len(broker_ids)
     return {
         partition: [broker_ids[(partition + step) % count] for step in range(replication)]
@@ -38,14 +37,14 @@ def spread(partitions: range, broker_ids: Sequence[int], replication: int) -> di
 
 
 class TopicAdmin:
-    """Topics of one cluster.
+    """Changes the topics of one cluster.
 
     Args:
-        version: of the brokers.
-        chroot: what the cluster lives under in ZooKeeper, empty or with its leading slash.
+        version: the version of the brokers.
+        chroot: the cluster's path in ZooKeeper, empty or with its leading slash.
         connect: opens a ZooKeeper client.
-        live_brokers: the brokers that run now.
-        timeout_ms: how long the brokers may take to carry out a change.
+        live_brokers: returns the running brokers.
+        timeout_ms: the time limit of a change.
     """
 
     def __init__(
@@ -64,11 +63,11 @@ class TopicAdmin:
         self._timeout_ms = timeout_ms
 
     def create(self, topic: str, assignment: Assignment, config: Mapping[str, str]) -> None:
-        """Create a topic; returns when every broker knows all its leaders.
+        """Create a topic; return when every broker knows all its leaders.
 
         Raises:
-            SandboxError: the name is not allowed, the topic is there already, or the brokers
-                did not carry it out in time.
+            SandboxError: the name is not allowed, the topic exists, or the brokers did not create
+                it in time.
         """
         if not is_topic_name(topic) or len(topic) > _MOST_CHARS:
             raise SandboxError(
@@ -97,7 +96,7 @@ class TopicAdmin:
             return client.get(self._topic_path(topic)) is not None
 
     def partitions(self, topic: str) -> dict[int, list[int]]:
-        """Return the assignment of a topic as ZooKeeper has it.
+        """Return the assignment of a topic in ZooKeeper.
 
         Raises:
             SandboxError: there is no such topic.
@@ -109,18 +108,18 @@ class TopicAdmin:
         return {int(key): list(ids) for key, ids in json.loads(node.data)["partitions"].items()}
 
     def grow(self, topic: str, assignment: Assignment) -> None:
-        """Give a topic more partitions; returns when every broker knows all leaders.
+        """Add partitions to a topic; return when every broker knows all leaders.
 
         Args:
             topic: the topic.
             assignment: the new partitions only.
 
         Raises:
-            SandboxError: there is no such topic, or the brokers did not carry it out in time.
+            SandboxError: there is no such topic, or the brokers did not add the partitions in time.
         """
         whole = self.partitions(topic) | {key: list(ids) for key, ids in assignment.items()}
         with self._connect() as client:
-            # What else the node holds, such as a topic id, must stay.
+            # Other fields of the node, such as a topic id, must stay.
             node = client.get(self._topic_path(topic))
             content = {"version": 1} if node is None else json.loads(node.data)
             content["partitions"] = {str(key): ids for key, ids in sorted(whole.items())}
@@ -128,11 +127,11 @@ class TopicAdmin:
         self.await_leaders(topic, len(whole))
 
     def delete(self, topic: str) -> None:
-        """Delete a topic; returns when it is gone from ZooKeeper and from every broker.
+        """Delete a topic; return when it is gone from ZooKeeper and from every broker.
 
         Raises:
-            SandboxError: there is no such topic, this Kafka can't delete topics, or the
-                brokers did not carry it out in time.
+            SandboxError: there is no such topic, this Kafka can't delete topics, or the brokers did
+                not delete it in time.
         """
         if not self._version.deletes_topics:
             raise SandboxError(
@@ -211,7 +210,7 @@ class TopicAdmin:
             )
 
     def _unsettled(self, client: ZooKeeperClient, brokers: Sequence[Broker]) -> str:
-        """Return what is missing first; empty where all is well."""
+        """Return the first missing condition; empty if the cluster is settled."""
         if brokers and client.get(self._path("/controller")) is None:
             return "there is no controller"
         topics = set(client.children(self._path("/brokers/topics")))
@@ -241,7 +240,7 @@ class TopicAdmin:
 
 
 def _unled(view: BrokerKnowledge, topics: set[str], live: set[int]) -> str:
-    """Return what a broker does not know yet of the topics; empty if it knows all."""
+    """Return what a broker does not know of the topics yet; empty if it knows all."""
     if not topics <= view.topics:
         return f"does not know topic {min(topics - view.topics)}"
     for topic_partition, partition in view.partitions.items():

@@ -1,7 +1,7 @@
-"""The Kafka versions that the sandbox starts: the one table of what each needs.
+"""The table of Kafka versions of the sandbox, with the requirements of each.
 
-Everything that differs between the versions is a field here; the code elsewhere asks the field,
-never the version number.
+Every difference between versions is a field here; other code reads the field, never the version
+number.
 """
 
 from dataclasses import dataclass
@@ -13,28 +13,31 @@ DEFAULT_KAFKA = "0.8.2.2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaVersion:
-    """What it takes to start the brokers, and the ZooKeeper they ship with, of one release.
+    """The requirements of one release's brokers, and of the ZooKeeper shipped with them.
 
     Attributes:
         name: the release, such as ``0.8.2.2``.
         scala: the Scala version in the name of its artifact.
         extra: Maven coordinates (``group:artifact:version``) beyond its declared dependencies,
-            taken without dependencies of their own.
-        excluded: declared dependencies (``group:artifact``) that no repository has any more.
+            without dependencies of their own.
+        excluded: declared dependencies (``group:artifact``) that repositories no longer have.
         jvm_flags: flags that a Java newer than the release needs.
-        listeners: the broker takes ``listeners``; before 0.9 it took ``host.name`` and ``port``.
-        advertises: the broker can register another address than it listens on (0.8.1 and later).
-        deletes_topics: the controller carries out ``/admin/delete_topics`` (0.8.1 and later).
-        topic_config: topics have a node in ``/config/topics`` (0.8.1 and later).
-        coordinates_offsets: the broker keeps offsets in a topic (0.8.2 and later).
-        transactions: the broker has a transaction log, which must fit the number of brokers.
+        listeners: whether the broker has ``listeners``; before 0.9 it had ``host.name`` and
+            ``port``.
+        advertises: whether the broker can register another address than it listens on (0.8.1 and
+            later).
+        deletes_topics: whether the controller executes ``/admin/delete_topics`` (0.8.1 and later).
+        topic_config: whether topics have a node in ``/config/topics`` (0.8.1 and later).
+        coordinates_offsets: whether the broker keeps offsets in a topic (0.8.2 and later).
+        transactions: whether the broker has a transaction log, which must fit the number of
+            brokers.
         securities: how clients can authenticate to its brokers: ``tls``, ``kerberos`` (0.9 and
             later),
             ``scram`` (0.10.2 and later), ``oauth`` (2.0 and later).
-        zookeeper_opens_early: its ZooKeeper opens its port before it can serve (3.4.10 and
+        zookeeper_opens_early: whether its ZooKeeper opens its port before it can serve (3.4.10 and
             later; see ``sandbox.zookeeper``).
-        zookeeper_4lw: its ZooKeeper wants its four-letter words allowed, and its admin server
-            switched off (ZooKeeper 3.5 and later).
+        zookeeper_4lw: whether its ZooKeeper requires allowing four-letter words and disabling the
+            admin server (ZooKeeper 3.5 and later).
     """
 
     name: str
@@ -59,9 +62,9 @@ class KafkaVersion:
 
 
 _LOST_OF_LOG4J = ("com.sun.jmx:jmxri", "com.sun.jdmk:jmxtools", "javax.jms:jms")
-# These releases leave the choice to their start scripts; this ZooKeeper does not start without.
+# These releases leave the choice to their start scripts; this ZooKeeper does not start without one.
 _LOG4J = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.25")
-# The snappy of these loads its native half through a door that Java 16 closed. Java 8 lacks the
+# The snappy of these loads its native library through an API that Java 16 closed. Java 8 lacks the
 # option that opens it.
 _SNAPPY_DOOR = (
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -134,7 +137,7 @@ VERSIONS = {
         KafkaVersion(
             name="3.9.1",
             scala="2.13",
-            # The command line tools moved to an artifact of their own.
+            # The command line tools moved to a separate artifact.
             extra=(
                 "org.apache.kafka:kafka-tools:3.9.1",
                 "org.apache.kafka:kafka-tools-api:3.9.1",
@@ -146,14 +149,14 @@ VERSIONS = {
         ),
     )
 }
-"""By name, oldest first."""
+"""The supported versions by name, oldest first."""
 
 
 def kafka_version(name: str) -> KafkaVersion:
     """Return the table's row for a release.
 
     Raises:
-        SandboxError: the sandbox does not know it; the message lists what it knows.
+        SandboxError: the release is not supported; the message lists those that are.
     """
     try:
         return VERSIONS[name]

@@ -1,4 +1,4 @@
-"""Waiting for a server: ask until the response is there, up to a deadline."""
+"""Waits for a server: repeats a request until its response, up to a deadline."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 _SHORTEST_S, _LONGEST_S = 0.03, 0.15
 _SHARE = 0.05
-"""Of the time waited so far, that a pause may take: each question costs a starting server, too."""
+"""The share of the time waited so far that a pause takes: requests slow a starting server down."""
 
 
 def await_result(
@@ -20,15 +20,15 @@ def await_result(
     timeout_ms: int,
     complaint: Callable[[], str],
 ) -> T:
-    """Ask until the response is neither None nor False, and return it.
+    """Repeat a request until the response is neither None nor False; return it.
 
     Args:
-        request: one question to a server; it must not block for long.
-        timeout_ms: how long to go on asking.
+        request: sends one request to a server; must not block for long.
+        timeout_ms: the time limit.
         complaint: the message on time-out.
 
     Raises:
-        SandboxError: with the complaint, when the time is over.
+        SandboxError: the time ran out; with the complaint.
     """
     clock = SystemClock()
     began_ms = clock.now_ms()

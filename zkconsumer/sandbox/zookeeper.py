@@ -51,16 +51,16 @@ class ZooKeeperServer(Server):
         super().__init__("ZooKeeper", folder, launch=launch, ready=self._responses)
 
     def client(self, session: tuple[int, bytes] | None = None) -> ZooKeeperClient:
-        """Return a client of our own; see ``ZooKeeperClient``."""
+        """Return a client of the sandbox; see ``ZooKeeperClient``."""
         return ZooKeeperClient(LOOPBACK, self.port, session=session)
 
     def _responses(self) -> bool:
-        """Return whether it serves.
+        """Return whether the server serves requests.
 
-        A connection that comes and goes while the server is still loading its data sends 3.4.10
-        and later into an endless loop: they open the port first, and then fail to close what
-        they can't register yet. So those are not talked to before they have loaded it; that
-        leaves no trace but the classes that the next step needs.
+        A connection that opens and closes while the server is still loading its data causes an
+        endless loop in 3.4.10 and later: they open the port first, and then fail to close
+        connections that they can't register yet. So no connection is opened before they have loaded
+        the data, which shows only in the classes that the next step needs.
         """
         if self._opens_early and not self.printed(_LOADED_AFTER_DATA):
             return False

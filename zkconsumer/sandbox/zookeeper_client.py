@@ -1,8 +1,8 @@
-"""A plain ZooKeeper client for the sandbox's own errands: one socket, one request at a time.
+"""A plain ZooKeeper client for the sandbox itself: one socket, one request at a time.
 
-It is independent of the client under test, so that the sandbox can be relied on, and
-it takes part in a *given* session, which is how a session is made to expire. It speaks what every
-server since 3.3 understands.
+It is independent of the client under test, so that the sandbox can be relied on, and it takes part
+in a *given* session, which is how a session is made to expire. It uses only requests that every
+server since 3.3 supports.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ _MAX_REPLY_BYTES = 1 << 26
 
 
 class Node(NamedTuple):
-    """What a node holds, and the session it belongs to (0 if to none)."""
+    """The data of a node, and the session that owns it (0: none)."""
 
     data: bytes
     ephemeral_owner: int
@@ -32,10 +32,10 @@ class ZooKeeperClient:
     Args:
         port: the server's port on ``host``.
         session: the id and the password of a session to join; None opens a new one.
-        timeout_ms: for the session, and for each response.
+        timeout_ms: the time-out of the session, and of each response.
 
     Raises:
-        SandboxError: no server answers there, or the session to join has expired.
+        SandboxError: no server responds, or the session to join has expired.
     """
 
     def __init__(
@@ -66,23 +66,23 @@ class ZooKeeperClient:
 
     def close(self) -> None:
         """End the session, for all of its connections, and the connection."""
-        with contextlib.suppress(SandboxError):  # with the server gone the session ends by itself
+        with contextlib.suppress(SandboxError):  # without the server the session ends by itself
             self._request(_CLOSE, b"")
         self._socket.close()
 
     def create(self, path: str, data: bytes = b"") -> bool:
-        """Make a persistent node; False where there is one already or no parent."""
+        """Create a persistent node; return False if it exists, or has no parent."""
         body = _text(path) + _buffer(data) + _ANYONE_MAY_ALL + _text("world") + _text("anyone")
         return self._request(_CREATE, body + struct.pack(">i", 0)) is not None
 
     def ensure(self, path: str) -> None:
-        """Make the node and those above it where they are missing."""
+        """Create a node and its missing parents."""
         parts = path.strip("/").split("/")
         for depth in range(len(parts)):
             self.create("/" + "/".join(parts[: depth + 1]))
 
     def get(self, path: str) -> Node | None:
-        """Return the node's data; None where there is none."""
+        """Return a node; None if there is none."""
         reply = self._request(_GET_DATA, _text(path) + b"\0")
         if reply is None:
             return None
@@ -92,12 +92,12 @@ class ZooKeeperClient:
         return Node(data, owner)
 
     def set(self, path: str, data: bytes) -> bool:
-        """Change the node's data; False where there is none."""
+        """Change a node's data; return False if there is no node."""
         body = _text(path) + _buffer(data) + struct.pack(">i", -1)
         return self._request(_SET_DATA, body) is not None
 
     def delete(self, path: str) -> bool:
-        """Remove the node; False where there is none."""
+        """Delete a node; return False if there is none."""
         return self._request(_DELETE, _text(path) + struct.pack(">i", -1)) is not None
 
     def children(self, path: str, *, as_listed: bool = False) -> list[str]:
@@ -129,7 +129,7 @@ class ZooKeeperClient:
         return int(granted_id)
 
     def _request(self, operation: int, body: bytes) -> bytes | None:
-        """Return the body of the answer; None for a missing node, or one that is there already."""
+        """Return the body of a response; None for a missing or an existing node."""
         self._xid += 1
         self._send(struct.pack(">ii", self._xid, operation) + body)
         reply = self._receive()
