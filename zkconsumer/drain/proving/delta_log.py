@@ -34,9 +34,10 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
     Args:
         storage: the storage of the drain and its table.
         options: the storage options of ``deltalake``.
+        drain: the id of the drain whose commits are wanted.
 
     Returns:
-        Paths below the table's path; none if there is no table yet.
+        Paths below the table's path, and the drain's commits; none if there is no table yet.
 
     Raises:
         DrainError: the package ``deltalake`` is not installed, the log can't be read, or has other
