@@ -15,7 +15,6 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, facts_of
 from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.records.engine import Engine
-from zkconsumer.records.pure_fetched import PureFetched
 from zkconsumer.records.slices import FetchedRecords, RecordSlice
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.messages.fetch import AbortedTransaction
@@ -118,7 +117,7 @@ def both(
         # In front of it the definition may pass over what it was told to go on behind.
         assert found.refused_at is not None
         assert found.refused_at <= expected.error.position
-    check_fetched(found, PureFetched(expected), (1, 2, 1 << 62), check_slice)
+    check_fetched(found, FetchedRecords.of(expected), (1, 2, 1 << 62), check_slice)
     whole, _ = decode().take_records()
     assert typed(whole) == typed(expected.records)
     return expected

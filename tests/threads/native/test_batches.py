@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,21 +21,19 @@ from zkconsumer.records.castagnoli import crc32c
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
+from zkconsumer.records.slices import FetchedRecords
 from zkconsumer.records.transactions import IsolationLevel, Marker
 from zkconsumer.wire.messages.fetch import AbortedTransaction
-
-if TYPE_CHECKING:
-    from zkconsumer.records.native_fetched import NativeFetched
 
 pytestmark = needs_native
 ORIGIN = RecordOrigin(TopicPartition("clicks", 3))
 CODECS = pytest.mark.parametrize("codec", list(Codec))
 
 
-def fetched(data: bytes | bytearray | memoryview, room: int = ROOM) -> "NativeFetched":
+def fetched(data: bytes | bytearray | memoryview, room: int = ROOM) -> FetchedRecords:
     """Decode natively, from the first offset on."""
     native = import_module("zkconsumer.records.native_fetched")
-    found: NativeFetched = native.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=room)
+    found: FetchedRecords = native.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=room)
     return found
 
 
@@ -92,7 +89,7 @@ def test_it_reads_mixed_sets_and_transactions_itself() -> None:
         IsolationLevel.READ_COMMITTED: [1, 2, 5, 8],
     }
     for isolation, offsets in expected.items():
-        found: NativeFetched = native.decode_fetched(
+        found: FetchedRecords = native.decode_fetched(
             data,
             fetch_offset=0,
             max_decompressed_bytes=ROOM,
@@ -111,7 +108,7 @@ def test_a_filter_goes_on_where_the_core_stopped() -> None:
     data += build_batch(records(6), traits=of_producer(9))
     data += build_marker(Marker.ABORT, 7, timestamp=NOW, traits=of_producer(9))
     data += build_batch(records(8), traits=of_producer(9))
-    found: NativeFetched = native.decode_fetched(
+    found: FetchedRecords = native.decode_fetched(
         data,
         fetch_offset=0,
         max_decompressed_bytes=ROOM,
@@ -299,7 +296,7 @@ def test_threads_decode_while_slices_are_read() -> None:
         for data in sets
     ]
 
-    def decode(turn: int) -> "tuple[int, NativeFetched]":
+    def decode(turn: int) -> tuple[int, FetchedRecords]:
         return turn % len(sets), fetched(sets[turn % len(sets)], room=1 << 24)
 
     with ThreadPoolExecutor(4) as pool:

@@ -12,7 +12,6 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import wants_more
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.polled.joined import joined
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
 
@@ -125,7 +124,7 @@ def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: in
             is_drained = True
     if is_drained or (had_enough and wants_more(states, state)):
         states.drained(state, now_ms)
-    return joined(pieces)
+    return RecordSlice.joined(pieces)
 
 
 def _reported(states: PartitionStates, state: PartitionState, now_ms: int) -> ZkConsumerError:
