@@ -39,18 +39,21 @@ class PaperSlice:
     @property
     def size_bytes(self) -> int:
         """See ``RecordSlice``."""
-        return sum(len(row[2]) for row in self.parts())
+        return sum(len(row[2]) for row in self._rows())
 
     def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
         """See ``RecordSlice``."""
-        return [consumer_record(origin, row, (), EPOCH) for row in self.parts()]
+        return [consumer_record(origin, row, (), EPOCH) for row in self._rows()]
 
     def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
         """See ``RecordSlice``."""
         return iter(self.records(origin))
 
-    def parts(self) -> list[tuple[int, None, bytes, int, int]]:
+    def parts(self) -> list[list[tuple[int, None, bytes, int, int]]]:
         """See ``RecordSlice``."""
+        return [self._rows()]
+
+    def _rows(self) -> list[tuple[int, None, bytes, int, int]]:
         offsets = range(self.first_offset, self.next_offset)
         return [(offset, None, value_of(self._tp, offset), 1_000, 0) for offset in offsets]
 

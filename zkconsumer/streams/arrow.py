@@ -7,7 +7,7 @@ Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types.
 """
 
 import copy
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, Self, TypeVar
 
 try:
@@ -18,19 +18,9 @@ except ModuleNotFoundError as error:
     ) from error
 
 from zkconsumer.errors import ConsumerTimeout
-from zkconsumer.model import TopicPartition
+from zkconsumer.records.rows import Headers
 from zkconsumer.streams.arrow_capsule import capsule_of, chosen
-from zkconsumer.streams.arrow_columns import (
-    TIMESTAMP,
-    RecordColumns,
-    columns_of_rows,
-    columns_of_runs,
-    no_rows,
-    repeated_int32,
-    repeated_text,
-    row_bytes,
-    run_bytes,
-)
+from zkconsumer.streams.arrow_columns import TIMESTAMP, Parts, assemble, data_bytes, no_rows
 from zkconsumer.streams.batches import BatchReader
 from zkconsumer.streams.chunk_cursor import ChunkCursor, PythonChunkCursor
 from zkconsumer.streams.reader import BlockingTask, Need
@@ -155,15 +145,22 @@ class _UntilQuiet(Generic[K, V]):
         raise StopIteration
 
 
-def column_of(name: str, columns: RecordColumns, tp: TopicPartition) -> pa.Array:
-    """Return one column of ``SCHEMA`` for records of one partition."""
-    match name:
-        case "topic":
-            return repeated_text(tp.topic, len(columns))
-        case "partition":
-            return repeated_int32(tp.partition, len(columns))
-        case _:
-            return columns.column(name)
+class _Peeked:
+    """A ``Piece`` of a cursor's next messages; streams have no column of headers."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def parts(self) -> Parts:
+        """See ``Piece``."""
+        return self._parts
+
+    def headers(self) -> Mapping[int, Headers]:
+        """See ``Piece``."""
+        return {}
 
 
 def _batch_of(
@@ -171,24 +168,18 @@ def _batch_of(
 ) -> tuple[pa.RecordBatch, Any, int]:
     """Return a cursor's next messages, the position after them, and the next offset."""
     assert cursor.chunk is not None
-    tp = cursor.chunk.claim.topic_partition
-    # Any: one of two classes, which are distinguished only here.
-    either: Any = cursor
-    if isinstance(either, PythonChunkCursor):
-        rows, position = either.peek_rows(most)
-        while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:
-            rows, position = either.peek_rows(len(rows) // 2)
-        return _batch(columns_of_rows(rows, schema.names), tp, schema), position, rows[-1][0] + 1
-    runs, position = either.peek_runs(most)
-    while (count := sum(map(len, runs))) > 1 and run_bytes(runs) > MOST_BYTES:
-        runs, position = either.peek_runs(count // 2)
-    return (
-        _batch(columns_of_runs(runs, schema.names), tp, schema),
-        position,
-        runs[-1].last_offset + 1,
-    )
+    parts, position = _peeked(cursor, most)
+    while (count := sum(map(len, parts))) > 1 and data_bytes(parts) > MOST_BYTES:
+        parts, position = _peeked(cursor, count // 2)
+    last = parts[-1]
+    last_offset = last[-1][0] if isinstance(last, list) else last.last_offset
+    batch = assemble(schema, [(cursor.chunk.claim.topic_partition, _Peeked(parts))])
+    return batch, position, last_offset + 1
 
 
-def _batch(columns: RecordColumns, tp: TopicPartition, schema: pa.Schema) -> pa.RecordBatch:
-    arrays = [column_of(name, columns, tp) for name in schema.names]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _peeked(cursor: Any, most: int) -> tuple[Parts, Any]:
+    """Return runs or rows, and the position after them; Any: one of two classes."""
+    if isinstance(cursor, PythonChunkCursor):
+        rows, position = cursor.peek_rows(most)
+        return [rows], position
+    return cursor.peek_runs(most)  # type: ignore[no-any-return]

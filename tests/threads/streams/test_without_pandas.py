@@ -13,10 +13,10 @@ from tests.support.chunks import native_records
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams import arrow, polled_batches
-from zkconsumer.streams.arrow_columns import columns_of_runs, no_rows
+from zkconsumer.streams.arrow_columns import assemble, no_rows
 
 runs = native_records(build_message_set([Record(7, b"k", b"v")], magic=0), 7)
-batch = arrow._batch(columns_of_runs(runs.runs), TopicPartition("tø", 3), arrow.SCHEMA)
+batch = assemble(arrow.SCHEMA, [(TopicPartition("tø", 3), arrow._Peeked(runs.runs))])
 assert batch.column("topic").to_pylist() == ["tø"], batch
 assert batch.column("partition").to_pylist() == [3], batch
 assert no_rows(polled_batches.SCHEMA).num_rows == 0

@@ -15,9 +15,9 @@ from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.slices import FetchedDecoder
-from zkconsumer.spark import row_batches
 from zkconsumer.spark.row_batches import RowBatches
 from zkconsumer.spark.rows import arrow_schema, spark_schema
+from zkconsumer.streams import arrow_columns
 from zkconsumer.streams.arrow_columns import RecordColumns
 
 TP = TopicPartition("t", 3)
@@ -157,25 +157,24 @@ def test_columns_may_be_left_out_and_put_in_order(
 def test_what_is_left_out_is_not_made(
     decoder: FetchedDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither copied nor repeated, by either engine; but for the offsets that headers hang on."""
+    """Neither copied nor repeated, by either engine."""
     made: list[set[str]] = []
 
     def spied(make: Callable[..., RecordColumns]) -> Callable[..., RecordColumns]:
         def spy(*args: object) -> RecordColumns:
             found = make(*args)
-            every = {"key": found.keys, "value": found.values, "offset": found.offsets}
-            made.append({name for name, column in every.items() if column is not None})
+            made.append(set(found.arrays))
             return found
 
         return spy
 
     for name in ("columns_of_runs", "columns_of_rows"):
-        monkeypatch.setattr(row_batches, name, spied(getattr(row_batches, name)))
+        monkeypatch.setattr(arrow_columns, name, spied(getattr(arrow_columns, name)))
     part = part_of(decoder, Record(7, b"k", b"v"))
     whole = spark_schema(include_headers=True)
     for name in ("value", "topic", "headers"):
         RowBatches(arrow_schema(StructType([whole[name]])), TP).batch(part)
-    assert made == [{"value"}, set(), {"offset"}]
+    assert made == [{"value"}, set(), set()]
 
 
 def test_a_column_may_be_declared_not_null() -> None:
