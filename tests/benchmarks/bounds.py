@@ -35,6 +35,12 @@ def spark_goals() -> list[tuple[str, Bound]]:
     return [(kind, Bound(**bound)) for kind, bound in found.items()]
 
 
+def mirror_goals() -> dict[str, float]:
+    """How many times more messages than theirs our mirror is to write in a second, by case."""
+    found: dict[str, float] = json.loads(FILE.read_text("utf-8"))["mirror_goals"]
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainGoal:
     """How many times more rows a drain is to land and prove than another one, in the same round.

@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from tests.benchmarks.bounds import mirror_goals
 from tests.benchmarks.markdown import row_of
 from tests.interop.tools.test_mirror_maker import MirrorMaker
 from tests.support.mirror_maker_2 import MirrorMaker2, mirror_maker_2
@@ -116,8 +117,10 @@ def _table(kafka: str, rounds: int) -> Iterator[str]:
         second = stack.enter_context(mirror_maker_2()) if kafka == "3.9.1" else None
         name, theirs = _theirs(source, target, folder, second)
         mirrors = {"ours": _ours(source, target, folder), "theirs": theirs}
-        yield row_of(("messages", "ours", f"{name} of {kafka}", "ratio", "lowest - highest"))
-        yield "|---|---|---|---|---|"
+        yield row_of(
+            ("messages", "ours", f"{name} of {kafka}", "ratio", "lowest - highest", "wanted")
+        )
+        yield "|---|---|---|---|---|---|"
         for case, size, count in _CASES:
             rates: dict[str, list[float]] = {who: [] for who in mirrors}
             for turn in range(rounds):
@@ -130,7 +133,9 @@ def _table(kafka: str, rounds: int) -> Iterator[str]:
             ratios = [a / b for a, b in zip(rates["ours"], rates["theirs"], strict=True)]
             medians = (f"{median(rates[who]):,.0f}/s" for who in mirrors)
             spread = f"{min(ratios):.2f} - {max(ratios):.2f}"
-            yield row_of((case, *medians, f"{median(ratios):.2f}", spread))
+            goal = mirror_goals()[case]
+            wanted = f"at least {goal:g}: {'reached' if median(ratios) >= goal else 'MISSED'}"
+            yield row_of((case, *medians, f"{median(ratios):.2f}", spread, wanted))
 
 
 def main(argv: Sequence[str]) -> None:

@@ -9,7 +9,9 @@ import pytest
 from tests.benchmarks import chart, goals, table
 from tests.benchmarks.clients.job import Job
 from tests.benchmarks.clients.stamps import LAST, Delays, stamped
+from tests.benchmarks.contestants import catalog
 from tests.benchmarks.contestants.contestant import Pass, checked
+from tests.benchmarks.contestants.programs import Program
 from tests.benchmarks.figures import Run, ratio, rows
 from tests.benchmarks.latency import LatencyRun
 from tests.benchmarks.processes import ClientFailed, ClientSkipped, last_answer
@@ -73,6 +75,14 @@ def test_a_pass_is_disturbed_by_what_others_use() -> None:
     """A tenth of its time, and more than a moment."""
     assert not a_run("raw", 0, 1.0, foreign_cpu_seconds=0.14).disturbed
     assert a_run("raw", 0, 1.0, foreign_cpu_seconds=0.16).disturbed
+
+
+def test_the_row_of_the_defaults_has_no_settings() -> None:
+    """Neither a buffer nor a size of fetches, which would switch their growth off."""
+    ours = {one.name: one for one in catalog.everybody() if isinstance(one, Program)}
+    assert ours[catalog.OURS].settings == ours[catalog.BATCHES].settings == {}
+    for name, megabytes in ((catalog.ARROW, 1), (catalog.ARROW_4MB, 4)):
+        assert ours[name].settings == {"fetch.message.max.bytes": str(megabytes << 20)}
 
 
 def test_goals_are_judged() -> None:

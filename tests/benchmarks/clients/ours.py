@@ -94,7 +94,6 @@ def main() -> None:
         zookeeper_connect=job.zookeeper,
         group_id=job.group,
         auto_offset_reset="largest" if job.mode == "latency" else "smallest",
-        fetch_message_max_bytes=job.fetch_bytes,
         consumer_timeout_ms=30_000,
     )
     with ZookeeperConsumerConnector(config) as connector:

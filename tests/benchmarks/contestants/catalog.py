@@ -58,7 +58,7 @@ def everybody() -> tuple[Contestant, ...]:
         ),
         _ours(OURS, "zkconsumer, one by one"),
         _ours(BATCHES, "zkconsumer, batches", mode=BATCHES),
-        _ours(ARROW, "zkconsumer, Arrow", mode=ARROW),
+        _ours(ARROW, "zkconsumer, Arrow", mode=ARROW, fetch_bytes=MEGABYTE),
         _ours(ARROW_4MB, "zkconsumer, Arrow, 4 MB at a time", mode=ARROW, fetch_bytes=4 * MEGABYTE),
         _ours(OURS_PURE, "zkconsumer, pure Python", environ=PURE, share=0.5),
     )
@@ -69,17 +69,17 @@ def _ours(
     label: str,
     *,
     mode: str = OURS,
-    fetch_bytes: int = MEGABYTE,
+    fetch_bytes: int | None = None,
     environ: Mapping[str, str] | None = None,
     share: float = 1.0,
 ) -> Program:
+    """One of ours: with its defaults, but for the size of a fetch where that is given."""
     return Program(
         name=name,
         label=label,
         module="ours",
         mode=mode,
-        fetch_bytes=fetch_bytes,
         environ=environ or {},
+        settings={} if fetch_bytes is None else {"fetch.message.max.bytes": str(fetch_bytes)},
         share=share,
-        settings={"socket.receive.buffer.bytes": "2097152"},  # as the original's tool
     )
