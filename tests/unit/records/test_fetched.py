@@ -14,6 +14,7 @@ from zkconsumer.records.fetched import (
     FetchedRecords,
     IsolationLevel,
     RecordOrigin,
+    RecordSlice,
     decode_fetched,
 )
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
@@ -159,3 +160,30 @@ def test_a_set_that_does_not_fit_says_how_large_it_is(decode: FetchedDecoder) ->
     assert (len(whole), whole.next_offset, whole.valid_bytes) == (0, 6, 0)
     assert whole.first_entry_size_bytes == len(data)
     assert fetched(decode, data).valid_bytes == len(data)
+
+
+@engines
+def test_joined_slices_are_as_one(decode: FetchedDecoder) -> None:
+    """Headers and epochs are counted through; an epoch that goes on over the seam is told once."""
+    epochs = (3, 3, 4)
+    slices = [
+        fetched(
+            decode,
+            build_batch(
+                records(first, first + 1),
+                headers={1: (("h", b"%d" % first),)},
+                traits=BatchTraits(leader_epoch=epoch),
+            ),
+            first,
+        ).take(2)
+        for first, epoch in zip((1, 3, 5), epochs, strict=True)
+    ]
+    assert RecordSlice.joined(slices[:1]) is slices[0]
+    whole = RecordSlice.joined(slices)
+    assert (len(whole), whole.first_offset) == (6, 1)
+    assert (whole.next_offset, whole.leader_epoch) == (7, 4)
+    assert whole.size_bytes == sum(one.size_bytes for one in slices)
+    assert [record.offset for record in whole.records(ORIGIN)] == [1, 2, 3, 4, 5, 6]
+    assert [row[0] for part in whole.parts() for row in part] == [1, 2, 3, 4, 5, 6]
+    assert dict(whole.headers()) == {at: (("h", b"%d" % at),) for at in (1, 3, 5)}
+    assert whole.leader_epochs() == ((0, 3), (4, 4))
