@@ -211,19 +211,36 @@ class BrokerConnection:
             DecodeError: the length of the frame is invalid; the connection is closed.
             TransportError: as ``request``; the connection is closed.
         """
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        if data:
+            self.send_bytes(data, timeout_ms=timeout_ms)
+        left_ms = deadline_ms - self._clock.now_ms()
+        frame = self.receive_frame(timeout_ms=left_ms, max_bytes=max_bytes)
+        if frame is None:
+            self.close()
+            raise RequestTimedOut(f"{self.broker}: no answer in time")
+        return frame
+
+    def receive_frame(
+        self, *, timeout_ms: int, max_bytes: int = MAX_EXCHANGED_BYTES
+    ) -> memoryview | None:
+        """Receive one raw frame; None: not all of it in time, and the next call continues.
+
+        Raises as ``exchange``.
+        """
         self._require_none_in_flight("bytes")
         deadline_ms = self._clock.now_ms() + timeout_ms
         try:
-            if data:
-                self._transport.set_timeout_ms(timeout_ms)
-                self._transport.send(data)
-            prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
-            self._check_no_alert(prefix)
-            size = checked_length(prefix, max_bytes, 0)
-            return self._receive_exactly(size, deadline_ms)
+            while self._frame is None or not self._frame.is_whole:
+                self._receive_next(None, deadline_ms, max_bytes)
+        except RequestTimedOut:
+            return None
         except BaseException:
             self.close()
             raise
+        frame = self._frame.data()
+        self._frame, self._length = None, _Incoming(LENGTH_BYTES)
+        return frame
 
     def send_bytes(self, data: bytes, *, timeout_ms: int) -> None:
         """Send raw bytes that have no response.
@@ -332,14 +349,19 @@ class BrokerConnection:
         bound = response_bound(request, version, entry_bytes=self._max_entry_bytes)
         return min(bound, self._max_response_bytes)
 
-    def _receive_next(self, in_flight: InFlight[Any], deadline_ms: int) -> None:
-        """Receive more of the response frame, its length first."""
+    def _receive_next(
+        self, in_flight: InFlight[Any] | None, deadline_ms: int, max_bytes: int = 0
+    ) -> None:
+        """Receive more of the response frame, its length first; None: of a raw frame."""
         frame = self._frame
         self._receive(self._length if frame is None else frame, deadline_ms)
         if frame is None and self._length.is_whole:
-            if not in_flight.correlation_id:
+            if in_flight is None or not in_flight.correlation_id:
                 self._check_no_alert(self._length.data())
-            size = checked_length(self._length.data(), self._bound_of(in_flight))
+            if in_flight is None:
+                size = checked_length(self._length.data(), max_bytes, 0)
+            else:
+                size = checked_length(self._length.data(), self._bound_of(in_flight))
             self._frame = _Incoming(size)
 
     def _check_no_alert(self, prefix: memoryview) -> None:
@@ -348,12 +370,6 @@ class BrokerConnection:
             raise AuthenticationFailed(
                 f"{self.broker}: answers in TLS: its port wants that (security_protocol)"
             )
-
-    def _receive_exactly(self, size: int, deadline_ms: int) -> memoryview:
-        incoming = _Incoming(size)
-        while not incoming.is_whole:
-            self._receive(incoming, deadline_ms)
-        return incoming.data()
 
     def _receive(self, incoming: _Incoming, deadline_ms: int) -> None:
         left_ms = deadline_ms - self._clock.now_ms()

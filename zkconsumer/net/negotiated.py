@@ -176,13 +176,13 @@ class BrokerDialer:
     def _dial(
         self, broker: Broker, deadline_ms: int, opened: list[BrokerConnection]
     ) -> NegotiatedConnection:
-        def connect() -> BrokerConnection:
-            connection = self._open(broker, deadline_ms)
+        def connect(by_ms: int) -> BrokerConnection:
+            connection = self._open(broker, by_ms)
             opened.append(connection)
             return connection
 
         found = self._find(broker, deadline_ms, connect)
-        connection = found.connection or connect()
+        connection = found.connection or connect(deadline_ms)
         if not self._security.uses_sasl:
             return self._handed_over(connection, found, None)
         try:
@@ -191,7 +191,7 @@ class BrokerDialer:
             # Once more, so that a broker that is just stopping is not taken for one that refuses.
             self._check_running(broker)
             found = self._find(broker, deadline_ms, connect)
-            connection = found.connection or connect()
+            connection = found.connection or connect(deadline_ms)
             try:
                 session = self._authenticated(connection, found, deadline_ms)
             except ClosedOnCredentials as error:
@@ -208,7 +208,7 @@ class BrokerDialer:
         return session
 
     def _find(
-        self, broker: Broker, deadline_ms: int, connect: Callable[[], BrokerConnection]
+        self, broker: Broker, deadline_ms: int, connect: Callable[[int], BrokerConnection]
     ) -> NegotiatedVersions:
         assumed = self._assumed(broker) if callable(self._assumed) else self._assumed
         if assumed is not None and not self._security.uses_sasl:
@@ -228,7 +228,7 @@ class BrokerDialer:
         self,
         broker: Broker,
         deadline_ms: int,
-        connect: Callable[[], BrokerConnection],
+        connect: Callable[[int], BrokerConnection],
         *,
         before_sasl: bool,
         in_the_clear: bool = False,
@@ -249,7 +249,7 @@ class BrokerDialer:
         self,
         broker: Broker,
         deadline_ms: int,
-        connect: Callable[[], BrokerConnection],
+        connect: Callable[[int], BrokerConnection],
         closed: ClosedBeforeSasl,
     ) -> NegotiatedVersions:
         """Find out whether it is a 0.9, which takes the first bytes for a GSSAPI token.
@@ -262,10 +262,10 @@ class BrokerDialer:
         """
         old = of_generation(BrokerGeneration.V0_9)
 
-        def let_in() -> BrokerConnection:
-            connection = connect()
+        def let_in(by_ms: int) -> BrokerConnection:
+            connection = connect(by_ms)
             try:
-                self._authenticated(connection, NegotiatedVersions(old, old, None), deadline_ms)
+                self._authenticated(connection, NegotiatedVersions(old, old, None), by_ms)
             except ClosedOnCredentials as error:
                 self._check_running(broker)
                 raise ConnectFailed(
@@ -333,8 +333,8 @@ class BrokerDialer:
         """
         opened: list[BrokerConnection] = []
 
-        def connect() -> BrokerConnection:
-            opened.append(self._held(broker, self._transport(broker, deadline_ms)))
+        def connect(by_ms: int) -> BrokerConnection:
+            opened.append(self._held(broker, self._transport(broker, by_ms)))
             return opened[-1]
 
         try:

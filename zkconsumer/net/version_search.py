@@ -3,9 +3,11 @@
 A broker of 0.10 or later is asked on the connection that is then used. A Heartbeat follows the
 ApiVersions request (it identifies a 0.9), and its response is awaited, too: a port that requires
 SASL responds to ApiVersions like any other, and closes the connection on everything else.
+
+A probe that a broker is silent at is sent once more over a second connection (docs/decisions/0043).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
@@ -16,9 +18,12 @@ from zkconsumer.errors import (
     ConnectionLost,
     RequestTimedOut,
     UnsupportedVersion,
+    ZkConsumerError,
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.hedging import HedgePace, first_response
+from zkconsumer.net.in_flight import Received
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_request
 from zkconsumer.wire.messages.group_members import HeartbeatRequest
@@ -68,7 +73,7 @@ class VersionSearch:
 
     Attributes:
         broker: for messages.
-        connect: opens a connection, within the remaining time.
+        connect: opens a connection before a deadline, by the clock.
         client_id: sent with every request.
         before_sasl: whether the connection is to be authenticated after the search.
         in_tls: whether the connection is encrypted. A 0.10 port with SASL over TLS does not process
@@ -81,7 +86,7 @@ class VersionSearch:
     """
 
     broker: Broker
-    connect: Callable[[], BrokerConnection]
+    connect: Callable[[int], BrokerConnection]
     client_id: str
     before_sasl: bool
     in_tls: bool
@@ -108,9 +113,10 @@ class VersionSearch:
         silent = 0
         while isinstance(found, Probe):
             probe = found
-            connection = self.connect()
             try:
-                found = self._request(connection, probe)
+                found = self._request(probe)
+                if isinstance(found, NegotiatedVersions):
+                    found = self._confirmed(found, probe)
             except ConnectionLost:
                 self._check_running()
                 found = self._after_close(probe)
@@ -119,13 +125,39 @@ class VersionSearch:
                 silent += 1
                 if silent > 1:
                     raise self._wants_sasl() from None
-            finally:
-                if not isinstance(found, NegotiatedVersions) or found.connection is not connection:
-                    connection.close()
         return found
 
-    def _request(self, connection: BrokerConnection, probe: Probe) -> NegotiatedVersions | Probe:
-        frame = connection.exchange(self._lookup(probe), timeout_ms=self._left_ms())
+    def _request(self, probe: Probe) -> NegotiatedVersions | Probe:
+        """Probe the broker, over a second connection, too, if it is silent on the first."""
+        answer_ms, quiet_ms = self._left_ms(), HedgePace(self.answer_ms).quiet_ms
+        sent = [self._send(probe, self.deadline_ms)]
+
+        def once_more(_: ZkConsumerError | None) -> _SentProbe | None:
+            if sum(each.is_open for each in sent) > 1:
+                return None
+            sent.append(self._send(probe, self.clock.now_ms() + min(quiet_ms, self._left_ms())))
+            return sent[-1]
+
+        responder = first_response(
+            sent[0],
+            once_more,
+            quiet_ms=quiet_ms,
+            timeout_ms=answer_ms,
+            clock=self.clock,
+            whom=self.broker,
+        )
+        return responder.result()
+
+    def _send(self, probe: Probe, connect_by_ms: int) -> "_SentProbe":
+        connection = self.connect(connect_by_ms)
+        return _SentProbe(connection, self._conversation(connection, probe))
+
+    def _conversation(
+        self, connection: BrokerConnection, probe: Probe
+    ) -> Generator[None, memoryview, NegotiatedVersions | Probe]:
+        """Send a probe, and what has to follow; every ``yield`` awaits a frame of the broker."""
+        connection.send_bytes(self._lookup(probe), timeout_ms=self._left_ms())
+        frame = yield
         try:
             response = after_frame(probe, frame)
         except BrokerError as error:
@@ -133,28 +165,22 @@ class VersionSearch:
         if isinstance(response, Probe):
             return response
         if response.generation is not None:
-            # A 0.9 is identified by its response; other brokers only by closing connections.
-            found = NegotiatedVersions(response, response, None)
-            return found if probe.proves is None else self._confirmed(found)
-        if not self.before_sasl and not self._is_open_behind(connection, response):
-            raise _ClosedBehind
+            return NegotiatedVersions(response, response, None)
+        if not self.before_sasl:
+            self._check_heartbeat(response)
+            if self.in_tls:
+                connection.send_bytes(_ANOTHER_HEARTBEAT, timeout_ms=self._left_ms())
+                yield
+            yield
         return NegotiatedVersions(response, probe, connection)
 
-    def _is_open_behind(self, connection: BrokerConnection, versions: BrokerVersions) -> bool:
-        """Return whether the broker responds to the Heartbeat, too."""
+    def _check_heartbeat(self, versions: BrokerVersions) -> None:
         heartbeat = versions.common.get(ApiKey.HEARTBEAT)
         if heartbeat is None or heartbeat.first > 0:
             raise UnsupportedVersion(
                 f"{self.broker}: does not serve Heartbeat in version 0, which a client has to send "
                 "before it can ask"
             )
-        try:
-            if self.in_tls:
-                connection.exchange(_ANOTHER_HEARTBEAT, timeout_ms=self._left_ms())
-            connection.exchange(b"", timeout_ms=self._left_ms())
-        except ConnectionLost:
-            return False
-        return True
 
     def _lookup(self, probe: Probe) -> bytes:
         if not self.before_sasl:
@@ -188,22 +214,23 @@ class VersionSearch:
                 f"proxy, wants {wants}, or is no Kafka of 0.8 or later"
             ) from error
 
-    def _confirmed(self, found: NegotiatedVersions) -> NegotiatedVersions:
+    def _confirmed(self, found: NegotiatedVersions, probe: Probe) -> NegotiatedVersions:
         """Send an old broker another ApiVersions request, which it can't answer.
 
-        A newer broker that was stopping before, and is back since, can.
+        A newer broker that was stopping before, and is back since, can. A 0.9 whose response to
+        ApiVersions identified it needs no confirmation; others only closed connections.
         """
-        probe = PROBES[1]
-        connection = self.connect()
+        if found.versions.generation is None or probe.proves is None:
+            return found
         try:
-            again = self._request(connection, probe)
+            again = self._request(PROBES[1])
         except (ConnectionLost, _ClosedBehind):
             self._check_running()
             return found
-        finally:
-            connection.close()
         if isinstance(again, Probe):
             return found
+        if again.connection is not None:
+            again.connection.close()
         return NegotiatedVersions(again.versions, again.fact, None)
 
     def _left_ms(self) -> int:
@@ -225,3 +252,74 @@ class VersionSearch:
 
 class _ClosedBehind(Exception):
     """The broker responded to the probe, and closed the connection on the next request."""
+
+
+class _SentProbe:
+    """A probe in flight: a ``PendingRequest``, answered once it is known what it found or raised.
+
+    Args:
+        connection: no one else's; the result may have it.
+        conversation: see ``VersionSearch._conversation``.
+
+    Attributes:
+        is_open: whether it was not abandoned.
+    """
+
+    def __init__(
+        self,
+        connection: BrokerConnection,
+        conversation: Generator[None, memoryview, NegotiatedVersions | Probe],
+    ) -> None:
+        self.is_open = True
+        self._connection = connection
+        self._conversation = conversation
+        self._is_answered = False
+        self._found: NegotiatedVersions | Probe | None = None
+        self._error: Exception | None = None
+        self._go_on(lambda: next(conversation))
+
+    def receive(self, timeout_ms: int) -> Received:
+        """See ``PendingRequest``."""
+        if self._found is not None or self._error is not None:
+            return Received.ALL
+        return self._go_on(lambda: self._take_frame(timeout_ms))
+
+    def result(self) -> NegotiatedVersions | Probe:
+        """Return what it found; closes the connection unless the result has it.
+
+        Raises:
+            ZkConsumerError: as ``VersionSearch.run``; ``ConnectionLost``: there was no answer.
+            _ClosedBehind: the connection was closed after an answer.
+        """
+        found, error, self._error = self._found, self._error, None
+        if not isinstance(found, NegotiatedVersions) or found.connection is None:
+            self.close()
+        if error is not None:
+            raise error
+        assert found is not None
+        return found
+
+    def close(self) -> None:
+        """See ``PendingRequest``."""
+        self.is_open = False
+        self._connection.close()
+
+    def _take_frame(self, timeout_ms: int) -> Received:
+        frame = self._connection.receive_frame(timeout_ms=timeout_ms)
+        if frame is None:
+            return Received.NOTHING
+        self._is_answered = True
+        self._conversation.send(frame)
+        return Received.PART
+
+    def _go_on(self, step: Callable[[], Received | None]) -> Received:
+        """Take a step; keep an error, which is an answer, too: an old broker just closes."""
+        try:
+            return step() or Received.NOTHING
+        except StopIteration as end:
+            self._found = end.value
+        except ConnectionLost as error:
+            self._error = _ClosedBehind() if self._is_answered else error
+        except ZkConsumerError as error:
+            self._error = error
+        return Received.ALL

@@ -1,6 +1,7 @@
 """A network that loses one answer, and a real broker that gives all others: a moment of silence."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -13,6 +14,8 @@ from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer import ConsumerRecord, KafkaConsumer
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import TopicPartition
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import ApiKey
@@ -29,10 +32,9 @@ class Lossy(NamedTuple):
     gate: SwallowingGate
 
 
-@pytest.fixture
-def lossy(broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
-    """One of 0.9.0.1, which groups of both kinds can live on; all of us come through the gate."""
-    cluster = broker_of("0.9.0.1")
+@contextmanager
+def gated(cluster: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
+    """Its broker, to which all of us come through the gate."""
     (broker,) = cluster.brokers
     connect = TcpConnector.connect
     with SwallowingGate(broker.host, broker.port) as gate:
@@ -43,6 +45,13 @@ def lossy(broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loss
 
         monkeypatch.setattr(TcpConnector, "connect", through)
         yield Lossy(cluster, gate)
+
+
+@pytest.fixture
+def lossy(broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
+    """One of 0.9.0.1, which groups of both kinds can live on."""
+    with gated(broker_of("0.9.0.1"), monkeypatch) as found:
+        yield found
 
 
 def values(name: str) -> list[bytes]:
@@ -118,3 +127,34 @@ def test_so_does_a_caller_that_polls(lossy: Lossy, kind: ApiKey) -> None:
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
     await_swallowed(lossy, kind)
     assert [record.value for record in found] == values("old")
+
+
+PROBE = [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT]
+"""What is sent at once to find out what a broker serves; an answer alone can't get lost."""
+
+
+@pytest.mark.parametrize("lost", [PROBE, PROBE[1:]], ids=["all", "the end"])
+def test_what_a_broker_serves_is_asked_again(
+    broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch, lost: list[ApiKey]
+) -> None:
+    """By whoever connects: a client that does nothing else, and a member of a group."""
+    with gated(broker_of("3.9.1"), monkeypatch) as lossy:
+        topic = fresh_name("lossy")
+        lossy.cluster.create_topic(topic)
+        (tp,) = partitions_of(topic, 1)
+        write(lossy.cluster, tp, values("old"))
+        (broker,) = lossy.cluster.brokers
+        dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=30_000))
+        for kind in lost:
+            lossy.gate.swallow_answer(kind)
+        began_ms = SystemClock().now_ms()
+        dialer.dial(broker).close()
+        assert SystemClock().now_ms() - began_ms < PROMPT_MS
+        await_swallowed(lossy, *lost)
+        for kind in lost:
+            lossy.gate.swallow_answer(kind)
+        began_ms = SystemClock().now_ms()
+        with Member(lossy.cluster, fresh_name("group"), {topic: 1}) as member:
+            wait_until(lambda: member.values(tp) == values("old"), what="what is there")
+            assert SystemClock().now_ms() - began_ms < PROMPT_MS
+        await_swallowed(lossy, *lost)
