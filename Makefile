@@ -83,7 +83,7 @@ unit: $(STAMP) native
 	WHOLE=$(WHOLE) $(LANE) unit -q --durations=15 $(PARALLEL) -m "not sandbox and not docker and not zk and not spark and not airflow and not hdfs and not lakehouse"
 
 # Where no test of these lanes lies: to look through these takes each process twenty seconds.
-NO_SERVERS := $(patsubst %,--ignore=tests/%,golden mutants property simulation spark threads typing unit)
+NO_SERVERS := $(patsubst %,--ignore=tests/%,fuzz golden mutants property simulation spark threads typing unit)
 
 # A Java that starts servers, or Spark, in half the processor time: JVMs are a third of these lanes.
 JAVA := $(CURDIR)/build/java

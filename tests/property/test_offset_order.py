@@ -1,6 +1,7 @@
 """Offsets, which no checksum covers: a flipped bit in one loses nothing, and repeats nothing."""
 
 import random
+import struct
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,11 @@ from tests.support.flipped_logs import FlippedBroker, LogEntry, make_log, read_l
 from tests.support.shares import examples
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.engine import believed
+from zkconsumer.records.entries import cut_off_entry
 from zkconsumer.records.offset_order import SetPosition, offsets_rise
 
 if IS_BUILT:
+    from zkconsumer.native import _core
     from zkconsumer.records import native_reader
 
 ROOM = 1 << 20
@@ -156,6 +159,34 @@ def test_both_engines_find_the_same(
     place = SetPosition(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
     end = data.draw(st.sampled_from([-1, 0, log[-1].last + 1, 1 << 40, (1 << 63) - 1]))
     assert native_reader.offsets_rise(part, place, end) == offsets_rise(part, place, end)
+
+
+@needs_native
+@given(
+    SEEDS,
+    MAGICS,
+    st.one_of(st.integers(-1, 60), st.sampled_from([-(1 << 31), 1 << 20, (1 << 31) - 1])),
+    st.integers(0, 80),
+    st.sampled_from([(-1, 0), (-(1 << 63), 2), (0, 3), (0, 127)]),
+)
+@settings(max_examples=examples(300), deadline=None)
+def test_the_core_sizes_what_is_cut_off_as_python_does(
+    seed: int, magic: int, size: int, there: int, sign: tuple[int, int]
+) -> None:
+    """Behind sound entries, at the end that the walk finds: an entry that is whole is not cut off.
+
+    A whole one ends the walk only where no reader takes it for an entry: by its offset or magic.
+    """
+    log = make_log(random.Random(seed), magic, 3)
+    offset, tail_magic = sign
+    header = struct.pack(">qi", log[-1].last + 1 if offset >= 0 else offset, size)
+    tail = (header + bytes([0, 0, 0, 0, tail_magic]) + bytes(80))[:there]
+    found = _core.look_ahead(b"".join(entry.data for entry in log) + tail, 0)
+    assert found is not None
+    next_offset, _, cut_off_bytes, _ = found
+    cut_off = cut_off_entry(tail)
+    assert next_offset == log[-1].last + 1
+    assert cut_off_bytes == (0 if cut_off is None else cut_off.size_bytes)
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
