@@ -12,7 +12,6 @@ from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_arg
 from zkconsumer.cli.cluster_responses import find_group, print_failures
 from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note
 from zkconsumer.cli.tables import add_format_arguments
@@ -60,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "plan", help="for another number of members or streams", description=_PLAN, epilog=_EPILOG
     )
-    add_group_argument(parser, "the consumer group", required=True)
+    parser.add_argument("--group", metavar="GROUP", required=True, help="the consumer group")
     add_kind_argument(parser)
     parser.add_argument(
         "--members",

@@ -1,14 +1,11 @@
-"""Defines ``--group`` for all commands: repeatable for some, single for the others.
+"""Defines a ``--group`` that can be repeated.
 
-A second ``--group`` that silently replaced the first would show half of what was requested, or
-change the wrong group.
+Where one is meant a second one is refused, as of every option (``parsing``).
 """
 
 import argparse
 from collections.abc import Sequence
 from typing import Any
-
-from zkconsumer.cli.cluster_arguments import Container
 
 
 class _Each(argparse.Action):
@@ -32,22 +29,6 @@ class _Each(argparse.Action):
         )
 
 
-class _Once(argparse.Action):
-    """Accepts one value, and refuses a second one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest, None)
-        if before not in (None, self.default, values):
-            parser.error(f"{option_string} is given twice, {before} and {values}: give it once")
-        setattr(namespace, self.dest, values)
-
-
 def _listed(text: str) -> list[str]:
     return [text]
 
@@ -62,13 +43,3 @@ def add_groups_argument(parser: argparse.ArgumentParser, about: str) -> None:
         metavar="GROUP",
         help=f"{about}; may be repeated (default: all)",
     )
-
-
-def add_group_argument(
-    parser: Container,
-    about: str,
-    *,
-    required: bool = False,
-) -> None:
-    """Add a single ``--group``; ``args.group`` may be None."""
-    parser.add_argument("--group", action=_Once, metavar="GROUP", required=required, help=about)

@@ -30,12 +30,15 @@ refused: nothing was done; 3 what was asked about is not well (doctor, verify, l
 class Parser(argparse.ArgumentParser):
     """An argparse parser that reports errors in one line, with advice, and wraps its help.
 
-    Commands use it for their parsers, too: flags can't be abbreviated unless a command allows it.
+    Commands use it for their parsers, too: flags can't be abbreviated unless a command allows it,
+    and an option that has one value is not given two.
     """
 
     def __init__(self, **settings: Any) -> None:
         fitted = {"formatter_class": FittedHelpFormatter, "allow_abbrev": False}
         super().__init__(**{**fitted, **settings})
+        for name in (None, "store"):
+            self.register("action", name, _Once)
 
     def error(self, message: str) -> NoReturn:
         """See ``argparse.ArgumentParser``: ends the process with ``REFUSED``."""
@@ -47,6 +50,27 @@ if TYPE_CHECKING:
     _SubParsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 else:
     _SubParsers = argparse._SubParsersAction  # noqa: SLF001
+
+
+class _Once(argparse._StoreAction):  # noqa: SLF001
+    """Stores a value, and refuses a second one, as the original tools do.
+
+    It would silently replace the first: half of what was requested would be shown, or the wrong
+    group changed. The same one again does no harm.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """See ``argparse.Action``."""
+        before = getattr(namespace, self.dest, None)
+        if option_string and before not in (None, self.default, values):
+            parser.error(f"{option_string} is given twice, {before} and {values}: give it once")
+        super().__call__(parser, namespace, values, option_string)
 
 
 class _Commands(_SubParsers):

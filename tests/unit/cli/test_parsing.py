@@ -10,6 +10,7 @@ from zkconsumer.cli.parsing import (
     called,
     commands_of,
     innermost,
+    options_of,
     parse,
     parser_for,
     without_help_command,
@@ -54,6 +55,37 @@ def test_the_innermost_parser_is_found() -> None:
     """Through commands of commands."""
     words = ["sandbox", "up", "--brokers", "3"]
     assert innermost(parser_for(words), words).prog == "zkconsumer sandbox up"
+
+
+def valued_options(
+    parser: argparse.ArgumentParser,
+) -> Iterator[tuple[argparse.ArgumentParser, str, argparse.Action]]:
+    """Every option that takes a value, of a command and of those below."""
+    for below in commands_of(parser).values():
+        yield from valued_options(below)
+    for flag, action in options_of(parser).items():
+        if action.nargs is None:
+            yield parser, flag, action
+
+
+def test_no_option_takes_the_place_of_another_silently(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of any command: where one value is meant a second one ends it, elsewhere both count."""
+    refusing = set()
+    for parser, flag, action in valued_options(build_parser()):
+        args = argparse.Namespace()
+        action(parser, args, ["a"], flag)
+        action(parser, args, ["a"], flag)  # does no harm
+        try:
+            action(parser, args, ["b"], flag)
+        except SystemExit:
+            said = f"{flag} is given twice, ['a'] and ['b']: give it once"
+            assert said in capsys.readouterr().err
+            refusing.add((parser.prog, flag))
+        else:
+            assert {"a", "b"} <= {text for value in getattr(args, action.dest) for text in value}
+    assert ("zkconsumer mirror", "--group") in refusing
+    assert ("zkconsumer lag", "--group") not in refusing
+    assert len(refusing) > 200
 
 
 @pytest.mark.parametrize("command", every_command())

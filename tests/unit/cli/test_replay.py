@@ -43,7 +43,9 @@ class Printed:
     """What a run printed."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str], *flags: str) -> None:
-        self.status = main(["replay", "--topic", "t", "--timeout-ms", "2000", *flags])
+        ours = {"--topic": "t", "--timeout-ms": "2000"}
+        given = [word for flag in ours if flag not in flags for word in (flag, ours[flag])]
+        self.status = main(["replay", *given, *flags])
         out, self.err = capfd.readouterr()
         self.numbers = [int(line) for line in out.splitlines() if line.isdigit()]
         self.lines = out.splitlines()

@@ -23,7 +23,6 @@ from zkconsumer.cli.consume.settings import (
     console_settings,
     count_of_messages,
 )
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.cli.measured import CommandMeasures, add_metrics_arguments, serving_metrics, tracers
 from zkconsumer.cli.numbers import whole_number
@@ -65,7 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--whitelist", metavar="REGEX", help="read the topics whose whole name matches"
     )
     topics.add_argument("--blacklist", metavar="REGEX", help="read all other topics")
-    add_group_argument(parser, "the consumer group (default: a new one, deleted at the end)")
+    parser.add_argument(
+        "--group",
+        metavar="GROUP",
+        help="the consumer group (default: a new one, deleted at the end)",
+    )
     add_consumer_config_argument(parser)
     parser.add_argument(
         "--from-beginning",

@@ -9,7 +9,6 @@ from typing import Final
 
 from zkconsumer.cli.cluster_arguments import add_consumer_config_argument
 from zkconsumer.cli.exit_status import NOT_WELL
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.tables import Cell, Colour, Painted, add_format_arguments, json_text, table
 from zkconsumer.config_security import SECURITY_PREFIXES
@@ -50,7 +49,7 @@ def add_offsets_file_argument(parser: argparse.ArgumentParser) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_offsets_file_argument(parser)
-    add_group_argument(parser, "the mirror's group", required=True)
+    parser.add_argument("--group", metavar="GROUP", required=True, help="the mirror's group")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--zookeeper", metavar="HOSTS", help="of the source: host1:port1,host2:port2/chroot"

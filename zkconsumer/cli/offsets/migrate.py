@@ -7,7 +7,6 @@ from dataclasses import replace
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.files import read_text
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
 from zkconsumer.cli.offsets.opening import open_offsets
@@ -37,7 +36,7 @@ SUMMARY = "from ZooKeeper to Kafka, or back"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     storages = [storage.value for storage in OffsetStorage]
-    add_group_argument(parser, "the consumer group")
+    parser.add_argument("--group", metavar="GROUP", help="the consumer group")
     parser.add_argument("--from", dest="source", choices=storages, help="where its offsets are")
     parser.add_argument("--to", dest="target", choices=storages, help="where to write them")
     _add_request_options(parser)

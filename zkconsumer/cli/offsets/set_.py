@@ -7,7 +7,6 @@ from zkconsumer.browse.instants import parse_duration, parse_instant
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import offset_number
 from zkconsumer.cli.offsets import undo
 from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, ResetToTime, ToOffset, draw
@@ -55,7 +54,7 @@ SUMMARY = "to the earliest, the latest, a time, a file, or back again"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_group_argument(parser, "the consumer group")
+    parser.add_argument("--group", metavar="GROUP", help="the consumer group")
     parser.add_argument(
         "--topic",
         action="append",

@@ -16,7 +16,6 @@ from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.exit_status import COULD_NOT, INTERRUPTED
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
 from zkconsumer.cli.formats.performance import PerfStyle
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note
 from zkconsumer.cli.perf.measure import End, Interval, Measurement
@@ -83,9 +82,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     reading = parser.add_argument_group("how to read")
-    add_group_argument(
-        reading,
-        "the group to be, which must not exist (default: a generated name); with --zookeeper",
+    reading.add_argument(
+        "--group",
+        metavar="GROUP",
+        help="the group to be, which must not exist (default: a generated name); with --zookeeper",
     )
     reading.add_argument(
         "--delete-consumer-offsets",

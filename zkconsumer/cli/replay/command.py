@@ -10,7 +10,6 @@ from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, js
 from zkconsumer.cli.consume.settings import add_property_argument
 from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
 from zkconsumer.cli.files import whole_file
-from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.numbers import offset_number, partition_numbers, whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
@@ -100,7 +99,9 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         "--to-time", metavar="TIME", help="end before the first message that is not older"
     )
     ends.add_argument("--to-offsets-file", metavar="FILE", help="end before what a file says")
-    add_group_argument(group, "whose offsets to take of a file that has several")
+    group.add_argument(
+        "--group", metavar="GROUP", help="whose offsets to take of a file that has several"
+    )
     group.add_argument(
         "--allow-gaps",
         action="store_true",
