@@ -1,11 +1,16 @@
 """A forgotten chroot, and a cluster whose brokers are all down: never "all is well"."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.members import settings_for
 from tests.support.served_page import ServedPage, served
 from tests.support.waiting import wait_until
@@ -18,6 +23,7 @@ from zkconsumer.spark.broker_finder import BrokerFinder
 
 pytestmark = pytest.mark.sandbox
 
+TARGET = "the cluster itself"
 COMMANDS = (
     ("lag", "--max-lag", "100"),
     ("groups",),
@@ -33,6 +39,16 @@ COMMANDS = (
     ("perf", "--topic", "t", "--messages", "1"),
     ("assign", "plan", "--group", "g"),
     ("replay", "--topic", "t"),
+    ("mirror", "--group", "g", "--whitelist", "t", "--target-bootstrap-servers", TARGET),
+    ("drain", "--topics", "t", "--to", "nowhere", "--engine", "local"),
+    ("produce", "--topic", "t", "/dev/null"),
+    ("offsets", "set", "--group", "g", "--to-earliest"),
+    ("offsets", "set", "--group", "g", "--to-earliest", "--execute"),
+    ("offsets", "migrate", "--group", "g", "--from", "zookeeper", "--to", "kafka"),
+    ("groups", "watch"),
+    ("groups", "--delete", "--group", "g"),
+    ("topics", "--create", "--topic", "n", "--partitions", "1"),
+    ("topics", "--delete", "--topic", "t"),
 )
 
 
@@ -60,11 +76,13 @@ def test_a_command_that_lacks_the_chroot_ends_with_1(
 ) -> None:
     """It says which chroot would fit, and prints nothing that could be taken for an answer."""
     servers = own.zookeeper_connect.removesuffix("/kafka")
-    assert call(words, servers) == 1
+    known = tuple(own.bootstrap_servers if word is TARGET else word for word in words)
+    assert call(known, servers) == 1
     reported = capfd.readouterr()
     assert reported.out == ""
-    assert f"Did you mean {own.zookeeper_connect} (" in reported.err
-    assert len(reported.err.splitlines()) == 1
+    lines = reported.err.splitlines()
+    assert all(f"Did you mean {own.zookeeper_connect} (" in line for line in lines)
+    assert len(lines) == (5 if words[0] == "drain" else 1)  # a drain tries again
 
 
 def test_the_doctor_finds_it_first(own: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,6 +114,35 @@ def test_the_page_is_not_healthy(own: Sandbox, tmp_path: Path) -> None:
         assert own.zookeeper_connect in health.json["reason"]
         assert "\nzkconsumer_up 0\n" in page.get("/metrics").text
         assert "no-brokers" in page.get("/").text
+
+
+def test_who_watches_is_told(own: Sandbox, tmp_path: Path) -> None:
+    """It goes on looking, as the cluster may be to come; the doctor's finding is the trouble."""
+    got, file = tmp_path / "got", tmp_path / "config.toml"
+    program = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
+    argv = [sys.executable, "-c", program, str(got)]
+    file.write_text(
+        f'[notify]\nafter-ms = 0\n[notify.to.script]\ntype = "command"\nargv = {json.dumps(argv)}'
+    )
+    servers = own.zookeeper_connect.removesuffix("/kafka")
+    words = ["watch", "--zookeeper", servers, "--interval-ms", "500"]
+    with warm.Popen(
+        [sys.executable, "-m", "zkconsumer", *words],
+        env={**os.environ, "ZKCONSUMER_CONFIG": str(file)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            text = wait_until(lambda: got.exists() and got.read_text(), what="a message")
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            printed, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    message = json.loads(str(text))
+    assert (message["code"], message["group"]) == ("no-brokers", None)
+    assert own.zookeeper_connect in message["repair"]
+    assert own.zookeeper_connect in printed
 
 
 def test_all_brokers_down_is_another_sentence(
