@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.fakes.memory_tree import MemoryTree
+from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
@@ -113,7 +114,7 @@ class SickWorld:
             owners=self._by_topic(f"{paths.root}/owners"),
             offsets=self._by_topic(f"{paths.root}/offsets"),
         )
-        seen = group_status(group_id, nodes, self.partition_ids, NOW_MS)
+        seen = group_status(group_id, nodes, self.partition_ids, NOW_MS, FilterBudget())
         state = zookeeper_state(seen, self.partition_ids, self.live)
         with_logs = tuple(
             partition._replace(log_start=log[0], log_end=log[1], log_at_ms=NOW_MS)

@@ -1,8 +1,8 @@
 """Matches a filter against all topics at once, in bounded time and memory, with a cache.
 
 Every rebalance matches every member's filter, and other processes decide what members there are.
-Whether a filter takes too much depends on the filter and the topics alone: all members of a group
-come to the same result.
+Whether a filter takes too much depends on the filter, the topics, and the filters of the members
+before it: all members of a group come to the same result.
 """
 
 import sys
@@ -14,13 +14,19 @@ from typing import Final, TypeAlias
 from zkconsumer.assignment.java_charset import RegexRefused, RegexUnusable
 from zkconsumer.assignment.java_regex import MOST_CHARS, TOO_LONG, is_distinguished, java_program
 from zkconsumer.assignment.regex_automaton import Automaton, TooManySteps
+from zkconsumer.assignment.regex_program import MOST_OPS, RegexTooLarge
 from zkconsumer.errors import ConfigError
 
-_FILTERS_REMEMBERED: Final = 256
+_FILTERS_REMEMBERED: Final = 1024
 _LISTS_REMEMBERED: Final = 8
 _SHOWN: Final = 200
 _STEPS: Final = 1_000_000
 _STEPS_A_NAME: Final = 200
+_QUICK_STEPS: Final = 20_000
+_QUICK_OPS: Final = 2_000
+"""A filter within both takes no more than any other reading of the names: it is not counted."""
+_FULL_SHARES: Final = 8
+_MOST_IN_FULL: Final = 64
 
 Names: TypeAlias = tuple[str, ...]
 
@@ -48,17 +54,47 @@ class _Refused:
     steps: int = sys.maxsize
 
 
-def matching(pattern: str, names: Names) -> Iterator[bool]:
+class FilterBudget:
+    """What the filters of one reading, of one list of topics, may take together. Thread: one.
+
+    It is counted in eighths of what one filter may take, and each takes one at least: so there are
+    never more of them than are remembered until the next reading. Filters that take little are not
+    counted, and always matched.
+
+    Args:
+        most_in_full: how many filters may take all that one may.
+    """
+
+    def __init__(self, most_in_full: int = _MOST_IN_FULL) -> None:
+        self._shares = most_in_full * _FULL_SHARES
+        self._tried: set[str] = set()
+
+    def matched(self, pattern: str, names: Names) -> bytes | _Refused:
+        """Return the result for a filter that is not quick, unless too little is left."""
+        if pattern not in self._tried:
+            if self._shares < _FULL_SHARES:
+                return _Refused("beside the other filters it takes too many steps")
+            self._tried.add(pattern)
+            share = -(-_matching(pattern, names).steps * _FULL_SHARES // _steps_for(len(names)))
+            self._shares -= min(max(1, share), _FULL_SHARES)
+        return _matching(pattern, names).result
+
+
+def matching(pattern: str, names: Names, budget: FilterBudget) -> Iterator[bool]:
     """Return whether the pattern matches the whole name, for each of the names.
 
-    Thread: any.
+    Thread: any; that of the budget.
 
     Raises:
         FilterRefused: the result is not certain.
     """
-    # Too long to be worth caching.
-    too_long = len(pattern) > MOST_CHARS
-    found = _Refused(TOO_LONG) if too_long else _matching(pattern, _same(names))
+    if len(pattern) > MOST_CHARS:  # not worth caching
+        found: bytes | _Refused | None = _Refused(TOO_LONG)
+    else:
+        names = _same(names)
+        found = _quickly(pattern, names)
+        if found is None:
+            found = budget.matched(pattern, names)
     if isinstance(found, _Refused):
         problem = filter_problem(pattern, found.reason)
         raise FilterRefused(problem, is_unusable=found.is_unusable)
@@ -93,9 +129,27 @@ def _last_refusals(pattern: str) -> list[_Refused]:
     return []
 
 
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """The result of a filter: a byte for each name, 1 where it matches; and the steps taken."""
+
+    result: bytes | _Refused
+    steps: int
+
+
 @lru_cache(maxsize=_FILTERS_REMEMBERED)
-def _matching(pattern: str, names: Names) -> bytes | _Refused:
-    """Return a byte for each name, 1 where it matches; or why the result is not certain.
+def _quickly(pattern: str, names: Names) -> bytes | _Refused | None:
+    """Return the result, or None if that takes more than little."""
+    try:
+        found = _match(pattern, names, _QUICK_STEPS, _QUICK_OPS).result
+    except RegexTooLarge:
+        return None
+    return None if isinstance(found, _Refused) and found.names else found
+
+
+@lru_cache(maxsize=_FILTERS_REMEMBERED)
+def _matching(pattern: str, names: Names) -> _Matched:
+    """Return the result, also one that takes much.
 
     More names never take fewer steps: a filter that was refused for some names is refused for
     these and more without trying.
@@ -103,10 +157,13 @@ def _matching(pattern: str, names: Names) -> bytes | _Refused:
     refusals, steps = _last_refusals(pattern), _steps_for(len(names))
     for refused in tuple(refusals):
         if steps <= refused.steps and _set_of(names).issuperset(refused.names):
-            return refused
-    found = _match(pattern, names, steps)
-    if isinstance(found, _Refused):
-        refusals[:] = [found]
+            return _Matched(refused, steps)
+    try:
+        found = _match(pattern, names, steps, MOST_OPS)
+    except RegexTooLarge as error:
+        found = _Matched(_Refused(str(error)), steps)
+    if isinstance(found.result, _Refused):
+        refusals[:] = [found.result]
     return found
 
 
@@ -115,16 +172,18 @@ def _steps_for(count: int) -> int:
     return _STEPS + _STEPS_A_NAME * (1 << count.bit_length())
 
 
-def _match(pattern: str, names: Names, steps: int) -> bytes | _Refused:
+def _match(pattern: str, names: Names, steps: int, most_ops: int) -> _Matched:
     try:
-        automaton = Automaton(java_program(pattern), steps)
+        automaton = Automaton(java_program(pattern, most_ops), steps)
+    except RegexTooLarge:
+        raise
     except RegexRefused as error:
-        return _Refused(str(error), isinstance(error, RegexUnusable))
+        return _Matched(_Refused(str(error), isinstance(error, RegexUnusable)), 0)
     found = bytearray()
     try:
         for name in names:
             found.append(is_distinguished(name) and automaton.matches(name))
     except TooManySteps:
         reason = "it takes too many steps to match it against all topics"
-        return _Refused(reason, names=names[: len(found) + 1], steps=steps)
-    return bytes(found)
+        return _Matched(_Refused(reason, names=names[: len(found) + 1], steps=steps), steps)
+    return _Matched(bytes(found), steps - automaton.steps_left)

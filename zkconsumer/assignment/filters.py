@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from zkconsumer.assignment.filtering import filter_problem, matching
+from zkconsumer.assignment.filtering import FilterBudget, filter_problem, matching
 from zkconsumer.assignment.java_charset import RegexRefused
 from zkconsumer.assignment.java_regex import java_matcher
 from zkconsumer.errors import ConfigError
@@ -119,7 +119,11 @@ class Blacklist(_Filter):
 
 
 def expand(
-    registration: Registration, all_topics: Iterable[str], *, exclude_internal: bool
+    registration: Registration,
+    all_topics: Iterable[str],
+    *,
+    exclude_internal: bool,
+    budget: FilterBudget | None = None,
 ) -> dict[str, int]:
     """Return the number of streams by topic that a member's registration stands for.
 
@@ -128,6 +132,8 @@ def expand(
         all_topics: the children of ``/brokers/topics``, in ZooKeeper's order: it decides between
             partitions of equal hash, see ``java_order``.
         exclude_internal: ``exclude.internal.topics`` of the member that *computes*.
+        budget: of the reading, which expands all registrations in the order of their names; None:
+            there is no other.
 
     Returns:
         For named topics, the registration's counts, in its order; for a wildcard, the topics that
@@ -143,8 +149,9 @@ def expand(
     text, stream_count = next(iter(subscription.items()))
     wanted = registration.pattern is Pattern.WHITE_LIST
     names = tuple(all_topics)
+    matches = matching(normalised(text), names, budget or FilterBudget())
     return {
         topic: stream_count
-        for topic, found in zip(names, matching(normalised(text), names), strict=True)
+        for topic, found in zip(names, matches, strict=True)
         if found is wanted and not (exclude_internal and topic in INTERNAL_TOPICS)
     }

@@ -45,7 +45,7 @@ from zkconsumer.assignment.regex_nodes import (
     TextBoundary,
     Widths,
 )
-from zkconsumer.assignment.regex_program import LONGEST_TEXT, Program, compile_nodes
+from zkconsumer.assignment.regex_program import LONGEST_TEXT, MOST_OPS, Program, compile_nodes
 
 MOST_CHARS: Final = 100_000
 """Maximum length of an expression; ZooKeeper's nodes hold ten times as much."""
@@ -83,11 +83,12 @@ def java_matcher(pattern: str) -> Callable[[str], bool]:
     return matcher.matches
 
 
-def java_program(pattern: str) -> Program:
+def java_program(pattern: str, most_ops: int = MOST_OPS) -> Program:
     """Compile a pattern to be matched against distinguished texts (``is_distinguished``).
 
     Raises:
         RegexRefused: see ``java_matcher``.
+        RegexTooLarge: the program has more operations than ``most_ops``.
     """
     if len(pattern) > MOST_CHARS:
         raise RegexUnusable(TOO_LONG)
@@ -99,7 +100,7 @@ def java_program(pattern: str) -> Program:
     tree = parser.alternatives(fold=False, depth=0)
     if not parser.reader.done:
         raise RegexUnusable("unmatched )")
-    return compile_nodes(tree, parser.widths)
+    return compile_nodes(tree, parser.widths, most_ops)
 
 
 def is_distinguished(text: str) -> bool:

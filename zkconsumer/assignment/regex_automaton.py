@@ -128,6 +128,11 @@ class Automaton:
         self._beginnings: dict[int, _Set] = {}
         self._steps_left = steps
 
+    @property
+    def steps_left(self) -> int:
+        """How many of its steps are left."""
+        return self._steps_left
+
     def matches(self, text: str) -> bool:
         """Return whether all of the text matches.
 

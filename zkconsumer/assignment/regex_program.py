@@ -96,17 +96,23 @@ class Program:
     start: int
 
 
-def compile_nodes(tree: Node, widths: Widths) -> Program:
+class RegexTooLarge(RegexUnusable):
+    """A program would have more operations than it may."""
+
+
+def compile_nodes(tree: Node, widths: Widths, most_ops: int = MOST_OPS) -> Program:
     """Compile a regular expression for texts of up to ``LONGEST_TEXT`` characters.
 
     Args:
         tree: the expression.
         widths: the lengths of the texts that its nodes match, as far as known.
+        most_ops: limit of operations.
 
     Raises:
-        RegexRefused: it would be too large, or its meaning is not certain.
+        RegexTooLarge: it would have more operations.
+        RegexRefused: its meaning is not certain.
     """
-    compiler = _Compiler(widths)
+    compiler = _Compiler(widths, most_ops)
     start = compiler.compile(tree, ACCEPT, in_atomic=False)
     return Program(compiler.ops, start)
 
@@ -114,8 +120,9 @@ def compile_nodes(tree: Node, widths: Widths) -> Program:
 class _Compiler:
     """Writes operations from the last to the first."""
 
-    def __init__(self, widths: Widths) -> None:
+    def __init__(self, widths: Widths, most_ops: int) -> None:
         self.ops: list[Op] = [Accept()]
+        self._most_ops = most_ops
         self._widths = widths
 
     def compile(self, node: Node, then: int, *, in_atomic: bool) -> int:
@@ -191,7 +198,9 @@ class _Compiler:
         return self._add(Fork(then, body) if node.lazy else Fork(body, then))
 
     def _add(self, op: Op) -> int:
-        if len(self.ops) >= MOST_OPS:
-            raise RegexUnusable(f"it is too large: written out it has over {MOST_OPS} characters")
+        if len(self.ops) >= self._most_ops:
+            raise RegexTooLarge(
+                f"it is too large: written out it has over {self._most_ops} characters"
+            )
         self.ops.append(op)
         return len(self.ops) - 1

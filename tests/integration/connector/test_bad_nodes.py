@@ -5,16 +5,21 @@ the real controller would stumble over them.
 """
 
 import json
+import signal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.members import Member, settings_for
+from tests.support.served_page import served
 from tests.support.strangers import stranger
 from tests.support.traffic import partitions_of, write
-from tests.support.waiting import wait_until
-from tests.support.zk_tree import ZkTree, owner_path
+from tests.support.waiting import PROMPT_MS, wait_until
+from tests.support.zk_tree import ZkTree, offset_path, owner_path
 from zkconsumer import PartitionFailed, RebalanceFailed, ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
@@ -116,6 +121,35 @@ def test_a_hostile_registration_is_dealt_with_in_bounded_time_and_memory(
     ZkTree(cluster).put(f"/consumers/{group}/ids/{group}_", text.encode())
     with Member(cluster, group, {topic: 1}) as member:
         assert len(member.claims()) == own
+
+
+def test_a_page_beside_hostile_registrations_reads_and_ends(
+    cluster: Sandbox, tmp_path: Path
+) -> None:
+    """It answers meanwhile, shows other groups as they are, and heeds SIGTERM at once."""
+    topic = fresh_name("hostile") + "w" * 30
+    group, other = fresh_name("group"), fresh_name("other")
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    fields = {"version": 1, "pattern": "white_list", "timestamp": "1"}
+    for number in range(5):
+        for regex in (r"(\w+)+!", "((.{200}){200}){200}", "(?=.*w)" * 3_000 + ".*"):
+            name = f"{group}_h-1426000000000-{number}{len(regex):07}"
+            registration = {**fields, "subscription": {f"{regex}|{number}": 1}}
+            tree.put(f"/consumers/{group}/ids/{name}", json.dumps(registration).encode())
+    tree.put(offset_path(other, TopicPartition(topic, 0)), b"0")
+
+    def groups() -> dict[str, Any]:
+        found = page.get("/api/groups").json["groups"]
+        return {one["group_id"]: one for one in found if one["group_id"] in {group, other}}
+
+    with served(cluster.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:
+        wait_until(lambda: len(groups()) == 2, what="both groups are read")
+        began_ms = SystemClock().now_ms()
+        assert page.get("/healthz").status == 200
+        assert page.get(f"/groups/zookeeper/{group}").status == 200
+        assert SystemClock().now_ms() - began_ms < PROMPT_MS
+        assert page.end(signal.SIGTERM) == 0  # within 15 s
 
 
 def test_a_numeric_timestamp_is_read_and_warned_of(

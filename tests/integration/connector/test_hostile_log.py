@@ -27,7 +27,7 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
-BOMBS = 3
+BOMBS = 8
 """All in memory at once would be too much."""
 BOUND_BYTES = 32 << 20
 """``fetch.max.decompressed.bytes`` here: up to its default, a set takes a second to unpack."""

@@ -1,15 +1,21 @@
 """A filter held against all topics: bounded, the same for all members, and remembered."""
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 
 from zkconsumer.assignment import filtering
-from zkconsumer.assignment.filtering import FilterRefused, matching
+from zkconsumer.assignment.filtering import FilterBudget, FilterRefused
 from zkconsumer.assignment.regex_automaton import Automaton
 
 NAMES = tuple("".join(letters) for letters in itertools.product("abc-", repeat=5))
 TOO_MUCH = "(?=.*a)" * 3000 + ".*"
+
+
+def matching(pattern: str, names: tuple[str, ...]) -> Iterator[bool]:
+    """The results for the only filter of a reading."""
+    return filtering.matching(pattern, names, FilterBudget())
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -76,3 +82,49 @@ def test_a_refusal_is_one_line_of_bounded_length() -> None:
     assert reported.startswith(r"filter 'a\n\x1b[31mbbb")
     assert reported.isprintable()
     assert len(reported) < 300
+
+
+def hostile(number: int) -> str:
+    """One of many filters that take as much as they may."""
+    return f"{TOO_MUCH}|x{number}"
+
+
+def refusal(pattern: str, names: tuple[str, ...], budget: FilterBudget) -> str:
+    """Why a filter is refused; empty: it is not."""
+    try:
+        filtering.matching(pattern, names, budget)
+    except FilterRefused as error:
+        return str(error).rpartition("used: ")[2]
+    return ""
+
+
+def test_filters_of_a_reading_take_so_much_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are not tried, and cost their own members; the next reading comes to the same."""
+    made = counting(monkeypatch)
+    patterns = [hostile(number) for number in range(5)]
+    first, second = FilterBudget(3), FilterBudget(3)
+    refusals = [refusal(pattern, NAMES, first) for pattern in patterns]
+    assert [reason.partition("it takes ")[0] for reason in refusals] == [
+        *[""] * 3,
+        *["beside the other filters "] * 2,
+    ]
+    assert refusal(patterns[0], NAMES, first) == refusals[0]
+    assert len(made) == 3
+    assert [refusal(pattern, NAMES, second) for pattern in patterns] == refusals
+    assert len(made) == 3
+
+
+def test_who_takes_little_is_not_refused_for_others() -> None:
+    """However many they are, and whatever others took."""
+    budget = FilterBudget(1)
+    assert refusal(hostile(0), NAMES, budget)
+    for number in range(300):
+        assert sum(filtering.matching(f"a.*|b{number}", NAMES, budget)) == 4**4
+
+
+def test_large_filters_count_as_well() -> None:
+    """To write one out takes time, too, though it then matches at once."""
+    budget = FilterBudget(2)
+    patterns = [f"x{number}((a?){{20}}){{200}}" for number in range(12)]
+    refusals = [refusal(pattern, ("b",), budget) for pattern in patterns]
+    assert [bool(reason) for reason in refusals] == [False] * 9 + [True] * 3

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.assignment.filters import expand
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
@@ -59,11 +60,15 @@ class GroupNodes:
 
 
 def group_status(
-    group_id: str, nodes: GroupNodes, topics: Mapping[str, Sequence[int]], seen_ms: int
+    group_id: str,
+    nodes: GroupNodes,
+    topics: Mapping[str, Sequence[int]],
+    seen_ms: int,
+    budget: FilterBudget,
 ) -> GroupStatus:
     """Return the group's status, except its state, log ends and offsets in Kafka."""
     members = tuple(
-        _member(group_id, consumer_id, node, topics)
+        _member(group_id, consumer_id, node, topics, budget)
         for consumer_id, node in sorted(nodes.members.items())
         if node is not None  # deleted between the list and the read
     )
@@ -100,6 +105,7 @@ def _member(
     consumer_id: str,
     node: ZNode | Unreadable,
     topics: Mapping[str, Sequence[int]],
+    budget: FilterBudget,
 ) -> MemberStatus:
     host = host_of(group_id, consumer_id)
     if isinstance(node, Unreadable):
@@ -114,7 +120,7 @@ def _member(
             data=node.data,
             problem=registration.reason,
         )
-    streams, problem = _streams(registration, topics)
+    streams, problem = _streams(registration, topics, budget)
     wildcard = registration.pattern is not Pattern.STATIC
     return MemberStatus(
         member_id=consumer_id,
@@ -131,11 +137,11 @@ def _member(
 
 
 def _streams(
-    registration: Registration, topics: Mapping[str, Sequence[int]]
+    registration: Registration, topics: Mapping[str, Sequence[int]], budget: FilterBudget
 ) -> tuple[Mapping[str, int], str | None]:
     """Return the streams of a group, and why they are unknown; without internal topics."""
     try:
-        return expand(registration, topics, exclude_internal=True), None
+        return expand(registration, topics, exclude_internal=True, budget=budget), None
     except ConfigError as error:
         return {}, str(error)
 

@@ -7,6 +7,7 @@ complete groups count, and the others are first the next time.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.clock import Clock
 from zkconsumer.errors import RegistryError
 from zkconsumer.parts import parts_of
@@ -68,9 +69,10 @@ class ZookeeperGroups:
         self._forget_all_but(listed)
         groups: dict[str, GroupStatus] = {}
         failure: str | None = None
+        budget = FilterBudget()
         for wave in self._waves(sorted(listed), first):
             try:
-                groups |= self._read_wave(batches, wave, topics)
+                groups |= self._read_wave(batches, wave, topics, budget)
             except RegistryError as error:
                 failure = str(error)
                 break
@@ -92,7 +94,8 @@ class ZookeeperGroups:
         roots = batches.stat([GroupPaths(name).root for name in wanted])
         there = [name for name, root in zip(wanted, roots, strict=True) if root is not None]
         self._memory.forget_all_but([GroupPaths(name).root for name in there])
-        return GroupsRead(listed=frozenset(there), groups=self._read_wave(batches, there, topics))
+        groups = self._read_wave(batches, there, topics, FilterBudget())
+        return GroupsRead(listed=frozenset(there), groups=groups)
 
     def _forget_all_but(self, listed: frozenset[str]) -> None:
         gone = self._seen_ms.keys() - listed
@@ -113,11 +116,15 @@ class ZookeeperGroups:
         return parts_of(sorted(names, key=age), _WAVE_PARTITIONS, size)
 
     def _read_wave(
-        self, batches: NodeBatches, names: Sequence[str], topics: Mapping[str, Sequence[int]]
+        self,
+        batches: NodeBatches,
+        names: Sequence[str],
+        topics: Mapping[str, Sequence[int]],
+        budget: FilterBudget,
     ) -> dict[str, GroupStatus]:
         seen_ms = self._clock.wall_ms()
         found = _Wave(batches, self._memory, self._clock.now_ms()).read(names)
-        groups = {name: group_status(name, found[name], topics, seen_ms) for name in names}
+        groups = {name: group_status(name, found[name], topics, seen_ms, budget) for name in names}
         for name, group in groups.items():
             self._seen_ms[name] = seen_ms
             self._sizes[name] = len(group.partitions)

@@ -1,5 +1,7 @@
 """Groups out of ZooKeeper: whole, malformed, refused, too many for the time, and read again."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.group_tree import NODES_MS, REGISTERED_MS, GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.shares import examples
+from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.group_state import zookeeper_state
@@ -17,6 +20,7 @@ from zkconsumer.status.model import (
     GroupState,
     GroupStatus,
 )
+from zkconsumer.status.reading import zookeeper_groups
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.status.verify import verify
@@ -344,6 +348,29 @@ def test_a_hostile_filter_is_a_problem_of_its_member_alone(
     assert unusable.problem is not None
     assert "too large" in unusable.problem
     assert read.groups["other"].members[0].streams == {"t": 1}
+
+
+def test_filters_of_all_groups_take_so_much_together(
+    tree: GroupTree, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them would be matched anew at each reading; who takes little is read."""
+    monkeypatch.setattr(zookeeper_groups, "FilterBudget", partial(FilterBudget, 1))
+    data = b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
+    for group_id, regex in {"a": b"(x?){200}.{99}", "b": b"((y?){99}){99}", "c": b".*"}.items():
+        tree.write(f"/consumers/{group_id}/ids/m", data % (b"(?=.*w)" * 3_000 + regex))
+    tree.write("/consumers/d/ids/m", data % b"w.*")
+    topics = {**TOPICS, "w" * 200: (0,)}
+    for names in (None, ["b", "c", "d"]):
+        reader, deadline = ZookeeperGroups(tree.store, clock), Deadline(clock, LIMIT_MS)
+        read = (
+            reader.read(topics, deadline)
+            if names is None
+            else reader.read_some(names, topics, deadline)
+        )
+        first, *others, quick = [group.members[0] for _, group in sorted(read.groups.items())]
+        assert "against all topics" in str(first.problem)
+        assert all("beside the other filters" in str(other.problem) for other in others)
+        assert (list(quick.streams), quick.problem) == (["w" * 200], None)
 
 
 def test_topics_of_a_wildcard_come_as_zookeeper_lists_them(

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 
-from zkconsumer.assignment.filtering import FilterRefused
+from zkconsumer.assignment.filtering import FilterBudget, FilterRefused
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.membership.zookeeper.core import events as ev
@@ -32,6 +32,7 @@ class GroupReader:
         self._problems = GroupProblems(settings.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
         self._has_read = False
+        self._budget = FilterBudget()
 
     def read(self, step: ev.ReadGroup, subscription: StreamSubscription) -> ev.GroupRead:
         """Read everything that a rebalance is computed from.
@@ -40,6 +41,7 @@ class GroupReader:
             ZkConsumerError: ZooKeeper could not be read.
         """
         registry = self._world.registry
+        self._budget = FilterBudget()
         snapshot = registry.read_group(
             watches=self._group_watches(subscription), expand=self._topics_of
         )
@@ -98,7 +100,12 @@ class GroupReader:
         return GroupView(members=members, partitions=snapshot.topics)
 
     def _expand(self, registration: Registration, topics: tuple[str, ...]) -> Mapping[str, int]:
-        return expand(registration, topics, exclude_internal=self._settings.exclude_internal_topics)
+        return expand(
+            registration,
+            topics,
+            exclude_internal=self._settings.exclude_internal_topics,
+            budget=self._budget,
+        )
 
     def _topics_of(
         self, registration: Registration, topics: tuple[str, ...]

@@ -1,12 +1,15 @@
 """Control threads of one group on an in-memory ZooKeeper: joining and handing over."""
 
 import logging
+from functools import partial
 
 import pytest
 
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained
+from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.errors import RebalanceFailed
+from zkconsumer.membership.zookeeper.threads import group_reader
 from zkconsumer.model import TopicPartition
 
 T0 = TopicPartition("t", 0)
@@ -203,6 +206,29 @@ def test_a_hostile_filter_costs_its_own_member_alone(
     lines = [line for line in caplog.messages if "/consumers/g/ids/g_x" in line]
     assert len(lines) == (message is not None)
     assert all(str(message) in line and len(line) < 500 for line in lines)
+
+
+def test_hostile_filters_take_so_much_together(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each reading anew; those for which nothing is left cost their own members, too."""
+    monkeypatch.setattr(group_reader, "FilterBudget", partial(FilterBudget, 1))
+    group = Group()
+    group.write("/brokers/topics/" + "w" * 200, b"{}")
+    data = b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
+    for number in range(3):
+        regex = b"(?=.*w)" * 3_000 + b".{%d}" % number
+        group.admin.create(f"/consumers/g/ids/g_{number}", data % regex, ephemeral=True)
+    with caplog.at_level(logging.WARNING):
+        member = group.joined("a")
+        group.joined("b")
+    assert len(member.owned()) == 1
+    reasons = {
+        line[line.index("/consumers/g/ids/") :][:20]: "beside the other filters" in line
+        for line in caplog.messages
+        if "too many steps" in line
+    }
+    assert reasons == {f"/consumers/g/ids/g_{number}": number > 0 for number in range(3)}
 
 
 def test_a_filter_of_our_own_that_takes_too_much_is_named() -> None:
