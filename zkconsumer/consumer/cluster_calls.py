@@ -249,16 +249,9 @@ class ClusterCalls:
     def _request(
         self, times: dict[TopicPartition, int], timeout_ms: float | None
     ) -> dict[TopicPartition, TimedOffset]:
-        parts = self._parts
-        with parts.one_caller:
-            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
-            if not times:
-                return {}
-            responses = parts.client.list_offsets(
-                times, timeout_ms=limit_ms, isolation=isolation_of(parts.config)
-            )
+        limit_ms = timeout_of(timeout_ms, self._parts.config.default_api_timeout_ms)
         found: dict[TopicPartition, TimedOffset] = {}
-        for tp, response in responses.items():
+        for tp, response in self._responses(times, limit_ms).items():
             if isinstance(response, TimedOffset):
                 found[tp] = response
             elif response == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
@@ -269,3 +262,15 @@ class ClusterCalls:
                 kind = BrokerTimedOut if ErrorCode.of(response).retriable else BrokerError
                 raise kind(response, "ListOffsets", f"{tp}: no offset: {error_name(response)}", tp)
         return found
+
+    def _responses(
+        self, times: dict[TopicPartition, int], limit_ms: int
+    ) -> Mapping[TopicPartition, TimedOffset | int]:
+        """Return an offset for each partition, or the code of the error instead."""
+        parts = self._parts
+        with parts.one_caller:
+            if not times:
+                return {}
+            return parts.client.list_offsets(
+                times, timeout_ms=limit_ms, isolation=isolation_of(parts.config)
+            )

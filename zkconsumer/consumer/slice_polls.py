@@ -1,12 +1,15 @@
 """A ``KafkaConsumer`` for programs that forward records, without an object per record."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
+from zkconsumer.cluster.cluster_client import TimedOffset
 from zkconsumer.consumer.arguments import timeout_of
+from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.handing_out import Starts, confirm_or_put_back, deliver
 from zkconsumer.consumer.iteration import Slices, starts_of
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.fetch.core.starts import LATEST
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.slices import RecordSlice
@@ -52,3 +55,19 @@ class SliceConsumer(KafkaConsumer):
             )
 
         return deliver(parts, run, dict)
+
+    @public_call
+    def known_end_offsets(
+        self, partitions: Collection[TopicPartition], timeout_ms: int
+    ) -> dict[TopicPartition, int]:
+        """Return ``end_offsets`` of those partitions whose leaders answer in time.
+
+        Raises:
+            ZkConsumerError: as ``end_offsets``, if it is of no partition.
+        """
+        responses = self._responses(dict.fromkeys(partitions, int(LATEST)), timeout_ms)
+        return {
+            tp: response.offset
+            for tp, response in responses.items()
+            if isinstance(response, TimedOffset)
+        }

@@ -6,7 +6,8 @@ from typing import Final
 from zkconsumer.model import TopicPartition
 
 LOOKS: Final = 30
-"""The number of reads in a row that must report a lower log end before it is believed."""
+"""The number of reads in a row that must report a lower log end, or an offset after it, before it is
+believed."""
 
 
 class Ends:
@@ -22,6 +23,7 @@ class Ends:
     ) -> None:
         self.ends = dict(ends)
         self._shorter: dict[TopicPartition, int] = {}
+        self._cut_off: dict[TopicPartition, tuple[int, int, int]] = {}
         self._missing = {tp for tp, end in ends.items() if starts.get(tp, 0) < end}
 
     @property
@@ -33,6 +35,22 @@ class Ends:
         """Record that everything before this offset is in the target."""
         if tp in self._missing and position >= self.ends[tp]:
             self._missing.discard(tp)
+
+    def reached_by_others(self, tp: TopicPartition, committed: int, end: int) -> None:
+        """Record what others have committed, and where the log ends now.
+
+        An offset behind the end was cut off with the log, and its reader goes back from there: it
+        counts after many reads in a row, when nothing was committed or written since.
+        """
+        if committed <= end:
+            self._cut_off.pop(tp, None)
+            self.reached(tp, committed)
+            return
+        *before, looks = self._cut_off.get(tp, (committed, end, 0))
+        looks = looks + 1 if before == [committed, end] else 1
+        self._cut_off[tp] = committed, end, looks
+        if looks >= LOOKS:
+            self.reached(tp, end)
 
     def shorten(self, tp: TopicPartition, end: int) -> bool:
         """Record a log end; return whether it replaces the end to be reached.

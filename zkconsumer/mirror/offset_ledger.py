@@ -143,11 +143,11 @@ class OffsetLedger:
             if self._ends is not None:
                 self._ends.reached(source, position)
 
-    def on_reached_by_others(self, source: TopicPartition, committed: int) -> None:
-        """Record an offset that another process has committed."""
+    def on_reached_by_others(self, source: TopicPartition, committed: int, end: int) -> None:
+        """Record an offset that another process has committed, and where the log ends now."""
         with self._lock:
             if self._ends is not None:
-                self._ends.reached(source, committed)
+                self._ends.reached_by_others(source, committed, end)
 
     def forget(self, topics: Collection[str]) -> None:
         """Forget the ends of all other topics, which can't be reached."""

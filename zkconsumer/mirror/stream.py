@@ -288,23 +288,23 @@ class MirrorStream(ConsumerRebalanceListener):
                     done[tp] = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS) or 0
                 elif is_idle:
                     # All messages handed out are written: everything before the position is done.
-                    position = consumer.position(tp, timeout_ms=_PATIENCE_MS)
-                    done[tp] = -1 if position is None else position
+                    at = consumer.position(tp, timeout_ms=_PATIENCE_MS)
+                    done[tp] = -1 if at is None else at
             except ZkConsumerError as error:
                 log.info("%s: %s", f"{tp}", error)
         with suppress(ZkConsumerError):
             self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
-            # A log may have been truncated, or its topic recreated, so it may never reach that end.
-            ends = consumer.end_offsets(list(self._ledger.missing()))
+            # A log may have been truncated, or its topic recreated: it never gets that long again.
+            ends = consumer.known_end_offsets(self._ledger.missing(), _COMMIT_TIMEOUT_MS)
             self._ledger.on_ends(ends)
             for tp, end in ends.items():
-                # An offset after the end was truncated with the log: reading goes back to the end.
-                if 0 <= done.get(tp, -1) <= end:
-                    reached = (
-                        self._ledger.on_reached if tp in ours else self._ledger.on_reached_by_others
-                    )
-                    reached(tp, done[tp])
+                position = done.get(tp, -1)
+                if tp not in ours and position >= 0:
+                    self._ledger.on_reached_by_others(tp, position, end)
+                # An offset behind the end was cut off with the log: reading goes back from there.
+                elif 0 <= position <= end:
+                    self._ledger.on_reached(tp, position)
 
     def _all_due(self) -> Collection[TopicPartition]:
         with self._lock:

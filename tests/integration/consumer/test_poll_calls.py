@@ -16,6 +16,7 @@ from tests.support.forks import in_forked_child
 from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.clock import SystemClock
+from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import (
     ConsumerForked,
     GroupFailed,
@@ -419,3 +420,15 @@ def test_groups_need_brokers_that_keep_them(broker_of: BrokerOf) -> None:
     ):
         wait_until(lambda: consumer.poll(500), what="the error")
     assert "zookeeper_connect" in str(raised.value) or "JOIN_GROUP" in str(raised.value)
+
+
+def test_a_partition_that_cant_be_told_hides_no_other_end(broker_of: BrokerOf) -> None:
+    """To what passes records on: the calls of all others raise."""
+    broker = broker_of("3.9.1")
+    topic = filled(broker)
+    known = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+    settings = {"bootstrap.servers": broker.bootstrap_servers}
+    with SliceConsumer(settings) as consumer:
+        found = consumer.known_end_offsets([*known, TopicPartition(topic, 99)], 1_000)
+        assert found == dict.fromkeys(known, EACH)
+        assert consumer.known_end_offsets([], 1_000) == {}

@@ -1,6 +1,6 @@
 """A stream beside others, and a target that is away when a topic is met for the first time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import pytest
@@ -11,7 +11,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
-from zkconsumer.mirror.ends import Ends
+from zkconsumer.mirror.ends import LOOKS, Ends
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
@@ -144,9 +144,12 @@ class CutConsumer:
         """See ``KafkaConsumer``."""
         return {"t"}
 
-    def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """See ``KafkaConsumer``."""
-        return {tp: self.ends[tp] for tp in partitions}
+    def known_end_offsets(
+        self, partitions: Collection[TopicPartition], timeout_ms: int
+    ) -> Mapping[TopicPartition, int]:
+        """See ``SliceConsumer``: some may have no leader."""
+        del timeout_ms
+        return {tp: end for tp, end in self.ends.items() if tp in partitions}
 
 
 class IdlePipeline:
@@ -168,3 +171,29 @@ def test_an_offset_behind_the_end_of_a_log_that_was_cut_is_no_end(
     pipeline: Any = IdlePipeline()
     stream._look_at_ends(consumer, pipeline, 10_000)
     assert ledger.is_complete is is_done
+
+
+def test_a_log_that_was_cut_below_what_others_committed_and_stays_so_ends_there() -> None:
+    """They have nothing to commit anew, so they never say that they went back."""
+    world = world_of(0)
+    ledger = OffsetLedger(ends=Ends({TP: 20}, {TP: 0}))
+    stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
+    consumer: Any = CutConsumer(15, {TP: 10}, ours=False)
+    pipeline: Any = IdlePipeline()
+    looks = 0
+    while not ledger.is_complete:
+        looks += 1
+        assert looks <= LOOKS
+        stream._look_at_ends(consumer, pipeline, 10_000 * looks)
+    assert looks == LOOKS
+
+
+def test_a_partition_without_a_leader_hides_no_other() -> None:
+    """What is known of the others counts meanwhile."""
+    world, other = world_of(0), TopicPartition("t", 1)
+    ledger = OffsetLedger(ends=Ends({TP: 13, other: 5}, {}))
+    stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
+    consumer: Any = CutConsumer(13, {TP: 13}, ours=False)
+    pipeline: Any = IdlePipeline()
+    stream._look_at_ends(consumer, pipeline, 10_000)
+    assert ledger.missing() == {other}

@@ -54,6 +54,20 @@ def test_a_log_that_stays_shorter_ends_there() -> None:
     assert ends.missing == {OTHER}
 
 
+def test_an_offset_behind_the_end_counts_when_nothing_happens_for_long() -> None:
+    """Its reader goes back at first: what it commits then, or what is written, begins the count."""
+    ends = Ends({SOURCE: 10}, {})
+    for committed, end in ((15, 10), (14, 10), (15, 10), (15, 11)):
+        for _ in range(LOOKS - 1):
+            ends.reached_by_others(SOURCE, committed, end)
+    ends.reached_by_others(SOURCE, 3, 11)
+    for _ in range(LOOKS - 1):
+        ends.reached_by_others(SOURCE, 15, 11)
+    assert ends.missing == {SOURCE}
+    ends.reached_by_others(SOURCE, 15, 11)
+    assert not ends.missing
+
+
 def test_ends_are_reached_one_by_one() -> None:
     """What is empty needs nothing; an end counts when everything in front of it is there."""
     ends = Ends({SOURCE: 5, OTHER: 9}, {SOURCE: 0, OTHER: 9})

@@ -41,7 +41,7 @@ def test_ends_may_be_reached_by_other_processes() -> None:
     ledger = OffsetLedger(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
     ledger.on_reached(SOURCE, 5)
     assert ledger.missing() == {OTHER}
-    ledger.on_reached_by_others(OTHER, 9)
+    ledger.on_reached_by_others(OTHER, 9, 9)
     assert ledger.is_complete
     assert ledger.totals()[OTHER].end == 9
     assert ledger.totals()[OTHER].position is None
