@@ -117,7 +117,7 @@ def test_filters_of_a_reading_take_so_much_together(monkeypatch: pytest.MonkeyPa
 def test_who_takes_little_is_not_refused_for_others() -> None:
     """However many they are, and whatever others took."""
     budget = FilterBudget(1)
-    assert refusal(hostile(0), NAMES, budget)
+    assert refusal(hostile(99), NAMES, budget)
     for number in range(300):
         assert sum(filtering.matching(f"a.*|b{number}", NAMES, budget)) == 4**4
 
