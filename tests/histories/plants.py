@@ -205,13 +205,9 @@ def _deliver_elsewhere(history: Operations, pick: Pick) -> bool:
 
 @_plants("inconsistent offsets")
 def _deliver_another(history: Operations, pick: Pick) -> bool:
-    given = [
-        message_and_events
-        for message_and_events in _messages(history)
-        if len(_log(history, message_and_events[1][1])) > 1
-    ]
+    given = [message for _, message in _messages(history) if len(_log(history, message[1])) > 1]
     if given:
-        _, message = pick(given)
+        message = pick(given)
         others = [value for value in _log(history, message[1]) if value != message[3]]
         message[3] = pick(others)
     return bool(given)

@@ -88,9 +88,7 @@ def test_range_is_balanced_and_contiguous_on_every_topic(view: GroupView) -> Non
         counts = Counter(in_order)
         every = [counts[thread] for thread in threads(view, topic)]
         assert max(every) - min(every) <= 1
-        changes = sum(
-            consumer_thread_id != other for consumer_thread_id, other in pairwise(in_order)
-        )
+        changes = sum(owner != next_owner for owner, next_owner in pairwise(in_order))
         assert changes == len(counts) - 1
 
 

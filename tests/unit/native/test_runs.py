@@ -239,12 +239,11 @@ def test_messages_are_no_work_for_the_garbage_collector() -> None:
     core = import_module("zkconsumer.native._core")
     (run,) = runs_of(build_message_set(MIXED))
     origin = core.Origin("t", 0)
-    message = next(run.messages(origin))
-    assert not gc.is_tracked(message)
+    assert not gc.is_tracked(next(run.messages(origin)))
     messages = run.messages(origin)
     kept = [*messages]
     del messages, run
-    assert [chunk.raw_value for chunk in kept] == [record.value for record in MIXED]
+    assert [message.raw_value for message in kept] == [record.value for record in MIXED]
 
 
 def test_runs_and_messages_come_from_the_core_only() -> None:

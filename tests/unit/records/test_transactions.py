@@ -40,8 +40,8 @@ def commit(producer_id: int, offset: int) -> bytes:
 def seen(data: bytes, *aborted: tuple[int, int], fetch_offset: int = 0) -> list[int]:
     """The offsets that a reader of committed records gets."""
     some = [
-        AbortedTransaction(producer_id=first_offset, first_offset=first)
-        for first_offset, first in aborted
+        AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+        for producer_id, first_offset in aborted
     ]
     decoded = decode(data, fetch_offset, aborted=some)
     assert decoded.error is None

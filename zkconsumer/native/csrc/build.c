@@ -5,9 +5,9 @@
 #include "crc32c.h"
 
 enum {
-    ENTRY_BYTES = 26,   /* overhead of magic 0 */
-    HEADER_BYTES = 10,  /* overhead of a header, as `produce.outgoing` counts it */
-    MAX_OVERHEAD = 36,  /* of a record of any magic, without its headers */
+    ENTRY_BYTES = 26,  /* overhead of magic 0 */
+    HEADER_BYTES = 10, /* overhead of a header, as `produce.outgoing` counts it */
+    MAX_OVERHEAD = 36, /* of a record of any magic, without its headers */
     CRC_AT = 12,
     MAGIC_AT = 16,
     BATCH_CRC_AT = 17,

@@ -62,20 +62,20 @@ class BadTime:
 class Reader:
     """A member that commits what it has, ever further, and notes what it is told of it."""
 
-    def __init__(self, test: MemberInTest, first: int) -> None:
-        self.test = test
+    def __init__(self, member: MemberInTest, first: int) -> None:
+        self.member = member
         self.done: list[Offsets] = []
         self.refused = 0
         self._offset = first
 
     def read(self) -> None:
         """Poll once and commit."""
-        self.test.member.poll()
+        self.member.member.poll()
         self._offset += 10
-        share = self.test.has
+        share = self.member.has
         if share:
             offsets = dict.fromkeys(share, OffsetAndMetadata(self._offset))
-            self.test.member.commit_async(offsets, self._received)
+            self.member.member.commit_async(offsets, self._received)
 
     def _received(self, offsets: Offsets, error: Exception | None) -> None:
         if error is None:
@@ -103,17 +103,17 @@ def test_a_bad_time_passes(make: MakeMember, strategy: str, seed: int) -> None:
             trouble.strike()
         for reader in chance.sample(readers, chance.randrange(len(readers) + 1)):
             reader.read()
-        for test, other in combinations(members, 2):
-            assert not test.has & other.has
+        for member, other in combinations(members, 2):
+            assert not member.has & other.has
         wait_ms(chance.randrange(10))
     trouble.mend()
     poll_until(
         "all is shared evenly",
-        lambda: all(len(test.has) == 2 for test in members),
+        lambda: all(len(member.has) == 2 for member in members),
         *members,
     )
     for reader in readers:
-        reader.test.close()
+        reader.member.close()
     for reader in readers:
         for offsets in reader.done:
             for tp, position in offsets.items():
