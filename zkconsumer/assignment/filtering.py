@@ -88,17 +88,19 @@ def matching(pattern: str, names: Names, budget: FilterBudget) -> Iterator[bool]
     Raises:
         FilterRefused: the result is not certain.
     """
-    if len(pattern) > MOST_CHARS:  # not worth caching
-        found: bytes | _Refused | None = _Refused(TOO_LONG)
-    else:
-        names = _same(names)
-        found = _quickly(pattern, names)
-        if found is None:
-            found = budget.matched(pattern, names)
+    found = _matched(pattern, names, budget)
     if isinstance(found, _Refused):
         problem = filter_problem(pattern, found.reason)
         raise FilterRefused(problem, is_unusable=found.is_unusable)
     return map(bool, found)
+
+
+def _matched(pattern: str, names: Names, budget: FilterBudget) -> bytes | _Refused:
+    if len(pattern) > MOST_CHARS:  # not worth caching
+        return _Refused(TOO_LONG)
+    names = _same(names)
+    quick = _quickly(pattern, names)
+    return budget.matched(pattern, names) if quick is None else quick
 
 
 def filter_problem(pattern: str, reason: str) -> str:

@@ -6,8 +6,7 @@ from typing import Final
 from zkconsumer.model import TopicPartition
 
 LOOKS: Final = 30
-"""The number of reads in a row that must report a lower log end, or an offset after it, before it is
-believed."""
+"""The reads in a row that must report a lower log end, or an offset after it, to be believed."""
 
 
 class Ends:
