@@ -1,5 +1,6 @@
 """What is configured arrives where it is used; each value here is another one than the default."""
 
+import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.manual_clock import ManualClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector import fetch_wiring
+from zkconsumer.connector import connector, fetch_wiring
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
@@ -244,3 +247,28 @@ def test_what_a_member_may_not_commit_others_may() -> None:
     assert unguarded.commit({T0: OffsetAndMetadata(7)}) == {T0: None}
     assert [offset_store.fetch([T0])[T0].offset for offset_store in (store, unguarded)] == [7, 7]
     parts.close(1_000)
+
+
+def test_what_secures_it_goes_on_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller's own context and tokens, which no setting can hold."""
+    seen: list[SecuritySettings] = []
+
+    def noting(*_parts: object, security: SecuritySettings, **_settings: object) -> None:
+        seen.append(security)
+        raise ConfigError("seen")
+
+    monkeypatch.setattr(connector, "assemble", noting)
+    context = ssl.create_default_context()
+    config = ConsumerConfig(
+        zookeeper_connect="h:2181",
+        group_id="g1",
+        security_protocol="SASL_SSL",
+        sasl_mechanism="OAUTHBEARER",
+    )
+    with pytest.raises(ConfigError, match="seen"):
+        ZookeeperConsumerConnector(
+            config, ssl_context=context, sasl_oauth_token_provider=lambda: "token"
+        )
+    [security] = seen
+    assert security.ssl_context is context
+    assert security.token_source is not None

@@ -105,6 +105,24 @@ def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
     assert isinstance(again, ev.SendJoin)
 
 
+def test_a_coordinator_that_still_loads_is_asked_again_to_be_joined() -> None:
+    """After a pause, and of the same one; to a member that is stable it is no news."""
+    member = Member()
+    join = member.subscribe()
+    assert (
+        member.notify(ev.JoinCompleted(round=join.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)) == []
+    )
+    (again,) = member.later(10_000)
+    assert isinstance(again, ev.SendJoin)
+    sync = member.joined(again)
+    assert member.notify(ev.SyncCompleted(sync.round, E.COORDINATOR_LOAD_IN_PROGRESS)) == []
+    assert of_kind(member.later(10_000), ev.SendJoin)
+    stable = Member()
+    stable.take(parts(A0))
+    assert stable.beat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
+    assert (stable.core.state, stable.core.owned) == (MembershipState.STABLE, parts(A0))
+
+
 @pytest.mark.parametrize("code", [E.NOT_COORDINATOR, E.COORDINATOR_NOT_AVAILABLE])
 def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> None:
     """A member that is stable goes on, and beats at once where the coordinator is now."""

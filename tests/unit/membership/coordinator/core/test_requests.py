@@ -103,6 +103,8 @@ def test_sync_goes_out_in_every_version(version: int) -> None:
     assert encode_request(request, version=version, correlation_id=1, client_id="c")
     share = encode_assignment(ConsumerAssignment(assigned_partitions=to_wire(tps("t", 0, 1))))
     assert request.assignments[0].assignment == share
+    # From version 5 on brokers refuse a member whose protocol is not the group's (KIP-559).
+    assert (request.protocol_type, request.protocol_name) == ("consumer", "range")
 
 
 def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
