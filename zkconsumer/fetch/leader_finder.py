@@ -73,8 +73,8 @@ class _Find:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Told:
-    """What a new leader told of the logs of partitions that were found in a view."""
+class _LeaderEnds:
+    """The ends of epochs in the logs of a new leader, for partitions found in a view."""
 
     finds: Sequence[_Find]
     view: ClusterView
@@ -109,7 +109,7 @@ class LeaderFinder:
         self._backoff_ms = settings.leader_backoff_ms
         self._fetcher_count = settings.fetcher_count
         # None: look again for claims that were given up, or the end.
-        self._mailbox: Mailbox[_Find | _Told | _LoopEnded | None] = Mailbox()
+        self._mailbox: Mailbox[_Find | _LeaderEnds | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._epochs = LeaderEpochs()
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
@@ -164,13 +164,13 @@ class LeaderFinder:
             return self._repeats.due_ms()
         return max(0, self._next_pass_ms - self._clock.now_ms())
 
-    def _take(self, message: _Find | _Told | _LoopEnded | None) -> None:
+    def _take(self, message: _Find | _LeaderEnds | _LoopEnded | None) -> None:
         if isinstance(message, _Find):
             if not message.claim.active:
                 return  # a fetcher's late word; the partition's new claim may wait here already
             self._missing[message.claim.topic_partition] = message
-        elif isinstance(message, _Told):
-            self._take_told(message)
+        elif isinstance(message, _LeaderEnds):
+            self._take_ends(message)
         elif isinstance(message, _LoopEnded):
             current = self._loops.get(message.key)
             if current is not None and current[0] is message.loop:
@@ -209,8 +209,8 @@ class LeaderFinder:
                 self._hand_over(find, view)
             else:
                 in_doubt.setdefault(view.leaders[tp], {})[tp] = find, doubt
-        for leader, asked in in_doubt.items():
-            self._ask(leader, asked, view)
+        for leader, in_doubt_there in in_doubt.items():
+            self._look_up_ends(leader, in_doubt_there, view)
         self._log_missing(view.errors)
         return self._backoff_ms
 
@@ -220,15 +220,15 @@ class LeaderFinder:
         loop = self._loop_for(tp, view.leaders[tp])
         loop.add(find.claim, find.fetch_offset, jumps=find.jumps)
 
-    def _ask(
+    def _look_up_ends(
         self,
         leader: Broker,
-        asked: Mapping[TopicPartition, tuple[_Find, Doubt]],
+        in_doubt: Mapping[TopicPartition, tuple[_Find, Doubt]],
         view: ClusterView,
     ) -> None:
         """Ask a leader whether logs were cut back; in a thread of its own, for it may hang."""
-        finds = [find for find, _ in asked.values()]
-        doubts = {tp: doubt for tp, (_, doubt) in asked.items()}
+        finds = [find for find, _ in in_doubt.values()]
+        doubts = {tp: doubt for tp, (_, doubt) in in_doubt.items()}
         silence: EpochEnds = dict.fromkeys(doubts, ErrorCode.NETWORK_EXCEPTION)
 
         def run() -> None:
@@ -237,23 +237,23 @@ class LeaderFinder:
             except ZkConsumerError as error:
                 log.info("whether logs were cut back is not known yet: %s", error)
                 ends = silence
-            self._mailbox.put(_Told(finds, view, ends))
+            self._mailbox.put(_LeaderEnds(finds, view, ends))
 
         self._scope.spawn(
             f"epochs-{leader.id}",
             run,
             stop=self._access.stop,
-            on_error=lambda _error: self._mailbox.put(_Told(finds, view, silence)),
+            on_error=lambda _error: self._mailbox.put(_LeaderEnds(finds, view, silence)),
         )
 
-    def _take_told(self, told: _Told) -> None:
+    def _take_ends(self, lookup: _LeaderEnds) -> None:
         """Hand over partitions, from where their new leader's log is the one that was read."""
-        for find in told.finds:
-            tp, end = find.claim.topic_partition, told.ends.get(find.claim.topic_partition)
+        for find in lookup.finds:
+            tp, end = find.claim.topic_partition, lookup.ends.get(find.claim.topic_partition)
             if not find.claim.active:
                 continue
             if not is_open(end):
-                self._hand_over(self._compared(find, end), told.view)
+                self._hand_over(self._compared(find, end), lookup.view)
             elif find.doubts < _MOST_DOUBTS:
                 self._missing[tp] = replace(find, doubts=find.doubts + 1)
             else:
@@ -261,10 +261,10 @@ class LeaderFinder:
                     "%s: the new leader %s does not tell whether its log was cut back: going on at "
                     "offset %d; if it was, what came in place of the rest is missed",
                     f"{tp}",
-                    told.view.leaders[tp],
+                    lookup.view.leaders[tp],
                     find.fetch_offset,
                 )
-                self._hand_over(find, told.view)
+                self._hand_over(find, lookup.view)
 
     def _compared(self, find: _Find, end: EpochEnd | int | None) -> _Find:
         """Step back to where the new leader's log was cut back, if it was."""

@@ -123,7 +123,9 @@ def _blind(state: ClusterState, key: GroupKey | None) -> frozenset[str]:
 
 
 def _cluster_trouble(state: ClusterState) -> GroupTrouble | None:
-    found = [it for it in state.judgements.findings(None) if it.severity > Severity.NOTE]
+    found = [
+        finding for finding in state.judgements.findings(None) if finding.severity > Severity.NOTE
+    ]
     return _trouble(found[0], state.snapshot, further=len(found) - 1) if found else None
 
 

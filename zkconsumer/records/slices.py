@@ -158,7 +158,7 @@ class RecordSlice:
         last = slices[-1]
         if len(slices) == 1:
             return last
-        pieces = [piece for one in slices for piece in one.pieces]
+        pieces = [piece for joined in slices for piece in joined.pieces]
         return cls(pieces, last.next_offset, last.leader_epoch)
 
     def __len__(self) -> int:

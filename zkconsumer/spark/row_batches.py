@@ -39,7 +39,7 @@ class RowBatches:
 
 
 class _RangePiece:
-    """A ``Piece`` of a range, whose headers are known by their offsets."""
+    """A ``RecordPiece`` of a range, whose headers are known by their offsets."""
 
     def __init__(self, part: RangePart) -> None:
         self._part = part
@@ -48,11 +48,11 @@ class _RangePiece:
         return len(self._part)
 
     def parts(self) -> Parts:
-        """See ``Piece``."""
+        """See ``RecordPiece``."""
         return self._part.runs or [list(self._part.rows)]
 
     def headers(self) -> Mapping[int, Headers]:
-        """See ``Piece``."""
+        """See ``RecordPiece``."""
         found = self._part.headers()
         if not found:
             return {}

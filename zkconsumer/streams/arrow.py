@@ -146,7 +146,7 @@ class _UntilQuiet(Generic[K, V]):
 
 
 class _Peeked:
-    """A ``Piece`` of a cursor's next messages; streams have no column of headers."""
+    """A ``RecordPiece`` of a cursor's next messages; streams have no column of headers."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -155,11 +155,11 @@ class _Peeked:
         return sum(map(len, self._parts))
 
     def parts(self) -> Parts:
-        """See ``Piece``."""
+        """See ``RecordPiece``."""
         return self._parts
 
     def headers(self) -> Mapping[int, Headers]:
-        """See ``Piece``."""
+        """See ``RecordPiece``."""
         return {}
 
 

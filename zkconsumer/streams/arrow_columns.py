@@ -35,7 +35,7 @@ _KINDS: Final = {
 """The columns made of records, by the names of Spark's Kafka source."""
 
 
-class Piece(Protocol):
+class RecordPiece(Protocol):
     """Consecutive records of one partition; ``RecordSlice`` is one."""
 
     def __len__(self) -> int: ...
@@ -47,7 +47,7 @@ class Piece(Protocol):
         """Return the headers of the records that have any, by index."""
 
 
-Pieces = Sequence[tuple[TopicPartition, Piece]]
+Pieces = Sequence[tuple[TopicPartition, RecordPiece]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -23,7 +23,7 @@ from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.doctor.readiness import examine_readiness, ways
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import TAIL_CHARS, RequestLog, read_request_log
-from zkconsumer.status.doctor.ways import NEXT, Route, Way
+from zkconsumer.status.doctor.ways import NEXT, UpgradePath, Way
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
 from zkconsumer.status.reading.request_metrics import (
@@ -193,7 +193,7 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     return 0 if is_ready else NOT_WELL
 
 
-def _way_lines(found: Sequence[Route], wanted: str) -> Iterator[str]:
+def _way_lines(found: Sequence[UpgradePath], wanted: str) -> Iterator[str]:
     if not found:
         yield f"The brokers are of {wanted} or later.\n"
     for number, route in enumerate(found):

@@ -421,9 +421,9 @@ def begin_fetch(
 ) -> FetchPlan:
     """Plan the next request as ``plan_fetch`` does; its partitions count as requested from now."""
     states.expire_replicas(broker, now_ms)
-    for one in arriving:
-        if one.ahead is not None:
-            states.learn(one.requested, one.ahead.next_offset, one.size_bytes)
+    for response in arriving:
+        if response.ahead is not None:
+            states.learn(response.requested, response.ahead.next_offset, response.size_bytes)
     plan = plan_fetch(states, broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving)
     states.begin(plan.wanted.values())
     return plan

@@ -13,7 +13,7 @@ from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counte
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import RequestLog
-from zkconsumer.status.doctor.ways import NEXT, Route, follows_directly, routes
+from zkconsumer.status.doctor.ways import NEXT, UpgradePath, follows_directly, routes
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
 from zkconsumer.wire.releases import Release
 
@@ -94,7 +94,7 @@ def examine_readiness(
     return tuple(sorted(found, key=lambda finding: -finding.severity))
 
 
-def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[Route, ...]:
+def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[UpgradePath, ...]:
     """Return the ways to the release, the one to prefer first; none if the cluster is there."""
     known = _releases(snapshot, facts)
     unknown = [f"broker {at}" for at, release in known.items() if release is None]

@@ -24,7 +24,7 @@ BRIDGE: Final[Release] = (3, 3)
 """The first that 4.0 can follow in place, without a ZooKeeper."""
 
 
-class Origin(Enum):
+class OriginRelease(Enum):
     """Where a cluster comes from, by the oldest of its brokers; the value: its first release."""
 
     V0_8 = (0, 8)
@@ -108,35 +108,35 @@ _LEAVE_WITH_CLIENTS: Final = (Step.GROUPS_AND_CLIENTS, Step.VERIFY, Step.SWITCH_
 _UPGRADE: Final = (Step.TO_3_9, Step.GROUPS_HERE)
 _FURTHER: Final = (Step.CLIENTS, Step.TO_KRAFT, Step.CHECK_CLIENTS, Step.TO_4)
 
-STEPS: Final[Mapping[tuple[Way, str], Mapping[Origin, tuple[Step, ...]]]] = {
-    (Way.IN_PLACE, "3.9"): dict.fromkeys(Origin, (*_UPGRADE, Step.CHECK)),
-    (Way.IN_PLACE, "4.0"): dict.fromkeys(Origin, (*_UPGRADE, *_FURTHER)),
-    (Way.MIRROR, "3.9"): dict.fromkeys(Origin, (*_COPY, *_LEAVE)),
+STEPS: Final[Mapping[tuple[Way, str], Mapping[OriginRelease, tuple[Step, ...]]]] = {
+    (Way.IN_PLACE, "3.9"): dict.fromkeys(OriginRelease, (*_UPGRADE, Step.CHECK)),
+    (Way.IN_PLACE, "4.0"): dict.fromkeys(OriginRelease, (*_UPGRADE, *_FURTHER)),
+    (Way.MIRROR, "3.9"): dict.fromkeys(OriginRelease, (*_COPY, *_LEAVE)),
     (Way.MIRROR, "4.0"): {
-        Origin.V0_8: (*_COPY, *_LEAVE_WITH_CLIENTS),
-        Origin.V0_9: (*_COPY, *_LEAVE_WITH_CLIENTS),
-        Origin.V0_10_0: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
-        Origin.V0_10_2: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
-        Origin.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
+        OriginRelease.V0_8: (*_COPY, *_LEAVE_WITH_CLIENTS),
+        OriginRelease.V0_9: (*_COPY, *_LEAVE_WITH_CLIENTS),
+        OriginRelease.V0_10_0: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
+        OriginRelease.V0_10_2: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
+        OriginRelease.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
     },
 }
 """What is done in which order, on a cluster with a ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class UpgradePath:
     """A way with its steps, in words."""
 
     way: Way
     steps: tuple[str, ...]
 
 
-def origin_of(oldest: Release) -> Origin:
+def origin_of(oldest: Release) -> OriginRelease:
     """Return where brokers of a release come from."""
     return max(
-        (origin for origin in Origin if origin.value <= oldest),
+        (origin for origin in OriginRelease if origin.value <= oldest),
         key=lambda origin: origin.value,
-        default=Origin.V0_8,
+        default=OriginRelease.V0_8,
     )
 
 
@@ -147,7 +147,7 @@ def follows_directly(oldest: Release, wanted: str, *, has_zookeeper: bool) -> bo
 
 def routes(
     oldest: Release | None, unknown: str, wanted: str, *, has_zookeeper: bool
-) -> tuple[Route, ...]:
+) -> tuple[UpgradePath, ...]:
     """Return the ways to a release, the one to prefer first; none if the cluster is there.
 
     Args:
@@ -162,7 +162,7 @@ def routes(
             "from 0.8, which hold for all, and whether it can be done in place is not known."
         )
         (mirror,) = _routes([Way.MIRROR], (0, 8), wanted, has_zookeeper=has_zookeeper)
-        return (Route(mirror.way, (find_out, *mirror.steps)),)
+        return (UpgradePath(mirror.way, (find_out, *mirror.steps)),)
     if oldest >= NEXT[wanted]:
         return ()
     is_direct = follows_directly(oldest, wanted, has_zookeeper=has_zookeeper)
@@ -172,10 +172,10 @@ def routes(
 
 def _routes(
     ways: list[Way], oldest: Release, wanted: str, *, has_zookeeper: bool
-) -> tuple[Route, ...]:
+) -> tuple[UpgradePath, ...]:
     new = wanted if NEXT[wanted] < (4, 0) else f"{wanted} or later"
     return tuple(
-        Route(
+        UpgradePath(
             way,
             tuple(
                 step.format(wanted=wanted, new=new)

@@ -166,7 +166,10 @@ def _outcome(
         key=lambda row: (-row.rank, -(row.lag or 0), row.key),
     )
     is_current = health_of(state, now_ms).is_current
-    wrong = [(SEVERITY_TONES[it.severity], headline_text(it), it.group) for it in findings]
+    wrong = [
+        (SEVERITY_TONES[finding.severity], headline_text(finding), finding.group)
+        for finding in findings
+    ]
     wrong += [(row.verdict.tone, row.verdict.sentence, row.key) for row in others]
     if wrong:
         tone, worst, worst_group = min(wrong, key=lambda it: it[0] is not Tone.BAD)

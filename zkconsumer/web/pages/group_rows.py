@@ -185,14 +185,16 @@ class GroupRow:
     @property
     def hindrance(self) -> str:
         """Why it is never caught up: its latest partitions; "" where it may be."""
-        if not any(it.status is not BurrowStatus.REWIND for it in self.late):
+        if not any(partition.status is not BurrowStatus.REWIND for partition in self.late):
             return ""
         return f"{BURROW_WORDS[self.late[0].status]}: {self._latest}"
 
     @property
     def _latest(self) -> str:
         """The partitions of the worst status, of many the first."""
-        first, *others = [it for it in self.late if it.status is self.late[0].status]
+        first, *others = [
+            partition for partition in self.late if partition.status is self.late[0].status
+        ]
         tp = first.topic_partition
         return f"{tp.topic}-{tp.partition}{f' and {len(others)} more' if others else ''}"
 
@@ -263,4 +265,6 @@ def _unexamined(state: ClusterState, key: GroupKey) -> GroupRow:
 
 def _examined(state: ClusterState, row: GroupRow) -> GroupRow:
     found = state.judgements.findings(row.key)
-    return replace(row, findings=tuple(it for it in found if it.severity > Severity.NOTE))
+    return replace(
+        row, findings=tuple(finding for finding in found if finding.severity > Severity.NOTE)
+    )

@@ -148,7 +148,9 @@ def member_label(key: GroupKey, member_id: str) -> str:
 def _cause(state: ClusterState, key: GroupKey) -> str:
     """Return why the group does not come to rest, if the doctor knows."""
     found = state.judgements.findings(key)
-    causes = (headline_of(it).cause for it in found if it.code in _KEEPS_IT_FROM_REST)
+    causes = (
+        headline_of(finding).cause for finding in found if finding.code in _KEEPS_IT_FROM_REST
+    )
     return next(causes, "")
 
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from zkconsumer.status.doctor.ways import NEXT, STEPS, Origin, Step, Way, routes, steps_of
+from zkconsumer.status.doctor.ways import NEXT, STEPS, OriginRelease, Step, Way, routes, steps_of
 from zkconsumer.wire.releases import Release
 
 RELEASES: tuple[Release, ...] = (
@@ -19,7 +19,7 @@ LATE_CLIENTS = {Step.GROUPS_AND_CLIENTS, Step.SWITCH_AND_CLIENTS}
 def test_each_origin_has_a_row_for_each_way() -> None:
     """Five origins, two releases, two ways."""
     assert set(STEPS) == set(product(Way, NEXT))
-    assert all(set(rows) == set(Origin) for rows in STEPS.values())
+    assert all(set(rows) == set(OriginRelease) for rows in STEPS.values())
 
 
 @pytest.mark.parametrize(("way", "oldest", "wanted", "has_zookeeper"), CASES)
