@@ -69,9 +69,10 @@ class World:
     def migrate(self, *flags: str, back: bool = False) -> tuple[int, dict[str, Any]]:
         """Run it; gives the exit status and the report."""
         places = ("kafka", "zookeeper") if back else ("zookeeper", "kafka")
+        wait = () if "--wait-ms" in flags else ("--wait-ms", "0")
         return self.run(
-            *("--group", self.group, "--from", places[0], "--to", places[1]),
-            *("--wait-ms", "0", "--roll-back-file", str(self.file), *flags),
+            *("--group", self.group, "--from", places[0], "--to", places[1], *wait),
+            *("--roll-back-file", str(self.file), *flags),
         )
 
     def run(self, *flags: str) -> tuple[int, dict[str, Any]]:

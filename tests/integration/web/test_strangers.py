@@ -64,14 +64,14 @@ class Attacked:
 def attacked(cluster: Sandbox, tmp_path: Path, *arguments: str) -> Iterator[Attacked]:
     """Serve with a token, and with as many descriptors as services usually have."""
     log = tmp_path / "log"
+    pace = () if "--interval-ms" in arguments else ("--interval-ms", "500")
     with ExitStack() as stack:
         with descriptors(1_024):
             page = stack.enter_context(
                 served(
                     cluster.zookeeper_connect,
                     log,
-                    "--interval-ms",
-                    "500",
+                    *pace,
                     *arguments,
                     ZKCONSUMER_TOKEN=TOKEN,
                 )
