@@ -180,7 +180,7 @@ def _match(pattern: str, names: Names, steps: int, most_ops: int) -> _Matched:
     except RegexTooLarge:
         raise
     except RegexRefused as error:
-        return _Matched(_Refused(str(error), isinstance(error, RegexUnusable)), 0)
+        return _Matched(_Refused(str(error), isinstance(error, RegexUnusable)), steps)
     found = bytearray()
     try:
         for name in names:

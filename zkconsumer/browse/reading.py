@@ -197,7 +197,8 @@ class _Scan:
             ended = range_.until_offset if is_whole else piece.next_offset
             self.positions[range_.topic_partition] = ended
             # A look that follows goes on there.
-            if piece.cut and not (self._follows and piece.cut in {_NO_BYTES, _NO_TIME}):
+            goes_on = self._follows and piece.next_offset > range_.from_offset
+            if piece.cut and not (goes_on and piece.cut in {_NO_BYTES, _NO_TIME}):
                 where = f"up to offset {piece.next_offset} of {range_.until_offset}"
                 self.notes.append(f"{range_.topic_partition}: read {where}: {piece.cut}")
         found = sorted(

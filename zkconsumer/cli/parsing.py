@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from zkconsumer.cli.commands import SECTIONS, add_command, every_command, find_command, load_command
@@ -179,10 +180,10 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     of_all, of_leaf = options_of(parser), options_of(leaf)
     command = called(arguments).command
     is_behind = False
-    for word in arguments:
+    for before, word in pairwise(["", *arguments]):
         if word == "--":
             break
-        is_behind = is_behind or word == command
+        is_behind = is_behind or (word == command and before != "--cluster")
         name = word.partition("=")[0]
         if not name.startswith("--") or name in of_leaf:
             continue

@@ -89,20 +89,20 @@ class DrainRunner:
             DrainError: the drain failed; no message is lost or duplicated by that.
             ZkConsumerError: the cluster, the group or the storage failed.
         """
-        state = self._begin()
+        self._begin()
         with self._journal.alone():
-            self._go_on(state)
+            # Not before: until now another process may have gone on here.
+            self._go_on(resume(self._journal.held()))
         return self._report
 
-    def _begin(self) -> DrainState:
-        state = resume(self._journal.held())
+    def _begin(self) -> None:
+        held = self._journal.held()
         self._sides.group.check()
-        if state.step is DrainStep.BEGIN:
+        if not held.begun:
             self._journal.refuse_taken()
             # Check first, so that the path is not bound to mistyped settings.
             self._sides.source.look(None)
         self._journal.begin(self._sides.identity, self._sides.new_attempt())
-        return DrainState(step=DrainStep.PLAN) if state.step is DrainStep.BEGIN else state
 
     def _go_on(self, state: DrainState) -> None:
         if state.step is DrainStep.PLAN and state.plan is not None:

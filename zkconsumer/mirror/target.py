@@ -16,7 +16,8 @@ _TRIES = 5
 """The number of the producer's own retries between two log lines."""
 
 _OUTAGE_MS = 120_000
-"""The minimum time of an idempotent producer's retries, longer than any election. After it the"""
+"""The minimum time of an idempotent producer's retries, longer than any election. After it the
+producer gives up and drops its id; unanswered sets would be written a second time."""
 
 _PATIENCE = 3
 """The number of time-outs that a metadata request may take."""

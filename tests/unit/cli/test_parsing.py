@@ -97,6 +97,13 @@ def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> No
     assert described.description
 
 
+def test_a_cluster_may_be_called_like_a_command() -> None:
+    """Its name is no command, so what comes after it may still stand there."""
+    words = ["--cluster", "lag", "--debug", "lag", "--zookeeper", "z:2181"]
+    args = parse(parser_for(words), words)
+    assert args.debug
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

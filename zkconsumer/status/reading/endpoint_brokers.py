@@ -47,9 +47,11 @@ def brokers_of(
     for place in places:
         there = [status for status in brokers if names[status.broker.host] & names[place.host]]
         exact = [status for status in there if place.jmx_port in {status.jmx_port} - {None}]
-        match exact or there:
-            case [one]:
-                found[place] = one.broker.id
+        # Another port of JMX than the registered one is another process.
+        unsure = [status for status in there if None in {place.jmx_port, status.jmx_port}]
+        match exact or unsure:
+            case [status]:
+                found[place] = status.broker.id
             case _:
                 pass
     return found

@@ -54,14 +54,25 @@ class NodeBatches:
             found += part
         return found
 
-    def _batch(
-        self, read: Callable[[Sequence[str]], list[T | None]], paths: Sequence[str]
-    ) -> list[Read[T]]:
+    def check_time(self, following: str) -> None:
+        """Check that there is time left.
+
+        Args:
+            following: what would be read next, for the error.
+
+        Raises:
+            RegistryError: the time is over.
+        """
         if self._deadline.is_over:
             raise RegistryError(
                 f"ZooKeeper has not given everything within {self._deadline.limit_ms} ms; "
-                f"next was {paths[0]}"
+                f"next was {following}"
             )
+
+    def _batch(
+        self, read: Callable[[Sequence[str]], list[T | None]], paths: Sequence[str]
+    ) -> list[Read[T]]:
+        self.check_time(paths[0])
         try:
             return [*read(paths)]
         except SessionLost:

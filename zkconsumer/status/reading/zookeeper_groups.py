@@ -69,10 +69,9 @@ class ZookeeperGroups:
         self._forget_all_but(listed)
         groups: dict[str, GroupStatus] = {}
         failure: str | None = None
-        budget = FilterBudget()
         for wave in self._waves(sorted(listed), first):
             try:
-                groups |= self._read_wave(batches, wave, topics, budget)
+                groups.update(self._read_wave(batches, wave, topics))
             except RegistryError as error:
                 failure = str(error)
                 break
@@ -94,7 +93,7 @@ class ZookeeperGroups:
         roots = batches.stat([GroupPaths(name).root for name in wanted])
         there = [name for name, root in zip(wanted, roots, strict=True) if root is not None]
         self._memory.forget_all_but([GroupPaths(name).root for name in there])
-        groups = self._read_wave(batches, there, topics, FilterBudget())
+        groups = dict(self._read_wave(batches, there, topics))
         return GroupsRead(listed=frozenset(there), groups=groups)
 
     def _forget_all_but(self, listed: frozenset[str]) -> None:
@@ -120,15 +119,16 @@ class ZookeeperGroups:
         batches: NodeBatches,
         names: Sequence[str],
         topics: Mapping[str, Sequence[int]],
-        budget: FilterBudget,
-    ) -> dict[str, GroupStatus]:
-        seen_ms = self._clock.wall_ms()
-        found = _Wave(batches, self._memory, self._clock.now_ms()).read(names)
-        groups = {name: group_status(name, found[name], topics, seen_ms, budget) for name in names}
-        for name, group in groups.items():
-            self._seen_ms[name] = seen_ms
+    ) -> Iterator[tuple[str, GroupStatus]]:
+        """Yield the groups in time; filters may take so much in each group as for its members."""
+        seen_ms, now_ms = self._clock.wall_ms(), self._clock.now_ms()
+        found = _Wave(batches, self._memory, now_ms).read(names)
+        for name in names:
+            batches.check_time(GroupPaths(name).root)
+            group = group_status(name, found[name], topics, seen_ms, FilterBudget())
+            self._seen_ms[name] = now_ms
             self._sizes[name] = len(group.partitions)
-        return groups
+            yield name, group
 
 
 class _Wave:

@@ -38,6 +38,8 @@ def owner(endpoint: Endpoint, *brokers: tuple[str, int | None]) -> int | None:
         (Endpoint("127.0.0.1", 3), [("127.0.0.1", 1), ("localhost", 2)], None),
         (Endpoint("127.0.0.1", 2), [("127.0.0.1", 2), ("localhost", 2)], None),
         (Endpoint("127.0.0.1", 3), [("127.0.0.1", None)], 0),
+        # Another Java of that host.
+        (Endpoint("127.0.0.1", 3), [("127.0.0.1", 1)], None),
     ],
 )
 def test_an_endpoint_belongs_to_the_one_broker_at_its_host(

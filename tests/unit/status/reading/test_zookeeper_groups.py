@@ -1,6 +1,7 @@
 """Groups out of ZooKeeper: whole, malformed, refused, too many for the time, and read again."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -350,27 +351,45 @@ def test_a_hostile_filter_is_a_problem_of_its_member_alone(
     assert read.groups["other"].members[0].streams == {"t": 1}
 
 
-def test_filters_of_all_groups_take_so_much_together(
+def test_filters_take_so_much_in_each_group_as_for_its_members(
     tree: GroupTree, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More of them would be matched anew at each reading; who takes little is read."""
+    """Those of another group take nothing from it; who takes little is always read."""
     monkeypatch.setattr(zookeeper_groups, "FilterBudget", partial(FilterBudget, 1))
     data = b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
-    for group_id, regex in {"a": b"(x?){200}.{99}", "b": b"((y?){99}){99}", "c": b".*"}.items():
-        tree.write(f"/consumers/{group_id}/ids/m", data % (b"(?=.*w)" * 3_000 + regex))
-    tree.write("/consumers/d/ids/m", data % b"w.*")
+    regexes = {"m": b"(x?){200}.{99}", "n": b"((y?){99}){99}", "o": b".*"}
+    for group_id in ("g", "h"):
+        for member, regex in regexes.items():
+            tree.write(f"/consumers/{group_id}/ids/{member}", data % (b"(?=.*w)" * 3_000 + regex))
+        tree.write(f"/consumers/{group_id}/ids/p", data % b"w.*")
     topics = {**TOPICS, "w" * 200: (0,)}
-    for names in (None, ["b", "c", "d"]):
-        reader, deadline = ZookeeperGroups(tree.store, clock), Deadline(clock, LIMIT_MS)
-        read = (
-            reader.read(topics, deadline)
-            if names is None
-            else reader.read_some(names, topics, deadline)
-        )
-        first, *others, quick = [group.members[0] for _, group in sorted(read.groups.items())]
-        assert "against all topics" in str(first.problem)
-        assert all("beside the other filters" in str(other.problem) for other in others)
-        assert (list(quick.streams), quick.problem) == (["w" * 200], None)
+    reader, deadline = ZookeeperGroups(tree.store, clock), Deadline(clock, LIMIT_MS)
+    for read in (reader.read(topics, deadline), reader.read_some(["g", "h"], topics, deadline)):
+        for group_id in ("g", "h"):
+            first, *others, quick = read.groups[group_id].members
+            assert "against all topics" in str(first.problem)
+            assert all("beside the other filters" in str(other.problem) for other in others)
+            assert (list(quick.streams), quick.problem) == (["w" * 200], None)
+
+
+def test_groups_whose_filters_take_the_time_leave_the_others_unread(
+    tree: GroupTree, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And are told; those come first the next time."""
+    for name in "abc":
+        tree.join(name, f"{name}_m", {"t": 1})
+    status = zookeeper_groups.group_status
+
+    def slow(*arguments: Any) -> GroupStatus:
+        clock.advance(LIMIT_MS // 2 + 1)
+        return status(*arguments)
+
+    monkeypatch.setattr(zookeeper_groups, "group_status", slow)
+    reader = ZookeeperGroups(tree.store, clock)
+    read = reader.read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert list(read.groups) == ["a", "b"]
+    assert str(read.failure).startswith("1 of 3 groups were not read: ")
+    assert next(iter(reader.read(TOPICS, Deadline(clock, LIMIT_MS)).groups)) == "c"
 
 
 def test_topics_of_a_wildcard_come_as_zookeeper_lists_them(
