@@ -291,7 +291,9 @@ where a batch ends before it says where the query stands, the query is refused.
 ⁴ pandas is needed on each, by the same `mapInArrow`. Iceberg tables are written by pyiceberg \
 here, too, never through Iceberg's own Spark writer, even where the session has it: that one may \
 put a batch there twice
-([0078](decisions/0078-spark-decodes-and-writes-tables.md)).
+([0078](decisions/0078-spark-decodes-and-writes-tables.md)). Spark 3.4 takes no record within a \
+record from a Python task: a drain that decodes such values there ends with a line that names \
+`--engine local`, which goes on with it.
 
 A checkpoint of `stream` goes on under every one of them. No Spark up to 4.3 tells a source in \
 Python which columns a query wants: a schema with some of them spares making the others.

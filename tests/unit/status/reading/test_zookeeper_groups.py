@@ -21,7 +21,7 @@ from zkconsumer.status.model import (
     GroupState,
     GroupStatus,
 )
-from zkconsumer.status.reading import zookeeper_groups
+from zkconsumer.status.reading import group_nodes, zookeeper_groups
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.status.verify import verify
@@ -378,7 +378,7 @@ def test_groups_whose_filters_take_the_time_leave_the_others_unread(
     """And are told; those come first the next time."""
     for name in "abc":
         tree.join(name, f"{name}_m", {"t": 1})
-    status = zookeeper_groups.group_status
+    status = group_nodes.group_status
 
     def slow(*arguments: Any) -> GroupStatus:
         clock.advance(LIMIT_MS // 2 + 1)
