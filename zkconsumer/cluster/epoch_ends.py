@@ -59,7 +59,7 @@ def epochs_request(
 def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | int]:
     """Return where each partition's epoch ended, or its error code.
 
-    Invalid offsets get UNKNOWN, which is retriable.
+    Invalid offsets get UNKNOWN, which may pass.
     """
     return {
         TopicPartition(topic.topic, result.partition): _read_partition(result)

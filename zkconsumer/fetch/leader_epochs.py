@@ -103,7 +103,7 @@ def _epoch(tp: TopicPartition, view: ClusterView) -> int:
 
 def is_open(end: EpochEnd | int | None) -> bool:
     """Return whether to ask again: the leader may not know yet that it leads, or did not answer."""
-    return isinstance(end, int) and ErrorCode.of(end).retriable
+    return isinstance(end, int) and ErrorCode.of(end).may_pass
 
 
 def cut_back_to(fetch_offset: int, end: EpochEnd | int | None) -> int:

@@ -252,9 +252,9 @@ class LeaderFinder:
             tp, end = find.claim.topic_partition, lookup.ends.get(find.claim.topic_partition)
             if not find.claim.active:
                 continue
-            if not is_open(end):
+            if not isinstance(end, int):
                 self._hand_over(self._compared(find, end), lookup.view)
-            elif find.doubts < _MOST_DOUBTS:
+            elif is_open(end) and find.doubts < _MOST_DOUBTS:
                 self._missing[tp] = replace(find, doubts=find.doubts + 1)
             else:
                 log.warning(
@@ -266,7 +266,7 @@ class LeaderFinder:
                 )
                 self._hand_over(find, lookup.view)
 
-    def _compared(self, find: _Find, end: EpochEnd | int | None) -> _Find:
+    def _compared(self, find: _Find, end: EpochEnd | None) -> _Find:
         """Step back to where the new leader's log was cut back, if it was."""
         claim, read_until = find.claim, find.fetch_offset
         tp = claim.topic_partition

@@ -267,10 +267,15 @@ class BrokerDialer:
             try:
                 self._authenticated(connection, NegotiatedVersions(old, old, None), by_ms)
             except ClosedOnCredentials as error:
+                connection.close()
                 self._check_running(broker)
                 raise ConnectFailed(
                     f"{closed}; or it is one, and refuses the client's ticket"
                 ) from error
+            except BaseException:
+                # As of a second connection: the first one may still answer.
+                connection.close()
+                raise
             return connection
 
         found = self._search(broker, deadline_ms, let_in, before_sasl=False).run()

@@ -129,7 +129,7 @@ class VersionSearch:
 
     def _request(self, probe: Probe) -> NegotiatedVersions | Probe:
         """Probe the broker, over a second connection, too, if it is silent on the first."""
-        answer_ms, quiet_ms = self._left_ms(), HedgePace(self.answer_ms).quiet_ms
+        quiet_ms = HedgePace(self.answer_ms).quiet_ms
         sent = [self._send(probe, self.deadline_ms)]
 
         def once_more(_: ZkConsumerError | None) -> _SentProbe | None:
@@ -142,7 +142,8 @@ class VersionSearch:
             sent[0],
             once_more,
             quiet_ms=quiet_ms,
-            timeout_ms=answer_ms,
+            # Connecting may have taken some of the time.
+            timeout_ms=max(1, min(self.answer_ms, self.deadline_ms - self.clock.now_ms())),
             clock=self.clock,
             whom=self.broker,
         )

@@ -188,7 +188,12 @@ def test_a_log_that_is_whole_or_can_not_tell_is_read_on_as_it_was(
 
 
 @pytest.mark.parametrize(
-    "ends", [{T0: int(ErrorCode.NOT_LEADER_FOR_PARTITION)}, ConnectFailed("away")]
+    "ends",
+    [
+        {T0: int(ErrorCode.NOT_LEADER_FOR_PARTITION)},
+        {T0: int(ErrorCode.UNKNOWN)},
+        ConnectFailed("away"),
+    ],
 )
 def test_a_leader_that_can_not_tell_yet_is_asked_again(
     ends: EpochEnds | Exception, caplog: pytest.LogCaptureFixture
@@ -213,6 +218,16 @@ def test_a_leader_that_can_not_tell_yet_is_asked_again(
     assert (claim, 160) in paper.loops[0].given
     assert caplog.text.count("does not tell whether its log was cut back") == 1
     assert "going on at offset 160" in caplog.text
+    paper.end()
+
+
+def test_a_leader_that_may_not_tell_is_not_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Reading goes on at once, and the log says what that may miss."""
+    paper, claim = read_to_150(ListSink())
+    paper.ends = {T0: int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
+    elect(paper, claim, leader=2, epoch=5)
+    assert (len(paper.doubts), paper.loops[-1].given) == (1, [(claim, 150)])
+    assert "does not tell whether its log was cut back" in caplog.text
     paper.end()
 
 

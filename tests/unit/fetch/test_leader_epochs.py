@@ -89,6 +89,7 @@ def test_what_was_noted_of_a_former_claim_does_not_count() -> None:
         (None, False, 150),
         (int(ErrorCode.NOT_LEADER_FOR_PARTITION), True, 150),
         (int(ErrorCode.NETWORK_EXCEPTION), True, 150),
+        (int(ErrorCode.UNKNOWN), True, 150),
         (int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), False, 150),
     ],
 )

@@ -59,6 +59,7 @@ class Network:
     Attributes:
         late_ms: how late answers are on each connection, in the order of connecting; 0 on others.
         refuses_from: how many it makes.
+        connect_ms: how long each takes.
         connected_at_ms: when each was made, since the beginning.
     """
 
@@ -67,6 +68,7 @@ class Network:
         self.late_ms = late_ms
         self.connected_at_ms: list[int] = []
         self.refuses_from = 1_000
+        self.connect_ms = 0
         self._memory = MemoryNetwork(self.clock)
         broker.listen(self._memory)
 
@@ -74,6 +76,7 @@ class Network:
         """See ``Connector``."""
         if len(self.connected_at_ms) >= self.refuses_from:
             raise ConnectFailed("no more of them")
+        self.clock.advance(self.connect_ms)
         inner = self._memory.connect(host, port, timeout_ms=timeout_ms)
         self.connected_at_ms.append(self.clock.now_ms())
         return Waiting(inner, self.clock, self.late_ms.pop(0) if self.late_ms else 0)
@@ -154,6 +157,15 @@ def test_a_broker_that_is_silent_twice_has_its_time(broker: SpokenBroker) -> Non
         network.dialer().dial(ADDRESS)
     assert TIMEOUT_MS <= network.clock.now_ms() <= TIMEOUT_MS + 1
     assert (broker.accepted, open_connections(broker)) == (2, 0)
+
+
+def test_the_time_is_one_for_connecting_and_for_the_answer(broker: SpokenBroker) -> None:
+    """A broker that is slow to connect to, and then silent, takes no more of it."""
+    network = Network(broker, [NEVER_MS])
+    network.connect_ms, network.refuses_from = TIMEOUT_MS - 100, 1
+    with pytest.raises(RequestTimedOut, match="b:9092"):
+        network.dialer().dial(ADDRESS, timeout_ms=TIMEOUT_MS)
+    assert TIMEOUT_MS <= network.clock.now_ms() <= TIMEOUT_MS + 1
 
 
 def test_where_no_second_connection_is_to_be_had_the_first_may_answer(broker: SpokenBroker) -> None:
