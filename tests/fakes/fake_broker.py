@@ -25,10 +25,11 @@ from tests.fakes.fake_script import (
 from tests.fakes.frame_reader import FrameReader
 from tests.fakes.loopback import LOOPBACK, LoopbackServer
 from tests.fakes.memory_transport import MemoryNetwork
+from tests.support.all_requests import decode_request
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
-from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
+from zkconsumer.wire.codec import RequestFrame, encode_response
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration

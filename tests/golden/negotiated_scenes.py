@@ -29,11 +29,7 @@ from zkconsumer.wire.messages.fetch import (
     FetchTopic,
 )
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.group_admin import (
-    ConsumerGroupDescribeRequest,
-    DescribeGroupsRequest,
-    ListGroupsRequest,
-)
+from zkconsumer.wire.messages.group_admin import ConsumerGroupDescribeRequest, DescribeGroupsRequest
 from zkconsumer.wire.messages.group_members import (
     HeartbeatRequest,
     JoinGroupProtocol,
@@ -43,6 +39,7 @@ from zkconsumer.wire.messages.group_members import (
     SyncGroupRequest,
     leave_request,
 )
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import (
     LATEST_TIMESTAMP,
     ListOffsetsPartition,

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import zkconsumer
+from tests.support.all_requests import decode_request
 from tests.support.shares import examples
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import LocalProtocolError
@@ -25,12 +26,7 @@ from zkconsumer.offsets.coordinator_requests import (
     fetch_request,
     positions,
 )
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
 

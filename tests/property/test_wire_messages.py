@@ -6,16 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.all_requests import decode_request
 from tests.support.shares import examples
 from tests.support.wire_values import REQUEST_VERSIONS, messages, name_of, responses
 from zkconsumer.errors import DecodeError
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 
 # There are more than a hundred versions, all from one compiler: few examples of each are many.
 EXAMPLES = settings(max_examples=examples(10), deadline=None)

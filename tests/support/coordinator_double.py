@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import TypeVar, cast
 
 from tests.fakes.fake_group import Addressed, FakeGroupCoordinator, Terms
+from tests.support.all_requests import decode_request
 from tests.support.group_answers import join_response, refusal
 from tests.support.offsets_double import OffsetsDouble
 from zkconsumer.clock import SystemClock
@@ -22,7 +23,7 @@ from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.terms import from_wire, read_sticky_data, to_wire
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.api import ApiKey, Request, Response
-from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.consumer_protocol import (
     ConsumerAssignment,
     decode_assignment,

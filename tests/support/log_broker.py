@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.fakes.loopback import LOOPBACK
+from tests.support.all_requests import decode_request
 from tests.support.markers import build_marker
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
@@ -24,7 +25,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import HEADER_BYTES
 from zkconsumer.records.transactions import Marker
 from zkconsumer.scope import ThreadScope
-from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
+from zkconsumer.wire.codec import RequestFrame, encode_response
 from zkconsumer.wire.messages.fetch import (
     FIRST_SOFT_BOUNDS,
     FetchedPartition,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tests.support.all_requests import decode_request
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import EARLIEST as EARLIEST_TIME
 from zkconsumer.cluster.offset_times import TimedOffset
@@ -14,12 +15,7 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight, Received
 from zkconsumer.records.fetched import IsolationLevel
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 

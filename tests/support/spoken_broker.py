@@ -9,14 +9,15 @@ from enum import Enum
 
 from tests.fakes.frame_reader import FrameReader
 from tests.fakes.memory_transport import MemoryNetwork
+from tests.support.all_requests import REQUESTS, decode_request
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
-from zkconsumer.wire.codec import REQUESTS, RequestFrame, decode_request, encode_response
+from zkconsumer.wire.codec import RequestFrame, encode_response
 from zkconsumer.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-from zkconsumer.wire.messages.group_admin import ListGroupsResponse
 from zkconsumer.wire.messages.group_members import HeartbeatResponse
+from zkconsumer.wire.messages.list_groups import ListGroupsResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange

@@ -27,13 +27,11 @@ from zkconsumer.wire.messages.group_admin import (
     DescribedMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
-    ListedGroup,
-    ListGroupsRequest,
-    ListGroupsResponse,
     MemberAssignment,
     ReconciledGroup,
     ReconciledMember,
 )
+from zkconsumer.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from zkconsumer.wire.messages.offset_fetch import (
     OffsetFetchedPartition,
     OffsetFetchedTopic,

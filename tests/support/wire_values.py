@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.support.all_requests import REQUESTS
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.codec import REQUESTS
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.schema import (
     Array,

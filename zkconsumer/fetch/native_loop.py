@@ -28,6 +28,7 @@ from zkconsumer.net.hedging import Sent
 from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.observe import Fetched
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import decode_request
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
@@ -241,8 +242,8 @@ class NativeFetchLoop(PythonFetchLoop):
         """Hedge the pump's request; return how the pump ended, or the second request's response."""
 
         def again() -> FetchRequest:
-            requested = decode_request(self._pump.last_request()[LENGTH_BYTES:])
-            return cast("FetchRequest", requested.request)
+            frame = self._pump.last_request()[LENGTH_BYTES:]
+            return cast("FetchRequest", decode_request(frame, {ApiKey.FETCH: FetchRequest}).request)
 
         delegated = _DelegatedRequest(self, connection, line)
         second = self._line.respond(

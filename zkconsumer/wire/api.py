@@ -4,9 +4,10 @@ A response class names its ``Api`` (key and versions); a request class names its
 (``Request[FetchResponse]``), for the type checker and for the codec (``RESPONSE``).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Generic, TypeVar, get_args
+from typing import ClassVar, Final, Generic, TypeVar, get_args
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -57,6 +58,38 @@ class Api:
     def is_flexible(self, version: int) -> bool:
         """Return whether that version has compact lengths and tagged fields."""
         return self.flexible is not None and version >= self.flexible
+
+
+APIS: Final[Mapping[ApiKey, Api]] = {
+    api.key: api
+    for api in (
+        Api(key=ApiKey.PRODUCE, last=9, flexible=9),
+        Api(key=ApiKey.FETCH, last=13, flexible=12),
+        Api(key=ApiKey.LIST_OFFSETS, last=7, flexible=6),
+        Api(key=ApiKey.METADATA, last=12, flexible=9),
+        Api(key=ApiKey.OFFSET_COMMIT, last=8, flexible=8),
+        Api(key=ApiKey.OFFSET_FETCH, last=7, flexible=6),
+        Api(key=ApiKey.FIND_COORDINATOR, last=3, flexible=3),
+        Api(key=ApiKey.JOIN_GROUP, last=9, flexible=6),
+        Api(key=ApiKey.HEARTBEAT, last=4, flexible=4),
+        Api(key=ApiKey.LEAVE_GROUP, last=5, flexible=4),
+        Api(key=ApiKey.SYNC_GROUP, last=5, flexible=4),
+        Api(key=ApiKey.DESCRIBE_GROUPS, last=5, flexible=5),
+        Api(key=ApiKey.LIST_GROUPS, last=5, flexible=3),
+        Api(key=ApiKey.SASL_HANDSHAKE, last=1),
+        Api(key=ApiKey.API_VERSIONS, last=3, flexible=3),
+        Api(key=ApiKey.CREATE_TOPICS, last=7, flexible=5),
+        Api(key=ApiKey.DELETE_TOPICS, last=5, flexible=4),
+        Api(key=ApiKey.INIT_PRODUCER_ID, last=4, flexible=2),
+        Api(key=ApiKey.OFFSET_FOR_LEADER_EPOCH, last=4, flexible=4),
+        Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2),
+        Api(key=ApiKey.CREATE_PARTITIONS, last=3, flexible=2),
+        Api(key=ApiKey.DELETE_GROUPS, last=2, flexible=2),
+        Api(key=ApiKey.INCREMENTAL_ALTER_CONFIGS, last=1, flexible=1),
+        Api(key=ApiKey.CONSUMER_GROUP_DESCRIBE, last=0, flexible=0),
+    )
+}
+"""The versions of each API that the codec supports; its messages are in ``wire/messages``."""
 
 
 class Response:

@@ -17,42 +17,13 @@ from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
 from zkconsumer.wire.fault import Fault
-from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from zkconsumer.wire.messages.fetch import FetchRequest
-from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.group_admin import (
-    ConsumerGroupDescribeRequest,
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    ListGroupsRequest,
-)
-from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    SyncGroupRequest,
-)
-from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest
-from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
-from zkconsumer.wire.messages.metadata import MetadataRequest
-from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
-from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
-from zkconsumer.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from zkconsumer.wire.messages.produce import ProduceRequest
-from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
-from zkconsumer.wire.messages.topic_admin import (
-    CreatePartitionsRequest,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-    IncrementalAlterConfigsRequest,
-)
+from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.reader import reader_of
 from zkconsumer.wire.schema import Int16, Int32, NullableString
 from zkconsumer.wire.tagged import NO_TAGS, Pieces, ReadValue, read_tags
 from zkconsumer.wire.writer import writer_of
 
 __all__ = [
-    "REQUESTS",
     "Request",
     "RequestFrame",
     "Response",
@@ -68,37 +39,6 @@ _HEADER_VERSION = 0
 _SKIP_TAGS = partial(read_tags, known={})
 _UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 MAX_FRAME_BYTES: Final = (1 << 31) - 1
-
-REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
-    request.API.key: request
-    for request in (
-        ProduceRequest,
-        FetchRequest,
-        ListOffsetsRequest,
-        MetadataRequest,
-        OffsetCommitRequest,
-        OffsetFetchRequest,
-        FindCoordinatorRequest,
-        JoinGroupRequest,
-        HeartbeatRequest,
-        LeaveGroupRequest,
-        SyncGroupRequest,
-        DescribeGroupsRequest,
-        ListGroupsRequest,
-        SaslHandshakeRequest,
-        ApiVersionsRequest,
-        CreateTopicsRequest,
-        InitProducerIdRequest,
-        OffsetForLeaderEpochRequest,
-        SaslAuthenticateRequest,
-        DeleteGroupsRequest,
-        ConsumerGroupDescribeRequest,
-        DeleteTopicsRequest,
-        CreatePartitionsRequest,
-        IncrementalAlterConfigsRequest,
-    )
-}
-"""Every request class that the codec supports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,15 +130,22 @@ def decode_response(
     return header.correlation_id, cast("R", response)
 
 
-def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
-    """Return the request in a frame without its length prefix: for fakes.
+def decode_request(
+    frame: bytes | bytearray | memoryview,
+    request_types: Mapping[ApiKey, type[Request[Response]]],
+) -> RequestFrame:
+    """Return the request in a frame without its length prefix.
+
+    Args:
+        frame: of our own, or as a fake broker receives it.
+        request_types: the classes of the requests that may come.
 
     Raises:
-        DecodeError: malformed, or an unknown request; names message, field and position.
+        DecodeError: malformed, or another request; names message, field and position.
     """
     buffer = memoryview(frame).cast("B")
     header, position = _read("RequestHeader", reader_of(RequestHeader, _HEADER_VERSION), buffer)
-    request_type = REQUESTS.get(header.api_key)
+    request_type = request_types.get(header.api_key)
     if request_type is None:
         raise DecodeError("RequestHeader", "api_key", 0, f"API {header.api_key} is not known")
     api, version = request_type.API, header.api_version

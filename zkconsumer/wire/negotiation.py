@@ -29,11 +29,11 @@ from typing import Final
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
 from zkconsumer.version import __version__
-from zkconsumer.wire.api import ApiKey, Request, Response
-from zkconsumer.wire.codec import REQUESTS, decode_response, encode_request
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
+from zkconsumer.wire.codec import decode_response, encode_request
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from zkconsumer.wire.messages.group_admin import ListGroupsRequest
 from zkconsumer.wire.messages.group_members import HeartbeatRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of
@@ -244,7 +244,7 @@ def _common(served: Mapping[ApiKey, VersionRange]) -> Mapping[ApiKey, VersionRan
     """Return the common versions; an API without any is omitted."""
     common: dict[ApiKey, VersionRange] = {}
     for key, theirs in served.items():
-        ours = REQUESTS[key].API
+        ours = APIS[key]
         first, last = max(theirs.first, ours.first), min(theirs.last, ours.last)
         if first <= last:
             common[key] = VersionRange(first, last)

@@ -2,15 +2,10 @@
 
 from typing import Any
 
+from tests.support.all_requests import REQUESTS, decode_request
 from tests.support.paths import at
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.codec import (
-    REQUESTS,
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 
 Frame = dict[str, Any]
 

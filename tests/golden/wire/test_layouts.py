@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.golden.capture_layouts import PATH
+from tests.support.all_requests import REQUESTS
 from tests.support.wire_values import REQUEST_VERSIONS
-from zkconsumer.wire.codec import REQUESTS
 from zkconsumer.wire.consumer_protocol import (
     ASSIGNMENT_VERSION,
     SUBSCRIPTION_VERSION,

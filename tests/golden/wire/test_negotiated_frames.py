@@ -8,11 +8,9 @@ import pytest
 from tests.golden.capture_negotiated import VERSIONS
 from tests.golden.jvm import DATA
 from tests.golden.wire.frame_checks import Frame, check_answer, check_request
+from tests.support.all_requests import REQUESTS
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.codec import (
-    REQUESTS,
-    decode_response,
-)
+from zkconsumer.wire.codec import decode_response
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.negotiation import BrokerVersions, of_generation, of_response
 from zkconsumer.wire.versions import BrokerGeneration

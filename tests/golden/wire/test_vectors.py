@@ -2,13 +2,9 @@
 
 import pytest
 
+from tests.support.all_requests import decode_request
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from zkconsumer.wire.messages.find_coordinator import (
     FindCoordinatorRequest,

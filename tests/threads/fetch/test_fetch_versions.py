@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.all_requests import decode_request
 from tests.support.log_broker import LogBroker
 from tests.support.log_readers import (
     SETTINGS,
@@ -21,7 +22,7 @@ from zkconsumer.model import TimestampType
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import Engine
 from zkconsumer.records.transactions import Marker
-from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,

@@ -11,7 +11,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.group_admin import ListGroupsRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 ADDRESS = Broker(-1, "b.example", 9092)

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
+from tests.support.all_requests import REQUESTS
 from zkconsumer.wire.api import ApiKey, Request, Response
-from zkconsumer.wire.codec import REQUESTS
 
 
 def test_every_api_has_its_request() -> None:

@@ -4,14 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.all_requests import decode_request
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.api import Request, Response
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchedTopic,

@@ -6,13 +6,9 @@ from typing import Annotated, Any
 
 import pytest
 
+from tests.support.all_requests import decode_request
 from zkconsumer.errors import DecodeError, LocalProtocolError
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.encoding import FLEXIBLE, read_uvarint, write_uvarint
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -6,23 +6,18 @@ from collections.abc import Mapping
 import pytest
 
 from tests.fakes.frame_reader import FrameReader
+from tests.support.all_requests import REQUESTS, decode_request
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
 from zkconsumer.wire.api import ApiKey, Request, Response
-from zkconsumer.wire.codec import (
-    REQUESTS,
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from zkconsumer.wire.messages.group_admin import ListGroupsRequest, ListGroupsResponse
 from zkconsumer.wire.messages.group_members import HeartbeatRequest, HeartbeatResponse
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from zkconsumer.wire.negotiation import (

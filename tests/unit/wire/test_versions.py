@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.support.all_requests import REQUESTS
 from zkconsumer.errors import UnsupportedVersion
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.codec import REQUESTS
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, version_for
 
 

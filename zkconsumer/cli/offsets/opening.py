@@ -20,7 +20,7 @@ from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.planning import LogRange, ToTime
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.group_admin import ListGroupsRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"

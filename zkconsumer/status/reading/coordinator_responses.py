@@ -16,12 +16,8 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
-from zkconsumer.wire.messages.group_admin import (
-    DescribedGroup,
-    DescribedMember,
-    ListedGroup,
-    ReconciledGroup,
-)
+from zkconsumer.wire.messages.group_admin import DescribedGroup, DescribedMember, ReconciledGroup
+from zkconsumer.wire.messages.list_groups import ListedGroup
 
 CONSUMER_PROTOCOL: Final = "consumer"
 """The protocol type of groups of consumers; "" is a group that only stores offsets."""

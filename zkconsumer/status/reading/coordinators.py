@@ -35,9 +35,9 @@ from zkconsumer.wire.messages.group_admin import (
     ConsumerGroupDescribeRequest,
     DescribedGroup,
     DescribeGroupsRequest,
-    ListGroupsRequest,
     ReconciledGroup,
 )
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"

@@ -8,7 +8,7 @@ it, older ones nothing. Brokers before 0.10 close the connection. Source: KIP-35
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Since, String, Tagged
 
 
@@ -40,7 +40,7 @@ class FinalizedFeature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiVersionsResponse(Response, api=Api(key=ApiKey.API_VERSIONS, last=3, flexible=3)):
+class ApiVersionsResponse(Response, api=APIS[ApiKey.API_VERSIONS]):
     """The versions that the broker serves; may be empty with error ``UNSUPPORTED_VERSION``."""
 
     error_code: Int16

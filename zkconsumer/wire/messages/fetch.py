@@ -15,7 +15,7 @@ from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Hint,
     Int8,
@@ -32,7 +32,7 @@ from zkconsumer.wire.schema import (
     Uuid,
 )
 
-FETCH = Api(key=ApiKey.FETCH, last=13, flexible=12)
+FETCH = APIS[ApiKey.FETCH]
 
 LAST_BY_NAME = 12
 """The last version that identifies topics by name: for callers without their ids."""

@@ -9,7 +9,7 @@ Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRe
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int8, Int16, Int32, LenientString, NullableString, Since, String
 
 GROUP_KEY_TYPE = 0
@@ -17,7 +17,7 @@ GROUP_KEY_TYPE = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindCoordinatorResponse(Response, api=Api(key=ApiKey.FIND_COORDINATOR, last=3, flexible=3)):
+class FindCoordinatorResponse(Response, api=APIS[ApiKey.FIND_COORDINATOR]):
     """The coordinator; -1, "", -1 with an error."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0

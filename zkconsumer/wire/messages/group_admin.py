@@ -1,9 +1,8 @@
-"""The requests that list, describe and delete groups.
+"""The requests that describe and delete groups.
 
-ListGroups (from 0.9 on) returns the groups that one broker coordinates (KIP-518, KIP-848),
-DescribeGroups (from 0.9 on) their members and state. ConsumerGroupDescribe (from 3.7 on, KIP-848)
-does that for groups with server-side assignment, which DescribeGroups calls dead. DeleteGroups
-(from 1.1 on, KIP-229) deletes groups without members, and their offsets.
+DescribeGroups (from 0.9 on) returns their members and state. ConsumerGroupDescribe (from 3.7 on,
+KIP-848) does that for groups with server-side assignment, which DescribeGroups calls dead.
+DeleteGroups (from 1.1 on, KIP-229) deletes groups without members, and their offsets.
 
 Source: Kafka 0.9.0.1, 1.1.0 and 3.9, the requests and responses of these names.
 """
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.absent import NO_OPERATIONS
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
     Bytes,
@@ -24,33 +23,6 @@ from zkconsumer.wire.schema import (
     String,
     Uuid,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedGroup:
-    """A group; ``protocol_type`` is "" for one that only stores offsets."""
-
-    group_id: String
-    protocol_type: String
-    state: Annotated[String, Since(4), Hint()] = ""
-    type: Annotated[String, Since(5), Hint()] = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListGroupsResponse(Response, api=Api(key=ApiKey.LIST_GROUPS, last=5, flexible=3)):
-    """The groups that this broker coordinates, in no particular order."""
-
-    throttle_time_ms: Annotated[Int32, Since(1)] = 0
-    error_code: Int16
-    groups: tuple[ListedGroup, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListGroupsRequest(Request[ListGroupsResponse]):
-    """Sent to every broker to list all groups; an empty filter means all."""
-
-    states_filter: Annotated[tuple[String, ...], Since(4)] = ()
-    types_filter: Annotated[tuple[String, ...], Since(5)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +57,7 @@ class DescribedGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeGroupsResponse(Response, api=Api(key=ApiKey.DESCRIBE_GROUPS, last=5, flexible=5)):
+class DescribeGroupsResponse(Response, api=APIS[ApiKey.DESCRIBE_GROUPS]):
     """One result for each group."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
@@ -148,9 +120,7 @@ class ReconciledGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerGroupDescribeResponse(
-    Response, api=Api(key=ApiKey.CONSUMER_GROUP_DESCRIBE, last=0, flexible=0)
-):
+class ConsumerGroupDescribeResponse(Response, api=APIS[ApiKey.CONSUMER_GROUP_DESCRIBE]):
     """One result for each group."""
 
     throttle_time_ms: Int32 = 0
@@ -174,7 +144,7 @@ class DeletedGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteGroupsResponse(Response, api=Api(key=ApiKey.DELETE_GROUPS, last=2, flexible=2)):
+class DeleteGroupsResponse(Response, api=APIS[ApiKey.DELETE_GROUPS]):
     """One result for each group."""
 
     throttle_time_ms: Int32 = 0

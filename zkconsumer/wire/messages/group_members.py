@@ -16,7 +16,7 @@ Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``SyncGroupRequest``, ``Hear
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
     Bytes,
@@ -55,7 +55,7 @@ class JoinGroupMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinGroupResponse(Response, api=Api(key=ApiKey.JOIN_GROUP, last=9, flexible=6)):
+class JoinGroupResponse(Response, api=APIS[ApiKey.JOIN_GROUP]):
     """The generation; -1 with an error, when at most ``member_id`` is set.
 
     ``skip_assignment``: the leader is to send no assignments; they remain unchanged.
@@ -98,7 +98,7 @@ class SyncGroupAssignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyncGroupResponse(Response, api=Api(key=ApiKey.SYNC_GROUP, last=5, flexible=4)):
+class SyncGroupResponse(Response, api=APIS[ApiKey.SYNC_GROUP]):
     """The member's assignment; empty with an error, or if the leader assigned it nothing."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
@@ -125,7 +125,7 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatResponse(Response, api=Api(key=ApiKey.HEARTBEAT, last=4, flexible=4)):
+class HeartbeatResponse(Response, api=APIS[ApiKey.HEARTBEAT]):
     """``REBALANCE_IN_PROGRESS`` asks the member to rejoin; it is still a member."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
@@ -161,7 +161,7 @@ class LeftMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveGroupResponse(Response, api=Api(key=ApiKey.LEAVE_GROUP, last=5, flexible=4)):
+class LeaveGroupResponse(Response, api=APIS[ApiKey.LEAVE_GROUP]):
     """The result for the request, and from version 3 on for each member."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0

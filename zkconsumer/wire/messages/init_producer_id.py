@@ -8,7 +8,7 @@ Source: Kafka 3.9 ``InitProducerIdRequest``.
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, Int64, NullableString, Since
 
 NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
@@ -16,7 +16,7 @@ NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InitProducerIdResponse(Response, api=Api(key=ApiKey.INIT_PRODUCER_ID, last=4, flexible=2)):
+class InitProducerIdResponse(Response, api=APIS[ApiKey.INIT_PRODUCER_ID]):
     """The producer id and epoch; both are -1 with an error."""
 
     throttle_time_ms: Int32 = 0

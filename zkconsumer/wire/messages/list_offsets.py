@@ -12,7 +12,7 @@ from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Since, String, Until
 
 LATEST_TIMESTAMP = -1
@@ -64,7 +64,7 @@ class ListedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsResponse(Response, api=Api(key=ApiKey.LIST_OFFSETS, last=7, flexible=6)):
+class ListOffsetsResponse(Response, api=APIS[ApiKey.LIST_OFFSETS]):
     """One result for each requested partition."""
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0

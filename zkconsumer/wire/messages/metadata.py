@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.absent import NO_EPOCH, NO_OPERATIONS, NO_TOPIC_ID
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
     Int16,
@@ -65,7 +65,7 @@ class TopicMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponse(Response, api=Api(key=ApiKey.METADATA, last=12, flexible=9)):
+class MetadataResponse(Response, api=APIS[ApiKey.METADATA]):
     """The cluster as one broker sees it."""
 
     throttle_time_ms: Annotated[Int32, Since(3)] = 0

@@ -9,7 +9,7 @@ Source: Kafka 0.8.2.2 and 3.9 ``OffsetCommitRequest``; KIP-211, KIP-320, KIP-345
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Hint,
     Int16,
@@ -22,7 +22,7 @@ from zkconsumer.wire.schema import (
     Until,
 )
 
-OFFSET_COMMIT = Api(key=ApiKey.OFFSET_COMMIT, last=8, flexible=8)
+OFFSET_COMMIT = APIS[ApiKey.OFFSET_COMMIT]
 
 BROKERS_RETENTION = -1
 """The broker's ``offsets.retention.minutes``."""

@@ -10,7 +10,7 @@ Source: Kafka 0.8.2.2 and 3.9 ``OffsetFetchRequest``; KIP-88, KIP-320, KIP-447.
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
     Int16,
@@ -22,7 +22,7 @@ from zkconsumer.wire.schema import (
     String,
 )
 
-OFFSET_FETCH = Api(key=ApiKey.OFFSET_FETCH, last=7, flexible=6)
+OFFSET_FETCH = APIS[ApiKey.OFFSET_FETCH]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

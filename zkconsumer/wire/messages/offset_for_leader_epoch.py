@@ -9,7 +9,7 @@ from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_EPOCH
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int16, Int32, Int64, Since, String
 
 FIRST_VERSION_FOR_CONSUMERS = 3
@@ -55,9 +55,7 @@ class EpochEndTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetForLeaderEpochResponse(
-    Response, api=Api(key=ApiKey.OFFSET_FOR_LEADER_EPOCH, last=4, flexible=4)
-):
+class OffsetForLeaderEpochResponse(Response, api=APIS[ApiKey.OFFSET_FOR_LEADER_EPOCH]):
     """One result for each partition."""
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0

@@ -12,7 +12,7 @@ magic 2, v7 (2.1) has zstd (KIP-110), v8 (2.4) error messages for refused record
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Int16,
     Int32,
@@ -23,7 +23,7 @@ from zkconsumer.wire.schema import (
     String,
 )
 
-PRODUCE = Api(key=ApiKey.PRODUCE, last=9, flexible=9)
+PRODUCE = APIS[ApiKey.PRODUCE]
 
 FIRST_WITH_TIMESTAMPS = 2
 """The first version with message sets of magic 1."""

@@ -9,12 +9,12 @@ know GSSAPI alone, without handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshak
 from dataclasses import dataclass
 from typing import Annotated
 
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bytes, Int16, Int64, NullableString, Since, String
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaslHandshakeResponse(Response, api=Api(key=ApiKey.SASL_HANDSHAKE, last=1)):
+class SaslHandshakeResponse(Response, api=APIS[ApiKey.SASL_HANDSHAKE]):
     """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if the requested one is missing."""
 
     error_code: Int16
@@ -29,7 +29,7 @@ class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaslAuthenticateResponse(Response, api=Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2)):
+class SaslAuthenticateResponse(Response, api=APIS[ApiKey.SASL_AUTHENTICATE]):
     """The server's next token; a lifetime of 0 ms means that the session does not expire."""
 
     error_code: Int16

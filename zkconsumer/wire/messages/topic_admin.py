@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.absent import NO_TOPIC_ID
-from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
     Int8,
@@ -94,7 +94,7 @@ class CreatedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicsResponse(Response, api=Api(key=ApiKey.CREATE_TOPICS, last=7, flexible=5)):
+class CreateTopicsResponse(Response, api=APIS[ApiKey.CREATE_TOPICS]):
     """One result for each topic."""
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0
@@ -120,7 +120,7 @@ class DeletedTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicsResponse(Response, api=Api(key=ApiKey.DELETE_TOPICS, last=5, flexible=4)):
+class DeleteTopicsResponse(Response, api=APIS[ApiKey.DELETE_TOPICS]):
     """One result for each topic."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
@@ -161,7 +161,7 @@ class GrownTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatePartitionsResponse(Response, api=Api(key=ApiKey.CREATE_PARTITIONS, last=3, flexible=2)):
+class CreatePartitionsResponse(Response, api=APIS[ApiKey.CREATE_PARTITIONS]):
     """One result for each topic."""
 
     throttle_time_ms: Int32 = 0
@@ -206,9 +206,7 @@ class AlterationResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncrementalAlterConfigsResponse(
-    Response, api=Api(key=ApiKey.INCREMENTAL_ALTER_CONFIGS, last=1, flexible=1)
-):
+class IncrementalAlterConfigsResponse(Response, api=APIS[ApiKey.INCREMENTAL_ALTER_CONFIGS]):
     """One result for each resource."""
 
     throttle_time_ms: Int32 = 0
