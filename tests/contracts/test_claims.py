@@ -85,6 +85,17 @@ def test_a_node_of_our_session_with_our_text_counts_as_claimed(alice: Member) ->
     assert len(children(alice.store, "/consumers/g/owners/t")) == 300
 
 
+def test_a_large_claim_whose_responses_were_lost_can_be_repeated(alice: Member) -> None:
+    """All of many transactions may have happened: what is there already costs no round each."""
+    tps = partitions(1500)
+    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
+    alice.store.write_many(
+        [DeleteOp("/consumers/g/owners/t/7"), DeleteOp("/consumers/g/owners/t/1400")]
+    )
+    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
+    assert len(children(alice.store, "/consumers/g/owners/t")) == 1500
+
+
 def test_a_partition_that_moves_between_own_threads_is_rewritten(alice: Member) -> None:
     """Our session's node with another text of ours is replaced."""
     tps = partitions(3)

@@ -61,10 +61,13 @@ class ClaimAttempt:
             nodes = self._read(failing)
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
                 break
-            nodes |= self._read([path for path in failed if path not in nodes])
+            # Nodes of this session are those of a claim whose response was lost, and likely so are
+            # the unsent ones: all are read at once, or each round would get one transaction further.
+            rest = [path for path in (*failed, *(op.path for op in unsent)) if path not in nodes]
+            nodes |= self._read(rest)
             if any(self._is_foreign(node) for node in nodes.values()):
                 break
-            ops = [op for path, node in nodes.items() for op in self._next_op(path, node)] + unsent
+            ops = [op for path, node in nodes.items() for op in self._next_op(path, node)]
         self._roll_back()
 
     def _write(
