@@ -62,7 +62,7 @@ class ClaimAttempt:
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
                 break
             # Nodes of this session are those of a claim whose response was lost, and likely so are
-            # the unsent ones: all are read at once, or each round would get one transaction further.
+            # the unsent ones: all are read, or each round would get one transaction further.
             rest = [path for path in (*failed, *(op.path for op in unsent)) if path not in nodes]
             nodes |= self._read(rest)
             if any(self._is_foreign(node) for node in nodes.values()):
