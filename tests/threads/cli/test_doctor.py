@@ -90,7 +90,11 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
     haunt(world)
     assert call() == 3
     out, err = capsys.readouterr()
-    assert out.startswith("ERROR  zookeeper group g: member-stale\n  1 member of the group is")
+    assert out.startswith(
+        "ERROR  g is stuck: gone is registered but gone\n"
+        "  member-stale, zookeeper group g\n"
+        "  1 member of the group is"
+    )
     assert f"\n    - {GHOST_PATH}: a persistent node, which" in out
     assert "\n  What helps: See on its host that the process is gone." in out
     assert "\n  --fix offers to delete 1 registration of group g.\n" in out
@@ -105,12 +109,12 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
 def test_who_waits_at_a_terminal_sees_what_is_known_and_how_long_it_takes(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The findings of the first look by their titles, and one line that counts down."""
+    """The findings of the first look by their headings, and one line that counts down."""
     haunt(world)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert call() == 3
     err = capsys.readouterr().err
-    assert "zkconsumer: so far: ERROR  zookeeper group g: member-stale\n" in err
+    assert "zkconsumer: so far: ERROR  g is stuck: gone is registered but gone\n" in err
     left = [int(seconds) for seconds in re.findall(r"\rat most (\d+) s to go", err)]
     assert left[0] == 30
     assert left == sorted(left, reverse=True)

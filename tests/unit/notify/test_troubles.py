@@ -59,7 +59,12 @@ def test_a_trouble_is_told_as_the_banner_tells_it() -> None:
             "billing: gets on, but falls further behind (orders-5)",
             f"zkconsumer doctor --group billing {connect}",
         ),
-        (None, Severity.WARNING, "2 partitions lack replicas", f"zkconsumer doctor {connect}"),
+        (
+            None,
+            Severity.WARNING,
+            "2 partitions are under-replicated",
+            f"zkconsumer doctor {connect}",
+        ),
     ):
         told = found[key].trouble
         assert told is not None

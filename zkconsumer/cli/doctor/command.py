@@ -20,7 +20,7 @@ from zkconsumer.cli.doctor.ready import (
     check_readiness_options,
     show_readiness,
 )
-from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, finding_lines
+from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, heading
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.output import note, show
@@ -236,8 +236,7 @@ def _write_so_far(
     unsure = of_the_dead(first, keys) | beyond_ends(first, keys)
     for finding in examine(about(first, keys), around):
         if finding.group not in unsure:
-            title = next(finding_lines(finding, coloured=False))
-            note(f"so far: {title}")
+            note(f"so far: {heading(finding, coloured=False).rstrip()}")
 
 
 def _write_left(left_ms: int | None) -> None:

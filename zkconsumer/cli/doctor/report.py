@@ -8,6 +8,7 @@ from zkconsumer.cli.tables import Colour, instant, json_text, paint, sentence, t
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Write
+from zkconsumer.status.doctor.headline import headline_text
 from zkconsumer.status.model import ClusterSnapshot
 
 _WIDTH = 100
@@ -44,10 +45,11 @@ def as_text(report: DoctorReport, *, coloured: bool) -> str:
 
 
 def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
-    """Yield the lines of a diagnosis: the fault, the evidence, the repair."""
-    whose = str(finding.group) if finding.group is not None else "the cluster"
-    severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
-    yield from sentence(f"{severity}  {printable(whose)}: {finding.code}").splitlines()
+    """Yield the lines of a diagnosis: headline, code, the fault, the evidence, the repair."""
+    yield from heading(finding, coloured=coloured).splitlines()
+    whose = "the cluster" if finding.group is None else printable(str(finding.group))
+    for line in sentence(f"  {finding.code}, {whose}").splitlines():
+        yield paint(line, Colour.DIM, coloured=coloured)
     yield from _wrapped(finding.what, "  ")
     yield from _evidence(finding.evidence, "    ")
     yield from _wrapped(f"What helps: {finding.repair}", "  ")
@@ -60,6 +62,12 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
         yield from _evidence(diagnosis.evidence, "      ")
         if diagnosis.fix is not None:
             yield from _wrapped(f"--fix offers to {diagnosis.fix.what}.", "      ")
+
+
+def heading(finding: Diagnosis, *, coloured: bool) -> str:
+    """Return the severity and the headline, with their line end, in the words of the page."""
+    severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
+    return sentence(f"{severity}  {printable(headline_text(finding))}")
 
 
 def write_text(write: Write) -> str:

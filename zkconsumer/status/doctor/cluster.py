@@ -196,6 +196,7 @@ def _leaders(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
             "lost then."
         ),
+        about=frozenset(partition.topic_partition for partition in lost),
     )
 
 
@@ -257,6 +258,7 @@ def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             "Start the brokers that are gone. One that runs and is behind has too much to do, "
             "a slow disk, or messages larger than replica.fetch.max.bytes."
         ),
+        about=frozenset(partition.topic_partition for partition in behind),
     )
 
 

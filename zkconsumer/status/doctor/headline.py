@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 
 _MADE_UP: Final = re.compile(
@@ -33,10 +33,22 @@ class Headline(NamedTuple):
 
 
 _HEADLINES: Final[Mapping[Code, Headline]] = {
+    Code.NOT_LOOKED_AT: Headline("", "parts of the cluster are missing from this look"),
+    Code.ZOOKEEPER_UNKNOWN: Headline("", "nobody looked into its ZooKeeper"),
+    Code.NO_BROKERS: Headline("", "no broker is registered where it was looked"),
+    Code.BROKER_UNUSABLE: Headline("", "consumers can't reach every broker"),
+    Code.NO_CONTROLLER: Headline("", "the cluster has no controller"),
+    Code.CLOCK_SKEW: Headline("", "clocks of its hosts are apart"),
+    Code.TOPIC_UNREADABLE: Headline("", "topics can't be read"),
+    Code.TOPIC_WITHOUT_PARTITIONS: Headline("", "topics lack partitions"),
+    Code.LEADER_MISSING: Headline("", "{partitions} offline"),
+    Code.UNDER_REPLICATED: Headline("", "{partitions} under-replicated"),
     Code.MEMBER_STALE: Headline(_STUCK, "{who} registered but gone"),
     Code.MEMBER_UNREADABLE: Headline(_BLOCKED, "{who} registered under what nobody can read"),
     Code.MEMBER_FOREIGN: Headline(_BLOCKED, "{who} another kind of client"),
+    Code.MEMBER_NOT_UNDERSTOOD: Headline("", "{who} subscribed by a filter that we can't expand"),
     Code.MEMBER_UNREADABLE_BY_SCALA: Headline(_BLOCKED, "{who} unreadable to Scala members"),
+    Code.MEMBER_TIME_FAR_OFF: Headline("", "{who} on a host whose clock is far off"),
     Code.MEMBER_IDLE: Headline(_STUCK, "{who} without partitions, and some have no owner"),
     Code.OWNER_PERSISTENT: Headline(_STUCK, "{who} named by owner nodes that never go"),
     Code.OWNER_OF_DEAD_SESSION: Headline(_STUCK, "{who} gone, and its owner nodes are not"),
@@ -44,26 +56,72 @@ _HEADLINES: Final[Mapping[Code, Headline]] = {
         "may read twice", "{who} back in another session than the one that owns"
     ),
     Code.OWNER_NO_MEMBER: Headline(_STUCK, "{who} an owner, but not registered"),
+    Code.OWNER_NO_THREAD: Headline("", "{who} an owner under no name of a member's stream"),
+    Code.OWNER_NOT_SUBSCRIBED: Headline("", "{who} still an owner where nobody subscribes"),
     Code.OWNER_MISSING: Headline(_STUCK, "partitions have no owner"),
-    Code.COMMITS_PAUSED: Headline(_STUCK, "{who} no longer committing"),
-    Code.READING_STALLED: Headline(_STUCK, "{who} committing the same offset again and again"),
+    Code.SUBSCRIPTIONS_UNEQUAL: Headline(_BLOCKED, "its subscriptions are unequal"),
+    Code.ASSIGNORS_DIFFER: Headline(
+        "may leave partitions unread", "its members assign differently"
+    ),
+    Code.TOO_FEW_PARTITIONS: Headline("", "it has more readers than partitions"),
+    Code.SUBSCRIBED_TOPIC_MISSING: Headline("", "it subscribes to topics that don't exist"),
     Code.OFFSET_BELOW_LOG: Headline("loses records", "the log has deleted what it was to read"),
     Code.OFFSET_BEYOND_END: Headline("will jump", "it committed beyond the end of the log"),
     Code.OFFSETS_SPLIT: Headline("will jump", "its offsets are half in ZooKeeper, half in Kafka"),
+    Code.OFFSETS_DIFFER: Headline("may jump", "it has two offsets, and one of them is old"),
+    Code.OFFSETS_OF_DELETED_TOPICS: Headline("", "it has offsets of topics that are gone"),
+    Code.COMMITS_PAUSED: Headline(_STUCK, "{who} no longer committing"),
+    Code.READING_STALLED: Headline(_STUCK, "{who} committing the same offset again and again"),
+    Code.GROUP_PROBLEM: Headline("", "it is only partly known"),
+    Code.PARTITION_PROBLEM: Headline("", "some of its partitions are not understood"),
     Code.GROUP_OLD_AND_NEW: Headline("reads twice", "ZooKeeper and a coordinator both have it"),
     Code.GROUP_STOPPED: Headline("has stopped", "nobody is in it, and records wait"),
+    Code.GROUP_ABANDONED: Headline("", "nobody uses it any more"),
     Code.COORDINATOR_MISSING: Headline(_STUCK, "no broker coordinates it"),
     Code.REBALANCE_ENDLESS: Headline(_STUCK, "it rebalances without end"),
+    Code.READY_ZOOKEEPER_GROUPS: Headline("", "groups depend on ZooKeeper"),
+    Code.READY_ABANDONED_GROUPS: Headline("", "abandoned groups need no migration"),
+    Code.READY_BROKERS: Headline("", "brokers are too far behind to be upgraded in place"),
+    Code.READY_MESSAGE_FORMATS: Headline("", "topics are in old message formats"),
+    Code.READY_SETTINGS: Headline("", "settings are in use that go away"),
+    Code.READY_CLIENTS: Headline("", "clients are too old"),
+    Code.READY_NOT_SEEN: Headline("", "not everything was looked at"),
 }
+"""Of each kind, at its worst severity."""
+_MILDER: Final[Mapping[tuple[Code, Severity], Headline]] = {
+    (Code.MEMBER_UNREADABLE, Severity.WARNING): Headline(
+        "", "its members register under what others can't read"
+    ),
+    (Code.MEMBER_FOREIGN, Severity.WARNING): Headline("", "other kinds of clients use it"),
+    (Code.MEMBER_UNREADABLE_BY_SCALA, Severity.WARNING): Headline(
+        "", "{who} unreadable to Scala members"
+    ),
+    (Code.OWNER_NO_MEMBER, Severity.WARNING): Headline("", "{who} an owner, but not registered"),
+    (Code.OWNER_MISSING, Severity.WARNING): Headline("may be stuck", "partitions have no owner"),
+    (Code.SUBSCRIPTIONS_UNEQUAL, Severity.WARNING): Headline("", "its subscriptions are unequal"),
+    (Code.OFFSET_BELOW_LOG, Severity.WARNING): Headline(
+        "may have lost records", "the log has deleted where it last committed"
+    ),
+    (Code.READY_BROKERS, Severity.WARNING): Headline("", "not every broker's release is known"),
+    (Code.READY_BROKERS, Severity.NOTE): Headline("", "brokers can be upgraded in place"),
+    (Code.READY_CLIENTS, Severity.WARNING): Headline("", "it is not known how old clients are"),
+    (Code.READY_CLIENTS, Severity.NOTE): Headline("", "clients are new enough, so far as counted"),
+}
+"""Of kinds that mean something else where they are less severe."""
 
 
 def headline_of(diagnosis: Diagnosis) -> Headline:
-    """Return a diagnosis in short; of most others the first sentence is short."""
-    found = _HEADLINES.get(diagnosis.code)
-    if found is None or ("{who}" in found.cause and not diagnosis.culprits):
+    """Return a diagnosis in short.
+
+    It never repeats the first sentence of the diagnosis, but where a member should be named and
+    none is known.
+    """
+    found = _MILDER.get((diagnosis.code, diagnosis.severity), _HEADLINES[diagnosis.code])
+    if "{who}" in found.cause and not diagnosis.culprits:
         return Headline("", _first_sentence(diagnosis.what))
     state = found.state if diagnosis.severity is not Severity.NOTE else ""
-    return Headline(state, found.cause.replace("{who}", _subject(diagnosis.culprits)))
+    cause = found.cause.replace("{partitions}", _partitions(len(diagnosis.about)))
+    return Headline(state, cause.replace("{who}", _subject(diagnosis.culprits)))
 
 
 def headline_text(diagnosis: Diagnosis) -> str:
@@ -112,6 +170,11 @@ def _subject(member_ids: tuple[str, ...]) -> str:
         return "".join(f"{name} is" for name in names)
     others = names[1] if len(names) == 2 else f"{len(names) - 1} more"
     return f"{names[0]} and {others} are"
+
+
+def _partitions(number: int) -> str:
+    """Return the subject of a sentence, with its verb."""
+    return f"{counted(number, 'partition')} {'is' if number == 1 else 'are'}"
 
 
 def _first_sentence(what: str) -> str:

@@ -159,6 +159,7 @@ def _not_understood(look: GroupContext) -> Iterator[Diagnosis]:
             ),
             evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
             repair="Write its filter in a plainer way, or name the topics.",
+            culprits=tuple(member.member_id for member in found),
         )
 
 
@@ -242,19 +243,22 @@ def _idle(look: GroupContext) -> Iterator[Diagnosis]:
 
 
 def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
-    evidence = [
-        text for member in look.group.members if (text := _time_off(look, member)) is not None
-    ]
-    if evidence:
+    found = {
+        member.member_id: text
+        for member in look.group.members
+        if (text := _time_off(look, member)) is not None
+    }
+    if found:
         yield Diagnosis(
             code=Code.MEMBER_TIME_FAR_OFF,
             severity=Severity.WARNING,
             what="The clocks of some members' hosts are far from ZooKeeper's.",
-            evidence=evidence,
+            evidence=list(found.values()),
             repair=(
                 "Set their clocks (NTP). The group itself does not depend on it, but times in "
                 "logs, offsets by time and the retention of what they produce do."
             ),
+            culprits=tuple(found),
         )
 
 

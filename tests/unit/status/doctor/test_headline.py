@@ -1,10 +1,13 @@
 """Diagnoses in one line: group, state, cause, member; and the command that helps."""
 
 import shlex
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.headline import (
     doctor_command,
@@ -49,20 +52,45 @@ def test_group_cause_and_member_are_named() -> None:
     )
 
 
-def test_what_has_no_headline_of_its_own_gives_its_first_sentence() -> None:
-    """Of the cluster, and where no member is known."""
-    what = "2 partitions lack replicas; 1 of them depends on one broker alone. More."
-    assert headline_text(diagnosis(Code.UNDER_REPLICATED, what=what, group=None)) == (
-        "2 partitions lack replicas"
+def test_without_a_member_to_name_it_is_the_first_sentence() -> None:
+    """Never a sentence without its subject."""
+    what = "2 registrations can be read by us; Scala members fail. More."
+    assert headline_text(diagnosis(Code.MEMBER_UNREADABLE_BY_SCALA, what=what)) == (
+        "settlement: 2 registrations can be read by us"
     )
-    what = "Wildcard members name several expressions. Others see only the first."
-    assert headline_text(diagnosis(Code.MEMBER_FOREIGN, what=what)) == (
-        "settlement: Wildcard members name several expressions"
-    )
+
+
+def test_of_the_cluster_no_group_is_named() -> None:
+    """The cause says all, and how many partitions it is about."""
+    found = diagnosis(Code.UNDER_REPLICATED, group=None)
+    some = frozenset(TopicPartition("t", number) for number in range(2))
+    assert headline_text(replace(found, about=some)) == "2 partitions are under-replicated"
+    one = frozenset({TopicPartition("t", 0)})
+    assert headline_text(replace(found, about=one)) == "1 partition is under-replicated"
+
+
+def test_what_is_less_severe_is_not_called_stuck() -> None:
+    """A group of another kind of clients may be well, and a rebalance may be under way."""
+    member = "settlement_host0-1795159360000-0b7c11a0"
+    for code in (Code.MEMBER_UNREADABLE, Code.MEMBER_FOREIGN, Code.MEMBER_UNREADABLE_BY_SCALA):
+        assert headline_of(diagnosis(code, member)).state == "can't rebalance"
+        assert headline_of(replace(diagnosis(code, member), severity=Severity.WARNING)).state == ""
+    missing = diagnosis(Code.OWNER_MISSING)
+    assert headline_of(missing).state == "is stuck"
+    assert headline_of(replace(missing, severity=Severity.WARNING)).state == "may be stuck"
+    assert headline_of(replace(missing, severity=Severity.NOTE)).state == ""
+
+
+@pytest.mark.parametrize("severity", Severity)
+@pytest.mark.parametrize("code", Code)
+def test_every_kind_has_words_of_its_own(code: Code, severity: Severity) -> None:
+    """Below its heading stands what was found: that is not said twice."""
+    found = replace(diagnosis(code, "host0", what="What was found."), severity=severity)
+    assert headline_of(found).cause not in {"", "What was found"}
 
 
 @given(st.sampled_from(Code), st.lists(st.text(min_size=1), max_size=3), st.text(min_size=1))
-def test_every_code_has_one(code: Code, members: list[str], what: str) -> None:
+def test_every_member_is_named_by_a_sentence(code: Code, members: list[str], what: str) -> None:
     """Whatever the members are called."""
     found = headline_of(diagnosis(code, *members, what=what))
     assert "{who}" not in found.cause.replace("".join(members), "")
