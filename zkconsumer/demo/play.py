@@ -7,17 +7,20 @@ import datetime
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Final, NamedTuple, Self
 
-from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.demo.lines import log_line
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.produce.kafka_producer import KafkaProducer
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.paths import GroupPaths
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +28,11 @@ TOPICS: Final = {"orders": 6, "clicks": 4, "payments": 2}
 _TURN_S: Final = 0.1
 _LINES_A_TURN: Final = 3
 _RETRY_S: Final = 1.0
-_READ_BEFORE_STUCK: Final = 20
 _READ_BEFORE_GONE: Final = 100
 _ENDING_MS: Final = 15_000
+_ZOOKEEPER_MS: Final = 6_000
+_GONE_HOST: Final = "host7"
+_STUCK: Final = "settlement"
 
 
 class _Reader(NamedTuple):
@@ -48,7 +53,8 @@ _READERS: Final = (
 
 WHAT_PLAYS: Final = """\
 topics orders, clicks and payments are written to; group billing (two members) and dashboard keep
-up, reports is too slow, settlement is stuck, archive was left by its members"""
+up, reports is too slow, settlement is stuck (doctor says why, and what helps), archive was left by
+its members"""
 
 
 class Play:
@@ -72,7 +78,7 @@ class Play:
         self._begin("writer", self._write)
         for number, reader in enumerate(_READERS):
             self._begin(f"{reader.group_id}-{number}", partial(self._read, reader))
-        self._begin("settlement", self._get_stuck)
+        self._begin(_STUCK, self._get_stuck)
         self._begin("archive", self._leave)
         return self
 
@@ -134,19 +140,45 @@ class Play:
                 read += sum(map(len, consumer.poll(timeout_ms=500).values()))
 
     def _get_stuck(self) -> None:
-        """Own all partitions, read some messages, and then hang."""
-        config = ConsumerConfig(
-            zookeeper_connect=self._cluster.zookeeper_connect,
-            group_id="settlement",
-            auto_offset_reset="smallest",
-            auto_commit_interval_ms=1_000,
-        )
-        with ZookeeperConsumerConnector(config) as connector:
-            (stream,) = connector.create_message_streams({"payments": 1})["payments"]
-            for read, _ in enumerate(stream):
-                if read >= _READ_BEFORE_STUCK or self._stop.is_set():
-                    break
-            self._stop.wait()
+        """Read on, while a registration that nobody takes away keeps a partition from being read.
+
+        Real clusters get such ones where ZooKeeper's data was copied while members ran: copies of
+        ephemeral nodes are persistent, and outlive their process. The group recovers once it is
+        deleted, which is what the doctor offers.
+        """
+        topic = "payments"
+        with self._consumer(_STUCK, topic) as consumer:
+            begun: set[int] = set()
+            # With committed offsets everywhere it shows how many records wait.
+            while len(begun) < TOPICS[topic] and not self._stop.is_set():
+                begun.update(tp.partition for tp in consumer.poll(timeout_ms=500))
+            if not self._stop.is_set():
+                consumer.commit()
+                self._register_gone(topic)
+            while not self._stop.is_set():
+                consumer.poll(timeout_ms=500)
+                self._stop.wait(0.2)
+
+    def _register_gone(self, topic: str) -> None:
+        """Leave a registration without a session, unless an earlier run did."""
+        now_ms = SystemClock().wall_ms()
+        paths = GroupPaths(_STUCK)
+        with closing(
+            connect(
+                self._cluster.zookeeper_connect,
+                session_timeout_ms=_ZOOKEEPER_MS,
+                connection_timeout_ms=_ZOOKEEPER_MS,
+            )
+        ) as store:
+            left = f"{_STUCK}_{_GONE_HOST}-"
+            if any(member.startswith(left) for member in store.children_many([paths.ids])[0] or ()):
+                return
+            registration = Registration(subscription={topic: 1}, timestamp_ms=now_ms)
+            store.create(
+                paths.member(f"{left}{now_ms}-1a2b3c4d"),
+                encode_registration(registration),
+                ephemeral=False,
+            )
 
     def _consumer(self, group_id: str, topic: str) -> KafkaConsumer:
         return KafkaConsumer(

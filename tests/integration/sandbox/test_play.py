@@ -7,21 +7,82 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.waiting import wait_until
+from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.main import main
+from zkconsumer.clock import SystemClock
 from zkconsumer.demo.play import TOPICS
 
+FIRST_MINUTE_MS = 60_000
+BANNER = "settlement is stuck: settlement_host7 is registered but gone"
+GROUPS = {"archive", "billing", "dashboard", "reports", "settlement"}
+
 pytestmark = pytest.mark.sandbox
+
+
+@dataclass
+class Newcomer:
+    """Who has just started it, and looks at it with the page and two commands."""
+
+    capsys: pytest.CaptureFixture[str]
+    zookeeper: str = ""
+    page: str = ""
+    began_ms: int = field(default_factory=lambda: SystemClock().now_ms())
+
+    def sees(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait until then, within the first minute."""
+        left_ms = self.began_ms + FIRST_MINUTE_MS - SystemClock().now_ms()
+        wait_until(condition, timeout_s=left_ms / 1_000, what=f"{what} in the first minute")
+
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """What ``lag`` says."""
+        main(["lag", "--zookeeper", self.zookeeper, "--no-seconds", "--json"])
+        listed = json.loads(self.capsys.readouterr().out)["groups"]
+        return {group["group"]: group for group in listed}
+
+    def all_play(self) -> bool:
+        """Whether every group is there, and one has fallen behind."""
+        now = self.groups()
+        behind = int(now.get("settlement", {}).get("total_lag") or 0)
+        return now.keys() >= GROUPS and behind > 100
+
+    def has_banner(self) -> bool:
+        """Whether the page says what is wrong."""
+        with urllib.request.urlopen(self.page, timeout=10) as answer:
+            assert answer.status == 200
+            return BANNER in answer.read().decode()
+
+    def doctor(self, *flags: str) -> tuple[int, str]:
+        """Its exit status, and what it says of the group that is stuck."""
+        words = ["doctor", *flags, "--group", "settlement", "--zookeeper", self.zookeeper]
+        status = main([*words, "--quick"])
+        return status, self.capsys.readouterr().out
+
+    def finds(self) -> bool:
+        """Whether the doctor explains it."""
+        status, said = self.doctor()
+        head = f"ERROR  {BANNER}\n  member-stale, zookeeper group settlement\n"
+        return status == NOT_WELL and said.startswith(head)
+
+    def is_well(self) -> bool:
+        """Whether it is no longer stuck."""
+        return self.doctor()[0] == 0 and self.groups()["settlement"]["state"] == "stable"
 
 
 def test_a_page_with_groups_of_every_kind(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """They are read and written to, and shown; Ctrl-C ends members, servers and page in order."""
+    """They are read and written to, and shown; Ctrl-C ends members, servers and page in order.
+
+    Within a minute everything tells what is wrong, and what the doctor offers helps.
+    """
     words = [sys.executable, "-m", "zkconsumer", "serve", "--play", "--listen", "127.0.0.1:0"]
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(
@@ -30,6 +91,7 @@ def test_a_page_with_groups_of_every_kind(
     )
     browser.chmod(0o755)
     terminal, stdout = os.openpty()
+    newcomer = Newcomer(capsys)
     with (
         open(terminal, encoding="utf-8") as shown,
         subprocess.Popen(
@@ -45,30 +107,32 @@ def test_a_page_with_groups_of_every_kind(
             line = next(line for line in shown if line.startswith("the page of"))
             found = re.fullmatch(r"the page of (\S+) is at (\S+)\n", line)
             assert found is not None
-            zookeeper, page = found.groups()
+            newcomer.zookeeper, newcomer.page = found.groups()
             wait_until(opened.exists, what="the browser")
-            assert opened.read_text() == f"{page}\n"
+            assert opened.read_text() == f"{newcomer.page}\n"
 
-            def groups() -> dict[str, dict[str, object]]:
-                main(["lag", "--zookeeper", zookeeper, "--no-seconds", "--json"])
-                listed = json.loads(capsys.readouterr().out)["groups"]
-                return {group["group"]: group for group in listed}
-
-            def all_play() -> bool:
-                now = groups()
-                names = {"archive", "billing", "dashboard", "reports", "settlement"}
-                behind = int(str(now.get("settlement", {}).get("total_lag") or 0))
-                return now.keys() >= names and behind > 100
-
-            wait_until(all_play, timeout_s=60, what="all groups")
-            now = groups()
+            newcomer.sees(newcomer.all_play, "all groups")
+            newcomer.sees(newcomer.has_banner, "the finding on the page")
+            newcomer.sees(newcomer.finds, "the finding of the doctor")
+            now = newcomer.groups()
             assert now["archive"]["state"] != "stable"
-            assert len(now["billing"]["partitions"]) == TOPICS["orders"]  # type: ignore[arg-type]
-            with urllib.request.urlopen(page, timeout=10) as answer:
-                assert answer.status == 200
+            assert len(now["billing"]["partitions"]) == TOPICS["orders"]
+            assert_half_is_unread(now["settlement"])
+
+            status, _ = newcomer.doctor("--fix", "--yes", "--undo-file", str(tmp_path / "undo"))
+            assert status == 0
+            wait_until(newcomer.is_well, timeout_s=60, what="the group to go on")
+
             process.send_signal(signal.SIGINT)
             assert process.wait(40) == 130
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
+
+
+def assert_half_is_unread(group: dict[str, Any]) -> None:
+    """The share of the member that is gone; the other one is read all the time."""
+    (unread,) = (partition for partition in group["partitions"] if partition["owner"] is None)
+    assert unread["lag"] > 0
+    assert group["total_lag"] >= unread["lag"]
