@@ -10,6 +10,7 @@ from zkconsumer.cli.commands import SECTIONS, add_command, every_command, find_c
 from zkconsumer.cli.exit_status import REFUSED
 from zkconsumer.cli.help_text import FittedHelpFormatter
 from zkconsumer.cli.version import ShowVersion
+from zkconsumer.given_once import refuse_repeats
 from zkconsumer.nearest import did_you_mean
 
 _DESCRIPTION = """\
@@ -38,8 +39,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         fitted = {"formatter_class": FittedHelpFormatter, "allow_abbrev": False}
         super().__init__(**{**fitted, **settings})
-        for name in (None, "store"):
-            self.register("action", name, _Once)
+        refuse_repeats(self)
 
     def error(self, message: str) -> NoReturn:
         """See ``argparse.ArgumentParser``: ends the process with ``REFUSED``."""
@@ -51,27 +51,6 @@ if TYPE_CHECKING:
     _SubParsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
 else:
     _SubParsers = argparse._SubParsersAction  # noqa: SLF001
-
-
-class _Once(argparse._StoreAction):  # noqa: SLF001
-    """Stores a value, and refuses a second one, as the original tools do.
-
-    It would silently replace the first: half of what was requested would be shown, or the wrong
-    group changed. The same one again does no harm.
-    """
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """See ``argparse.Action``."""
-        before = getattr(namespace, self.dest, None)
-        if option_string and before not in (None, self.default, values):
-            parser.error(f"{option_string} is given twice, {before} and {values}: give it once")
-        super().__call__(parser, namespace, values, option_string)
 
 
 class _Commands(_SubParsers):

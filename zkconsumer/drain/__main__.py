@@ -5,6 +5,7 @@ import sys
 
 from zkconsumer.drain.command import add_arguments, run
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.given_once import refuse_repeats
 
 
 def main() -> int:
@@ -14,6 +15,7 @@ def main() -> int:
         description="Lands whole topics of a Kafka cluster of the ZooKeeper era, exactly once.",
         allow_abbrev=False,
     )
+    refuse_repeats(parser)
     add_arguments(parser)
     try:
         return run(parser.parse_args())

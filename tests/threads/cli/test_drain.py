@@ -7,10 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from zkconsumer.drain.__main__ import main as run_module
+
 WITHOUT_SPARK = (
     "import sys; sys.modules.update(pyspark=None, pyarrow=None); "
     "from zkconsumer.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--group", "a", "--group", "b"], "--group is given twice, a and b: give it once"),
+        (["--to", "x", "--to", "y"], "--to is given twice, x and y: give it once"),
+    ],
+)
+def test_a_job_of_spark_takes_no_option_twice(
+    words: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """``python -m zkconsumer.drain``: as the command; the first one would be forgotten."""
+    monkeypatch.setattr(sys, "argv", ["drain", *words])
+    with pytest.raises(SystemExit) as ended:
+        run_module()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
