@@ -52,6 +52,29 @@ _TIMES_MOST: Final = 2_000
 """The maximum number of record timestamps to read at a time: some megabytes."""
 
 
+class HistoryFiles:
+    """Which cluster writes to which history: never two to one. Thread: any."""
+
+    def __init__(self) -> None:
+        self._names: dict[Path, str] = {}
+
+    def claim(self, path: Path, name: str) -> None:
+        """Give a file to a cluster, once and for all.
+
+        Clusters may learn their addresses at the same instant, so that looking and taking is one
+        step.
+
+        Raises:
+            ConfigError: another cluster has it: both have the same address.
+        """
+        other = self._names.setdefault(path, name)
+        if other != name:
+            raise ConfigError(
+                f"{other} and {name} would be kept in one history, {path}: they have the same "
+                "address; leave one of them out, or say --no-history"
+            )
+
+
 def serve_sandbox(args: argparse.Namespace) -> int:
     """Serve the page of a sandbox until the sandbox ends, without notifications."""
     from zkconsumer.cli.sandbox import playing  # noqa: PLC0415 - its own dependencies
@@ -85,7 +108,10 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
             name: stack.enter_context(_recorder(cluster, several=len(clusters) > 1))
             for name, cluster in clusters.items()
         }
-        _check_histories({name: recorder.path for name, recorder in recorders.items()})
+        files = HistoryFiles()
+        for name, recorder in recorders.items():
+            files.claim(recorder.path, name)
+            clusters[name].on_change = recording(name, clusters[name], recorder, files)
         for cluster in clusters.values():
             cluster.notifier = (
                 stack.enter_context(notifying(cluster, settings)) if settings.routes else None
@@ -124,7 +150,7 @@ def _serve(
         names=frozenset(name.lower() for name in args.allow_host),
     )
     served = {
-        name: _watched(name, cluster, recorders, tokens, hosts, lambda _error: server.end())
+        name: _watched(cluster, recorders[name], tokens, hosts, lambda _error: server.end())
         for name, cluster in clusters.items()
     }
     sites = {name: site for name, (_, site) in served.items()}
@@ -164,15 +190,13 @@ def _serve(
 
 
 def _watched(
-    name: str,
     args: argparse.Namespace,
-    recorders: Mapping[str, Recorder],
+    recorder: Recorder,
     tokens: Tokens,
     hosts: Hosts,
     on_death: Callable[[BaseException], None],
 ) -> tuple[ClusterWatch, Site]:
     """Return the watcher of one cluster, and its parts of the application."""
-    recorder = recorders[name]
     watch = ClusterWatch(
         lambda: open_cluster(args, even_without=True, times_most=_TIMES_MOST),
         WatchSettings(
@@ -183,7 +207,7 @@ def _watched(
             groups=args.groups,
             ends=not args.clusters,
         ),
-        on_change=_recording(name, args, recorders),
+        on_change=args.on_change,
         on_death=on_death,
     )
     notifier = args.notifier
@@ -202,17 +226,17 @@ def _watched(
     return watch, site
 
 
-def _recording(name: str, args: argparse.Namespace, recorders: Mapping[str, Recorder]) -> OnNews:
+def recording(
+    name: str, args: argparse.Namespace, recorder: Recorder, files: HistoryFiles
+) -> OnNews:
     """Return what records a cluster's states: in its own history, once its address is known."""
-    recorder = recorders[name]
 
     def take(state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
         if not args.address and state.ready:
             args.address = state.snapshot.address
             try:
                 path = _history_file(args)
-                others = {other: recorder.path for other, recorder in recorders.items()}
-                _check_histories({**others, name: path})
+                files.claim(path, name)
                 recorder.move(path)
             except ConfigError as error:
                 log.warning("the history of %s is not kept: %s", name, error)
@@ -268,22 +292,6 @@ def _recorder(args: argparse.Namespace, *, several: bool) -> Iterator[Recorder]:
         recorder = Recorder(path, RecorderSettings(keep=keep))
         stack.callback(recorder.close)
         yield recorder
-
-
-def _check_histories(paths: Mapping[str, Path]) -> None:
-    """Check that no two clusters would write to one history.
-
-    Raises:
-        ConfigError: two have the same address.
-    """
-    names: dict[Path, str] = {}
-    for name, path in paths.items():
-        other = names.setdefault(path, name)
-        if other != name:
-            raise ConfigError(
-                f"{other} and {name} would be kept in one history, {path}: they have the same "
-                "address; leave one of them out, or say --no-history"
-            )
 
 
 def _history_file(args: argparse.Namespace) -> Path:

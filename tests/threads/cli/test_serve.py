@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.asgi_client import StatesByHand
 from tests.support.opened_cluster import opening
 from tests.support.status_world import StatusWorld
 from tests.support.waiting import wait_until
@@ -18,6 +19,8 @@ from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.serve import TOKEN_VARIABLE
 from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.web.history.recorder import Recorder
 from zkconsumer.web.serving import Address, PageServer
 from zkconsumer.web.watching import ClusterWatch
 
@@ -360,3 +363,32 @@ def test_a_play_is_of_one_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     """Those of the file are not played."""
     assert call("--play", "--clusters", "all") == 2
     assert "leave out --clusters" in capsys.readouterr().err
+
+
+def test_two_clusters_that_learn_one_address_at_once_get_one_history(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The second one comes just as the first one takes the file: it records nowhere else."""
+    files = command.HistoryFiles()
+    recorders = {name: Recorder(tmp_path / name) for name in "ab"}
+    taking = {
+        name: command.recording(
+            name,
+            argparse.Namespace(address="", no_history=False, history=None),
+            recorder,
+            files,
+        )
+        for name, recorder in recorders.items()
+    }
+    state = StatesByHand(ClusterSnapshot(taken_ms=1, zookeeper_connect="zk:2181")).current
+    move = recorders["a"].move
+
+    def move_meanwhile(path: Path) -> None:
+        taking["b"](state, ())
+        move(path)
+
+    recorders["a"].move = move_meanwhile  # type: ignore[method-assign]
+    taking["a"](state, ())
+    assert recorders["a"].path.name == "zk_2181.history"
+    assert recorders["b"].path == tmp_path / "b"
+    assert "the history of b is not kept: a and b would be kept in one history" in caplog.text
