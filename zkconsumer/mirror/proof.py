@@ -121,9 +121,9 @@ class MirroredPartition:
             kept = [place for place in named if place[1] >= target_starts.get(place[0], 0)]
             wrong = [place for place in kept if target.get(place) != digest]
             if wrong:
-                at, number = wrong[0]
+                right = next((place for place in kept if place not in wrong), None)
                 self.different += 1
-                self._note(f"offset {offset} should be at offset {number} of {at}, and is not")
+                self._note(_difference(offset, wrong[0], right, is_there=wrong[0] in target))
             elif not kept:
                 self.unproven += 1
             else:
@@ -133,6 +133,37 @@ class MirroredPartition:
     def _note(self, text: str) -> None:
         if len(self.examples) < _SHOWN:
             self.examples.append(text)
+
+
+def _difference(offset: int, wrong: Place, right: Place | None, *, is_there: bool) -> str:
+    """Return what differs, and why, as far as that can be told.
+
+    Args:
+        offset: the source's offset.
+        wrong: where the target should have its message, and has not.
+        right: where a further line names it, and it is.
+        is_there: whether the target has a message at the wrong place.
+    """
+    at, number = wrong
+    text = f"offset {offset} should be at offset {number} of {at}, and is not"
+    if not is_there:
+        return f"{text}: no message is there"
+    if right is None:
+        return (
+            f"{text}: another message is there, so since it was mirrored the source's log was cut "
+            "back and written anew (an unclean election) or its topic was made anew, or others "
+            "write to the target"
+        )
+    if right[0] == at and right[1] > number:
+        return (
+            f"{text}, but at offset {right[1]}: the source's log was cut back after it was "
+            "mirrored and written anew (an unclean election), and then mirrored again; what was "
+            "there before is in the target, too"
+        )
+    return (
+        f"{text}, but at offset {right[1]} of {right[0]}: another message is there, so the "
+        "target's log was cut back and written anew, or others write to the target"
+    )
 
 
 def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:

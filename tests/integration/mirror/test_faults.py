@@ -298,3 +298,5 @@ def test_a_log_that_an_unclean_election_cut_back(
     assert values[15:] == [b"anew"] * (7 if runs_on else 15)
     (partition,) = proof.partitions
     assert (partition.different, partition.missing, partition.unproven) == (5, 0, 0)
+    why = "mirrored again" if runs_on else "another message is there"
+    assert all(why in said and "an unclean election" in said for said in partition.examples)

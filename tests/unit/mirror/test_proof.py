@@ -76,7 +76,22 @@ def test_a_message_that_is_not_what_it_should_be(what: bytes | None) -> None:
         there[THERE, 104] = what
     proof = judged(there, {2, 3, 4, 5, 6, 8, 9})
     assert (proof.different, proof.is_proven) == (1, False)
-    assert proof.examples == ["offset 4 should be at offset 104 of copy-0, and is not"]
+    (said,) = proof.examples
+    assert said.startswith("offset 4 should be at offset 104 of copy-0, and is not")
+    assert ("no message is there" in said) is (what is None)
+    assert ("others write to the target" in said) is (what is not None)
+    assert "source's log" not in said
+
+
+def test_a_source_that_was_cut_back_and_mirrored_again_is_told() -> None:
+    """One offset in two places: what the source had, and what it has now."""
+    proof = MirroredPartition(TopicPartition("from", 0), 0, 1)
+    old, new = (THERE, 104), (THERE, 107)
+    had, has = (digest_of(None, value) for value in (b"one", b"anew"))
+    proof.judge({0: has}, {0: [old, new]}, {old: had, new: has}, {})
+    assert (proof.different, proof.mirrored) == (1, 0)
+    (said,) = proof.examples
+    assert "but at offset 107: the source's log was cut back" in said
 
 
 def test_what_the_target_does_not_have_any_more_is_not_proven() -> None:
