@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-versions test-spark-versions test-spark-own test-airflow test-hdfs test-lakehouse pure-tests pure-alone side-by-side installed-core installed-packages test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants history-full kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 # Modules are compiled when they are first loaded, as few of all that is installed ever are.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
@@ -144,6 +144,13 @@ $(AIRFLOW): tests/airflow/requirements.txt
 
 test-airflow: $(STAMP) $(AIRFLOW)
 	AIRFLOW_PYTHON=$(AIRFLOW) $(PY) -m pytest -q -m airflow tests/airflow
+
+# Half a day of 50 groups in one history of the page, on a clock that is a number: half an hour.
+# make history-full READ_EVERY=60 HISTORY_MB=64
+READ_EVERY ?= 5
+HISTORY_MB ?= 1024
+history-full: $(STAMP)
+	$(PY) -m tests.support.history_full --every $(READ_EVERY) --history-mb $(HISTORY_MB)
 
 # Drains of the local engine in a real HDFS, killed there, too, at every sixteenth step:
 # make test-hdfs EVERY=1
