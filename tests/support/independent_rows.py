@@ -121,10 +121,11 @@ def files_below(path: str, beginning: str) -> list[str]:
     """The data files below a drain's path whose own paths begin so."""
     system, base = place_of(path)
     found = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
-    scheme = path.partition("://")[0] + "://" if "://" in path else ""
+    # What stands before a path in its file system: a scheme, and in HDFS a server.
+    before = path.removesuffix(base)
     wanted = str(Path(base) / beginning)
     return [
-        f"{scheme}{item.path}" for item in found if item.is_file and _is_below(item.path, wanted)
+        f"{before}{item.path}" for item in found if item.is_file and _is_below(item.path, wanted)
     ]
 
 

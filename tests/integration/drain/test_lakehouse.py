@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.integration.drain.test_iceberg_drain import run
 from tests.integration.drain.test_local_kills import _Messages, landed, topic
-from tests.spark.conftest import spark
+from tests.spark.conftest import spark, spark_log
 from tests.support.apicurio_server import apicurio_server
 from tests.support.clusters import fresh_name
 from tests.support.hive_server import hive_server
@@ -35,7 +35,7 @@ from zkconsumer.drain.proving.report import as_text
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
-__all__ = ["spark", "topic"]
+__all__ = ["spark", "spark_log", "topic"]
 
 pytestmark = [pytest.mark.lakehouse, pytest.mark.timeout(1_600)]
 
