@@ -203,9 +203,11 @@ chaos: $(STAMP)
 # A drain under load, killed so often at random points, then verified: make drain-kills KILLS=10 SEED=8
 # With ENGINE=local the one without Spark, which is killed at every step of every format, too, in
 # folders and in a bucket; with ENGINE=both each start is by the other engine. FORMATS=delta: of some.
+# On Spark in a bucket, by s3a://: make drain-kills PLACES=bucket FORMATS=parquet,json
 KILLS ?= 10
 FORMATS ?= parquet,json,delta,iceberg
 ENGINE ?= spark
+PLACES ?= folder
 drain-kills: $(STAMP)
 ifeq ($(ENGINE),local)
 	KILLS=$(KILLS) SEED=$(SEED) FORMATS=$(FORMATS) PLACES=folder,bucket EVERY=1 $(PY) -m pytest -q -s \
@@ -213,7 +215,7 @@ ifeq ($(ENGINE),local)
 		tests/integration/drain/test_decoded_drain.py::test_kills_at_any_step_lose_and_double_no_dead_letter \
 		tests/integration/drain/test_random_kills.py
 else
-	KILLS=$(KILLS) SEED=$(SEED) FORMATS=$(FORMATS) ENGINE=$(ENGINE) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
+	KILLS=$(KILLS) SEED=$(SEED) FORMATS=$(FORMATS) PLACES=$(PLACES) ENGINE=$(ENGINE) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
 endif
 
 # A sample of changes to the code that decides delivery, offsets and ownership: does a test notice each?

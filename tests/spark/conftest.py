@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.interop.mixed_group import MixedGroup
+from tests.support.hadoop_aws import hadoop_aws_jars
 from tests.support.quick_spark import INTERPRETED, JAVA, LOCAL
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.spark_connector import connector_jars
@@ -83,7 +84,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory, spark_log: Path) -> Iterator
                 "zkconsumer tests",
                 master="local[2]",
                 settings=SETTINGS | {"spark.sql.warehouse.dir": warehouse},
-                jars=connector_jars() if HAS_READ_LIMITS else (),  # it is for Spark 4.2 and later
+                # They are for Spark 4.2 and later.
+                jars=[*connector_jars(), *hadoop_aws_jars()] if HAS_READ_LIMITS else (),
             )
         session.sparkContext.setLogLevel("ERROR")
         try:

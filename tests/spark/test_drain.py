@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.interop.mixed_group import MixedGroup
 from tests.spark.queries import Topic, rows_of
 from tests.support.clusters import fresh_name
-from tests.support.drain_kills import end_in_order
+from tests.support.drain_kills import SPARK, end_in_order
 from zkconsumer.drain import DrainReport, DrainSettings, drain
 from zkconsumer.drain.checksum import Checksum
 from zkconsumer.drain.journal import BatchJournal
@@ -194,6 +194,7 @@ def test_sigterm_ends_it_behind_the_batch_in_hand(topic: Topic, tmp_path: Path) 
     staging = path / "_zkconsumer" / "staging" / "0000000001"
     message = end_in_order(
         (*where, "--to", str(path), "--interval-ms", "600000"),
+        SPARK,
         lambda: landed.exists() and not staging.exists(),
     )
     assert f"Landed 20 messages in 1 batches: {path}" in message

@@ -2,7 +2,7 @@
 
 CI kills twice; ``make drain-kills KILLS=10`` as often as one likes, a task's process now and then.
 By hand FORMATS and DECODE say what is landed: ``FORMATS=iceberg DECODE=1 make drain-kills``; with
-ENGINE=both each start is by the other engine.
+ENGINE=both each start is by the other engine, and with PLACES=bucket it lands in ``s3a://``.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ from tests.support.drain_kills import (
     end_in_order,
     reported,
 )
+from tests.support.hadoop_aws import s3a_words
 from tests.support.independent_rows import consumed_rows, landed_rows
+from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import Acknowledged, Traffic, partitions_of
 from tests.support.zk_tree import ZkTree
 from zkconsumer.model import TopicPartition
@@ -35,12 +38,23 @@ FORMATS = [
     kind for kind in os.environ.get("FORMATS", "parquet").split(",") if not DECODE or kind != "json"
 ]
 """JSON has no decoded columns."""
-ENGINES = (LOCAL, SPARK) if os.environ.get("ENGINE") == "both" else (SPARK,)
+PLACES = os.environ.get("PLACES", "folder").split(",")
+IS_BY_BOTH = os.environ.get("ENGINE") == "both"
 BAD = b"bad"
 _SECONDS = 400 * (KILLS + 1)
 """Many times what a quiet machine takes."""
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(_SECONDS)]
+
+
+@pytest.fixture(params=PLACES)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where the drain lands: on this machine, or in a bucket."""
+    if request.param == "folder":
+        yield str(tmp_path / "drain")
+        return
+    with s3_server():
+        yield f"s3a://{BUCKET}/drain"
 
 
 def _value(tp: TopicPartition, number: int) -> bytes:
@@ -63,31 +77,36 @@ def _is_committed(tree: ZkTree, group: str, acknowledged: Acknowledged) -> bool:
 
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_kills_at_random_points_lose_and_double_nothing(
-    cluster: Sandbox, file_format: str, tmp_path: Path
+    cluster: Sandbox, file_format: str, path: str, tmp_path: Path
 ) -> None:
     """Messages come in all the time; driver, JVM and workers die; verify finds each offset once.
 
     The last run is asked to stop once all is landed, and ends in order.
     """
-    topic, group, path = fresh_name("killed"), fresh_name("killed"), tmp_path / "drain"
+    topic, group = fresh_name("killed"), fresh_name("killed")
+    spark = (*SPARK, *(s3a_words() if path.startswith("s3a://") else ()))
     cluster.create_topic(topic, partitions=3)
     seed = int(os.environ.get("SEED") or random.randrange(10**6))
     where = ("--zookeeper", cluster.zookeeper_connect)
-    what: tuple[str, ...] = (*where, "--topics", topic, "--to", str(path), "--group", group)
+    what: tuple[str, ...] = (*where, "--topics", topic, "--to", path, "--group", group)
     what = (*what, "--format", file_format, *(_decode(topic, tmp_path) if DECODE else ()))
     small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
     killed = KilledDrain(
-        path=str(path), arguments=(*what, *small), seed=seed, logs=tmp_path, engines=ENGINES
+        path=path,
+        arguments=(*what, *small),
+        seed=seed,
+        logs=tmp_path,
+        engines=(LOCAL, spark) if IS_BY_BOTH else (spark,),
     )
     value = _value if DECODE else None
     with Traffic(cluster, partitions_of(topic, 3), pause_ms=20, value=value) as traffic:
         killed.kill(KILLS)
         acknowledged = traffic.stop()
     sys.stdout.write(f"seed {seed}\n{reported(killed.kills)}\n")
-    end_in_order(what, lambda: _is_committed(ZkTree(cluster), group, acknowledged))
+    end_in_order(what, spark, lambda: _is_committed(ZkTree(cluster), group, acknowledged))
     # The other engine judges, and need not start.
     verified = subprocess.run(
-        command("drain", "verify", str(path), *where, "--json", *LOCAL),
+        command("drain", "verify", path, *where, "--json", *LOCAL),
         capture_output=True,
         text=True,
         check=False,
@@ -105,8 +124,8 @@ def test_kills_at_random_points_lose_and_double_nothing(
         assert landed[tp]["until"] > max(messages)
         assert landed[tp]["rows"] == landed[tp]["until"]
         assert landed[tp]["cluster"]["compared"] == [0, landed[tp]["until"]]
-    found = landed_rows(str(path), file_format, {})
+    found = landed_rows(path, file_format, {})
     assert found == consumed_rows(cluster.bootstrap_servers, topic)
     assert len(found) == sum(it["rows"] for it in landed.values())
-    if KILLS > 1 and ENGINES == (SPARK,):
+    if KILLS > 1 and not IS_BY_BOTH:
         assert {kill.victim for kill in killed.kills} >= {"driver", "jvm"}

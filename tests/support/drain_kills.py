@@ -188,14 +188,16 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "zkconsumer", *arguments]
 
 
-def end_in_order(arguments: Sequence[str], landed: Callable[[], bool]) -> str:
-    """Run a drain on Spark until ``landed`` is true, and end it by SIGTERM.
+def end_in_order(
+    arguments: Sequence[str], engine: Sequence[str], landed: Callable[[], bool]
+) -> str:
+    """Run a drain until ``landed`` is true, and end it by SIGTERM.
 
     Returns:
         Its standard error.
     """
     process = subprocess.Popen(
-        command("drain", *arguments, "--continuous", *SPARK), stderr=subprocess.PIPE, text=True
+        command("drain", *arguments, "--continuous", *engine), stderr=subprocess.PIPE, text=True
     )
     try:
         wait_until(

@@ -155,7 +155,7 @@ def _is_below(path: str, beginning: str) -> bool:
 
 
 def _rows_of(path: str) -> list[Row]:
-    file, options = path.removeprefix("file://"), None
+    file, options = path.removeprefix("file://").replace("s3a://", "s3://", 1), None
     if file.startswith("s3://"):
         names = ("ENDPOINT_URL", "ALLOW_HTTP", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "REGION")
         options = {f"aws_{name.lower()}": os.environ[f"AWS_{name}"] for name in names}

@@ -63,11 +63,11 @@ def s3_server(*, ignores_conditions: bool = False) -> Iterator[None]:
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
     """The one of a path of this machine, or of the bucket of ``s3_server``, and the path in it."""
-    if not path.startswith("s3://"):
+    if not path.startswith(("s3://", "s3a://")):
         return fs.LocalFileSystem(), path
     scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")
     system = fs.S3FileSystem(scheme=scheme, endpoint_override=address, region="us-east-1")
-    return system, path.removeprefix("s3://")
+    return system, path.partition("://")[2]
 
 
 def _responses(where: str) -> bool:
