@@ -1,12 +1,12 @@
 """``bounds.json``: what is to be reached, and what CI never lets it fall below. All are ratios."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.figures import Ratio, Run, ratio
+from tests.benchmarks.figures import Ratio, Run, cpu_rate, ratio
 
 FILE = Path(__file__).parent / "bounds.json"
 
@@ -42,11 +42,11 @@ def mirror_goals() -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrainGoal:
-    """How many times more rows a drain is to land and prove than another one, in the same round.
+class PairedGoal:
+    """How many times more rows one is to manage than another, in the same round.
 
     Attributes:
-        contestant: which drain.
+        contestant: which drain, or source of Spark.
         baseline: than which.
         cpu_at_least: with a second of CPU time.
         wall_at_least: in a second.
@@ -57,10 +57,30 @@ class DrainGoal:
     cpu_at_least: float
     wall_at_least: float
 
+    def spoken(self, runs: Sequence[Run], topic: str) -> list[str]:
+        """A line for each of the two units, with its verdict; none where one is missing."""
+        pair = (self.contestant, self.baseline)
+        found = (
+            ("rows a CPU second", ratio(runs, topic, *pair, of=cpu_rate), self.cpu_at_least),
+            ("rows a second", ratio(runs, topic, *pair), self.wall_at_least),
+        )
+        return [
+            f"- {self.contestant} to {self.baseline}, {unit}: {times.median:.2f} "
+            f"({times.lowest:.2f} - {times.highest:.2f}), at least {least:g}: "
+            f"{'reached' if times.median >= least else 'MISSED'}"
+            for unit, times, least in found
+            if times is not None
+        ]
 
-def drain_goals() -> list[DrainGoal]:
+
+def older_spark_goal() -> PairedGoal:
+    """How much of its speed the source may lose on a Spark without sources in Python."""
+    return PairedGoal(**json.loads(FILE.read_text("utf-8"))["older_spark_goal"])
+
+
+def drain_goals() -> list[PairedGoal]:
     """What is to be reached by drains."""
-    return [DrainGoal(**goal) for goal in json.loads(FILE.read_text("utf-8"))["drain_goals"]]
+    return [PairedGoal(**goal) for goal in json.loads(FILE.read_text("utf-8"))["drain_goals"]]
 
 
 def drain_peak_mb() -> float:

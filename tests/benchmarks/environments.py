@@ -44,6 +44,28 @@ class Environment:
                 raise ClientSkipped(f"can't be installed here: {' '.join(last)}")
 
 
+@dataclass(frozen=True, slots=True)
+class OlderSpark:
+    """Our own environment with another Spark: that of ``make test-spark-3.5``, for 3.5."""
+
+    version: str
+
+    def python(self) -> str:
+        """Its interpreter; made if it is not there.
+
+        Raises:
+            ClientSkipped: it can't be made.
+        """
+        home = REPOSITORY / "build" / "spark" / self.version
+        making = str(REPOSITORY / "scripts" / "make-spark-venv")
+        argv = [making, str(home), sys.executable, self.version]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:]
+            raise ClientSkipped(f"Spark {self.version} can't be installed here: {' '.join(last)}")
+        return str(home / "bin" / "python")
+
+
 OTHERS = Environment(
     ".venv-bench",
     (

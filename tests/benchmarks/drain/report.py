@@ -3,10 +3,10 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from tests.benchmarks.bounds import DrainGoal, drain_goals, drain_peak_mb
+from tests.benchmarks.bounds import drain_goals, drain_peak_mb
 from tests.benchmarks.drain.landings import ICEBERG, LOCAL
 from tests.benchmarks.drain.session import PROVEN
-from tests.benchmarks.figures import Ratio, Run, cpu_rate, ratio, rows
+from tests.benchmarks.figures import Run, cpu_rate, rows
 from tests.benchmarks.markdown import row_of
 
 _HEAD = (
@@ -45,18 +45,7 @@ def _line(runs: Sequence[Run], what: str, name: str, labels: Mapping[str, str]) 
 
 
 def _goals(runs: Sequence[Run], what: str) -> list[str]:
-    lines = []
-    for goal in drain_goals():
-        for unit, found, least in (
-            ("rows a CPU second", _ratio(runs, what, goal, is_cpu=True), goal.cpu_at_least),
-            ("rows a second", _ratio(runs, what, goal, is_cpu=False), goal.wall_at_least),
-        ):
-            if found is not None:
-                lines.append(
-                    f"- {goal.contestant} to {goal.baseline}, {unit}: {found.median:.2f} "
-                    f"({found.lowest:.2f} - {found.highest:.2f}), at least {least:g}: "
-                    + _outcome(reached=found.median >= least)
-                )
+    lines = [line for goal in drain_goals() for line in goal.spoken(runs, what)]
     for name in (LOCAL, ICEBERG):
         peaks = [
             run.result.peak_kb / 1024 for run in runs if (run.topic, run.contestant) == (what, name)
@@ -67,12 +56,6 @@ def _goals(runs: Sequence[Run], what: str) -> list[str]:
                 + _outcome(reached=max(peaks) <= drain_peak_mb())
             )
     return lines
-
-
-def _ratio(runs: Sequence[Run], what: str, goal: DrainGoal, *, is_cpu: bool) -> Ratio | None:
-    if is_cpu:
-        return ratio(runs, what, goal.contestant, goal.baseline, of=cpu_rate)
-    return ratio(runs, what, goal.contestant, goal.baseline)
 
 
 def _outcome(*, reached: bool) -> str:

@@ -9,11 +9,15 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import count, length, lit
 from pyspark.sql.functions import sum as sum_of
+
+BY_FUNCTION = "zkconsumer.spark.read"
+"""In the place of a format: by that function, which reads on Sparks without sources in Python."""
 
 
 def main() -> None:
@@ -34,17 +38,26 @@ def main() -> None:
 
 def work(spark: SparkSession, given: dict[str, Any]) -> dict[str, object]:
     """Read a topic once; the clock stands still before and after."""
-    reader = spark.read.format(given["format"]).options(**given["options"])
-    if given["columns"]:
-        reader = reader.schema(given["columns"])
+    load = loader(spark, given)
     began = time.perf_counter()
-    rows = reader.load()
+    rows = load()
     if given["into"]:
         rows.write.mode("overwrite").parquet(given["into"])
         return {"seconds": time.perf_counter() - began}
     [found] = aggregate(rows).collect()
     seconds = time.perf_counter() - began
     return {"seconds": seconds, "records": found[0], "value_bytes": found[1]}
+
+
+def loader(spark: SparkSession, given: dict[str, Any]) -> Callable[[], DataFrame]:
+    """What gives the rows; all that is needed is imported."""
+    if given["format"] == BY_FUNCTION:
+        read = importlib.import_module("zkconsumer.spark").read
+        return lambda: read(spark, **given["options"])
+    reader = spark.read.format(given["format"]).options(**given["options"])
+    if given["columns"]:
+        reader = reader.schema(given["columns"])
+    return reader.load
 
 
 def aggregate(rows: DataFrame) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tests.benchmarks.bounds import spark_goals
+from tests.benchmarks.bounds import older_spark_goal, spark_goals
 from tests.benchmarks.figures import Row, Run, ratio, rows
 from tests.benchmarks.markdown import row_of
 from tests.benchmarks.spark.sources import JVM
@@ -54,4 +54,4 @@ def _goals(runs: Sequence[Run], what: str) -> list[str]:
                 f"- {goal.contestant} to {goal.baseline}, {kind}: {found.median:.2f} "
                 f"({found.lowest:.2f} - {found.highest:.2f}), at least {goal.at_least:g}: {outcome}"
             )
-    return lines
+    return [*lines, *older_spark_goal().spoken(runs, what)]

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.benchmarks.environments import SPARK_JVM, Environment
+from tests.benchmarks.environments import SPARK_JVM, Environment, OlderSpark
 from tests.benchmarks.processes import ClientFailed, ClientSkipped, Companion
 from tests.benchmarks.spark import client
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.spark_connector import connector_jars
 
-OURS, OURS_VALUES = "zkconsumer", "zkconsumer-values"
+OURS, OURS_VALUES, MAPPED = "zkconsumer", "zkconsumer-values", "zkconsumer-3.5"
 JVM, JVM_TUNED = "jvm", "jvm-tuned"
 AGGREGATE, PARQUET = "aggregate", "parquet"
 _START_S = 180
@@ -32,12 +32,12 @@ class Engine:
     """A Spark session of local[2] that lives on, and the broker that it reads from.
 
     Attributes:
-        environment: what it runs in; None for our own.
+        environment: what it runs in; None for our own, another Spark in it for ``OlderSpark``.
         jars: for its class path.
         register: a module with a ``DefaultSource``.
     """
 
-    environment: Environment | None = None
+    environment: Environment | OlderSpark | None = None
     jars: tuple[Path, ...] = ()
     register: str = ""
     _companion: Companion | None = None
@@ -66,11 +66,13 @@ class Engine:
     def _program(self) -> list[str]:
         if self.environment is None:
             return [sys.executable, "-m", client.__name__]
+        if isinstance(self.environment, OlderSpark):
+            return [self.environment.python(), "-m", client.__name__]
         return [self.environment.python(), str(client.__file__)]
 
     def _environ(self) -> dict[str, str]:
         environ = {"SPARK_LOCAL_IP": "127.0.0.1"}
-        if self.environment is not None:
+        if isinstance(self.environment, Environment):
             # It starts in the repository's folder, but our modules are not for its Python.
             environ["PYTHONSAFEPATH"] = "1"
         return environ
@@ -126,6 +128,7 @@ class Source:
 def all_sources() -> tuple[Source, ...]:
     """Everybody, in the order of the tables."""
     ours = Engine(register="pyspark_zkconsumer")
+    older = Engine(environment=OlderSpark("3.5"))
     theirs = Engine(environment=SPARK_JVM, jars=tuple(connector_jars()))
     return (
         Source(
@@ -157,5 +160,12 @@ def all_sources() -> tuple[Source, ...]:
             old=True,
             columns="value binary",
             kinds=(AGGREGATE,),
+        ),
+        Source(
+            name=MAPPED,
+            label="zkconsumer.spark.read on Spark 3.5",
+            engine=older,
+            format=client.BY_FUNCTION,
+            old=True,
         ),
     )
