@@ -48,7 +48,7 @@ class Streaming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorComponents:
-    """What a connector is made of, as far as its public face needs it."""
+    """The components of a connector that its public class uses."""
 
     consumer_id: str
     store: ZkStore

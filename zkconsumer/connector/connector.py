@@ -146,7 +146,7 @@ class ZookeeperConsumerConnector:
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
             ConfigError: an illegal topic name or number of streams.
-            RebalanceFailed: no share was got within ``rebalance.max.retries`` tries; the member
+            RebalanceFailed: no assignment within ``rebalance.max.retries`` tries; the member
                 has left the group again.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.

@@ -19,7 +19,7 @@ from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
 _EPOCHS_MS = 3_000
-"""How long a new leader may take to tell where its epoch began: reading waits for it."""
+"""How long to wait for a new leader to report where its epoch began; reading waits, too."""
 
 
 def wire_fetching(  # noqa: PLR0913 - each is another part of the connector

@@ -69,7 +69,7 @@ class MemberCalls:
         """Join the group; return when the partitions assigned to this member are being read.
 
         Raises:
-            RebalanceFailed: no share was got in time; the member has left the group again.
+            RebalanceFailed: no assignment in time; the member has left the group again.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
         """

@@ -88,7 +88,7 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
 
 
 def check_filter(topic_filter: object) -> None:
-    """Check that this is a filter; a bare string does not say what it includes.
+    """Check that this is a filter: a bare string does not say whether it includes or excludes.
 
     Raises:
         ConfigError: names the filters.

@@ -1,4 +1,4 @@
-"""How often something happens: a count and its rates, as the original's meters have them. Pure.
+"""A count of events and its rates, as the original's meters compute them. Pure.
 
 Source: Yammer Metrics 2.2 ``Meter`` and ``EWMA``, which Kafka 0.8 measures with. There a thread
 ticks every five seconds; here the ticks that are due are computed on access.

@@ -44,7 +44,7 @@ NO_SPREAD = SpreadView()
 
 
 class Spread:
-    """Collects values.
+    """A histogram: takes values, returns their distribution.
 
     Args:
         random: returns numbers in [0, 1).
