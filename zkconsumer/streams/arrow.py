@@ -122,7 +122,7 @@ class ArrowBatches(Generic[K, V]):
 
 
 class _UntilQuiet(Generic[K, V]):
-    """Batches with rows, until none comes in time: its reader has no use for empty ones.
+    """Iterates over batches with rows; ends when none comes in time.
 
     Not a generator: after an error it goes on, as the stream does. A generator would have ended,
     and its reader would take that for the end of the topic.

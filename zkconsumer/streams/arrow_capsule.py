@@ -23,7 +23,7 @@ class _RequestedSchema:
 
 
 def chosen(schema: pa.Schema, columns: object) -> pa.Schema:
-    """Return the schema of the named columns, in the order of their names; None: all.
+    """Return the schema of the named columns, in the order given; None: all.
 
     Raises:
         ValueError: a name is unknown or repeated, or there is none.

@@ -80,7 +80,7 @@ class RecordColumns:
 
 
 def assemble(schema: pa.Schema, pieces: Pieces) -> pa.RecordBatch:
-    """Make one batch of all records, in order; maybe without rows.
+    """Make one batch of all records, in order; it may have no rows.
 
     Where the log has no timestamp, it is null if the schema allows that, else -1 ms. ``headers``
     are null for records without any.
@@ -130,7 +130,7 @@ def data_bytes(parts: Parts) -> int:
 
 
 def repeated_text(text: str, count: int) -> pa.Array:
-    """Make a column of so many times the same string.
+    """Make a column that repeats a string `count` times.
 
     ``pyarrow.scalar`` would import pandas wherever that is installed: a third of a second, before
     the first record.
@@ -140,12 +140,12 @@ def repeated_text(text: str, count: int) -> pa.Array:
 
 
 def repeated_int32(number: int, count: int) -> pa.Array:
-    """Make a column of so many times the same number, without pandas as well."""
+    """Make a column that repeats a number `count` times; avoids pandas, too."""
     return _repeated(pa.int32(), [None, struct.pack("=i", number)], count)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """Make a batch without rows, without pandas as well."""
+    """Make a batch without rows; avoids pandas, too."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 

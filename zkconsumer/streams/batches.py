@@ -198,7 +198,7 @@ class BatchReader(ChunkReader[K, V]):
         return chunk.poison is None and self._commit_ahead is None
 
     def _chunk_ahead(self, index: int) -> Item | None:
-        """Return the chunk of this number ahead, else the queue's head if it is no chunk."""
+        """Return the chunk at this index ahead, else the queue's head if it is no chunk."""
         if index < len(self._ahead):
             return list(self._ahead)[index]
         while (item := self._queue.head(0)) is not None:

@@ -17,7 +17,7 @@ from zkconsumer.streams.stream_queue import Item, StreamQueue
 
 
 class PythonStore:
-    """What a queue holds, in Python; ``_core.Queue`` is its like, and says what each method is.
+    """The contents of a queue, in Python; the native ``_core.Queue`` documents each method.
 
     Args:
         max_chunks: how many chunks of active claims it takes.
@@ -37,16 +37,16 @@ class PythonStore:
         self._producers = threading.Lock()
 
     def set_share(self, share_bytes: int) -> None:
-        """See ``_core.Queue``; so for the others."""
+        """See ``_core.Queue``."""
         self._share_bytes = share_bytes
 
     @property
     def half_share_bytes(self) -> int:
-        """See there."""
+        """See ``_core.Queue``."""
         return sys.maxsize if self._share_bytes is None else max(1, self._share_bytes // 2)
 
     def has_capacity(self, size_bytes: int) -> bool:
-        """See there."""
+        """See ``_core.Queue``."""
         if self.chunk_count >= self._max_chunks:
             return False
         if self._share_bytes is None:
@@ -56,7 +56,7 @@ class PythonStore:
 
     @property
     def free_bytes(self) -> int:
-        """See there."""
+        """See ``_core.Queue``."""
         half_bytes = self.half_share_bytes
         if not self.has_capacity(max(1, half_bytes // 4)):
             return 0
@@ -65,26 +65,26 @@ class PythonStore:
         return max(1, min(half_bytes, self._share_bytes - self.used_bytes))
 
     def wait_for_capacity(self, on_capacity: Callable[[], None]) -> None:
-        """See there."""
+        """See ``_core.Queue``."""
         # A producer may try at every turn while the stream is idle: register it once.
         if on_capacity not in list(self.waiters):
             self.waiters.append(on_capacity)
 
     @property
     def chunk_count(self) -> int:
-        """See there."""
+        """See ``_core.Queue``."""
         return sum(isinstance(item, Chunk) and item.claim.active for item in list(self._items))
 
     @property
     def used_bytes(self) -> int:
-        """See there."""
+        """See ``_core.Queue``."""
         # In this order: a chunk that is removed meanwhile counts twice.
         queued = sum(item.size_bytes for item in list(self._items) if isinstance(item, Chunk))
         pending = self._pending
         return queued + (pending.size_bytes if pending is not None else 0)
 
     def add(self, item: Item, claim: PartitionClaim | None, size_bytes: int) -> bool:
-        """See there."""
+        """See ``_core.Queue``."""
         if claim is None:
             self._append(item)  # without a lock: the caller may be a signal handler
             return True
@@ -99,15 +99,15 @@ class PythonStore:
         self._wakeup.notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
-        """See there: ``StreamQueue`` notifies of each put."""
+        """See ``_core.Queue``; here ``StreamQueue`` notifies of each put."""
 
     def wake(self) -> None:
-        """See there."""
+        """See ``_core.Queue``."""
         self._woken = True
         self._wakeup.notify()
 
     def head(self, timeout_ms: int | None) -> Item | None:
-        """See there."""
+        """See ``_core.Queue``."""
         if self._items:
             return self._items[0]
         if timeout_ms == 0 and not self._woken:
@@ -124,7 +124,7 @@ class PythonStore:
         return None
 
     def pause(self, timeout_ms: int | None) -> None:
-        """See there."""
+        """See ``_core.Queue``."""
         for nap_ms in naps(timeout_ms):
             if self._woken or self._wakeup.wait(nap_ms):
                 self._woken = False
@@ -132,11 +132,11 @@ class PythonStore:
 
     @property
     def named_head(self) -> Item | None:
-        """See there."""
+        """See ``_core.Queue``."""
         return self._items[0] if self._items else None
 
     def remove(self) -> None:
-        """See there."""
+        """See ``_core.Queue``."""
         item = self._items[0]
         if isinstance(item, Chunk):
             self._pending = item
@@ -144,17 +144,17 @@ class PythonStore:
         self.discard()
 
     def done_with(self, item: Chunk) -> None:
-        """See there."""
+        """See ``_core.Queue``."""
         if self._pending is item:
             self._pending = None
             self.discard()
 
     def named_items(self) -> list[Item]:
-        """See there."""
+        """See ``_core.Queue``."""
         return list(self._items)
 
     def discard(self) -> None:
-        """See there: calls the waiters, since bytes may have been freed."""
+        """See ``_core.Queue``: calls the waiters, since bytes may have been freed."""
         while True:
             try:
                 waiter = self.waiters.popleft()

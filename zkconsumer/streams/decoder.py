@@ -1,4 +1,4 @@
-"""The decoders of the original (Kafka ``DefaultDecoder`` is simply no decoder here)."""
+"""The original's decoders; instead of Kafka's ``DefaultDecoder``, give no decoder."""
 
 
 class StringDecoder:

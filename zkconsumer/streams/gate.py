@@ -45,7 +45,7 @@ class _Pause:
 
 
 class DeliveryGate:
-    """Open while ZooKeeper responds, or has not been silent for too long.
+    """Shuts when ZooKeeper has been silent for too long; opens when it responds again.
 
     Args:
         clock: the time.
@@ -131,7 +131,7 @@ class DeliveryGate:
         return True
 
     def _open(self) -> bool:
-        """Start a new count; return whether a stream had met the gate shut."""
+        """Start a new count; return whether a stream had found the gate shut."""
         heard_ms = self._last_response_ms
         self._set(None if heard_ms is None else heard_ms + self._allowed_unheard_ms)
         pause, self._pause = self._pause, _Pause()

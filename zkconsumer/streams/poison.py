@@ -173,7 +173,7 @@ class PoisonPolicy:
 
         Raises:
             ZkConsumerError: the poison's own error: the partition stops here.
-            DeadLetterFailed: it could not be set aside; to be met again.
+            DeadLetterFailed: it could not be set aside; call this again for it.
         """
         if self.mode is PoisonMode.RAISE or poison.next_offset is None:
             self._report(poison, PoisonMode.RAISE)

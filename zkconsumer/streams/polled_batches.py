@@ -63,7 +63,7 @@ def that_fit(slices: Slices) -> tuple[Slices, Slices]:
 
 
 def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
-    """Make one batch of all records, those of a partition together; maybe without rows.
+    """Make one batch of all records, those of a partition together; it may have no rows.
 
     Args:
         slices: by partition.

@@ -279,5 +279,5 @@ def _left(chunk: Chunk) -> int:
 
 
 def _without_trace(error: ZkConsumerError) -> ZkConsumerError:
-    """Return an error without its last trace: several streams may raise the same object."""
+    """Remove an error's traceback: several streams may raise the same object."""
     return error.with_traceback(None)
