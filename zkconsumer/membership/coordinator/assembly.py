@@ -20,7 +20,7 @@ from zkconsumer.scope import ThreadScope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberEnvironment:
-    """What a member needs of its consumer.
+    """The collaborators that a consumer gives its member.
 
     Attributes:
         dialer: opens connections to brokers.

@@ -1,4 +1,4 @@
-"""A ZooKeeper member from its configuration: its name, its session, what its face shares."""
+"""Builds a ZooKeeper member from its configuration: its name, its session, its components."""
 
 import random
 import socket
@@ -50,7 +50,7 @@ class OpenZookeeperSession(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberContext:
-    """What a member shares with the face above it.
+    """The objects that a member shares with the public consumer above it.
 
     Attributes:
         name: group and consumer id.
@@ -94,7 +94,7 @@ def member_context(
     observers: Sequence[Observer],
     security: SecuritySettings,
 ) -> MemberContext:
-    """Make what a member needs before it can be wired up; write nothing, start nothing.
+    """Make the collaborators of a member that is wired up later; write nothing, start nothing.
 
     Args:
         config: all settings.

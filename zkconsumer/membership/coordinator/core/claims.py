@@ -1,4 +1,4 @@
-"""The partitions that may be committed, each since it was last taken over. Pure.
+"""The partitions that may be committed, each with the number of its last take-over. Pure.
 
 A queued commit must not be sent if its partition was lost in the meantime, not even if it came
 back: the position belongs to the time before, and others may have gone on from it.
@@ -38,6 +38,6 @@ class Claims:
         return {tp: self._take_overs[tp] for tp in partitions if tp in self._take_overs}
 
     def gone(self, partitions: Iterable[TopicPartition], since: TakeOvers) -> list[TopicPartition]:
-        """Return those partitions that are not ours, or were taken over again since then."""
+        """Return the partitions that are no longer ours, or were taken over again after `since`."""
         mine = self._take_overs
         return sorted(tp for tp in partitions if tp not in mine or mine[tp] != since.get(tp))

@@ -38,7 +38,7 @@ class CommitJob:
         done: called with the outcome; None: no caller waits.
         number: its number in the queue, counted from the first job ever.
         left: the offsets without a final result.
-        is_settled: whether none is left; then ``error`` is the error, or None.
+        is_settled: whether no offset is left; then ``error`` is the error, or None.
         ended: whether it and all jobs before it are settled.
     """
 

@@ -30,7 +30,7 @@ class CommitBatch:
 
     Attributes:
         offsets: the latest position of each partition.
-        jobs: the jobs whose rest it is.
+        jobs: the jobs whose remaining offsets it holds.
         signature: the identity under which it is sent.
     """
 

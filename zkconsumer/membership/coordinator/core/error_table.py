@@ -1,7 +1,7 @@
 """A member's reaction to each error code of each request, as one table.
 
 A code that the table does not name for a request is ``FATAL``: the caller gets the error, and its
-next poll tries again. The documents' codes are those of Kafka's ``JoinGroupResponseHandler``,
+next poll tries again. The codes are those handled by Kafka's ``JoinGroupResponseHandler``,
 ``SyncGroupResponseHandler``, ``HeartbeatResponseHandler``, ``FindCoordinatorResponseHandler`` and
 ``OffsetCommitResponseHandler``, from 0.9 to 3.9.
 """
@@ -69,7 +69,7 @@ TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
         E.MEMBER_ID_REQUIRED: Handling.TAKE_ID,
         E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
         E.FENCED_INSTANCE_ID: Handling.FENCED,
-        # The consumer groups of KIP-848: a static member of the other kind has not gone yet.
+        # A group of KIP-848: a static member of the other protocol is still in it.
         E.UNRELEASED_INSTANCE_ID: Handling.FATAL,
         E.INCONSISTENT_GROUP_PROTOCOL: Handling.FATAL,
         E.INVALID_SESSION_TIMEOUT: Handling.FATAL,

@@ -7,7 +7,7 @@ from zkconsumer.membership.coordinator.core.states import GroupSettings
 
 
 class CoordinatorSearch:
-    """Whether the coordinator is known, and when to look it up again.
+    """Decides when to look the coordinator up.
 
     Attributes:
         located: whether the coordinator is known.
@@ -28,7 +28,7 @@ class CoordinatorSearch:
         return self._round
 
     def on_response(self, round_: int) -> bool:
-        """Return whether this response is the one awaited, and await none any more."""
+        """End the lookup; return whether this is the response that it awaited."""
         if round_ != self._open_round:
             return False
         self._open_round = None

@@ -66,8 +66,8 @@ class GroupSettings:
         rebalance_timeout_ms: how long a rebalance waits for us, as sent in JoinGroup; None: as
             ``max_poll_interval_ms``. JoinGroup 0 does not carry it: there it is
             ``session_timeout_ms``.
-        retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; they double...
-        retry_backoff_max_ms: ``retry.backoff.max.ms``: ... up to this one.
+        retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; pauses double.
+        retry_backoff_max_ms: ``retry.backoff.max.ms``, the longest pause.
         leave_on_close: whether a dynamic member sends LeaveGroup when it closes.
     """
 

@@ -15,7 +15,7 @@ from zkconsumer.scope import WakeEvent
 log = logging.getLogger(__name__)
 
 _FLUSH_MS = 5_000
-"""How long revoked partitions wait for commits under way: as long as a broker does."""
+"""How long to wait for commits in flight before partitions are revoked, as brokers wait."""
 
 
 class MemberCommits:

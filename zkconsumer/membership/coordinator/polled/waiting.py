@@ -27,7 +27,7 @@ class CallerWaits:
         self.death: GroupFailed | None = None
 
     def deadline(self, timeout_ms: int) -> int:
-        """Return the end of a call that may take this long from now on."""
+        """Return the deadline of a call that may take ``timeout_ms``."""
         deadline_ms = self._clock.now_ms() + timeout_ms
         return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
 

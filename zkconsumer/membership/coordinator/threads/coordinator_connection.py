@@ -68,7 +68,7 @@ class CoordinatorFinder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAddress:
-    """The coordinator's broker, and how many addresses there were before.
+    """The coordinator's broker, and the number of addresses found before it.
 
     Brokers of 0.8.1 don't coordinate: any of them only passes offsets on to ZooKeeper.
     """
@@ -161,7 +161,7 @@ class CoordinatorLocation:
 
     @property
     def rests(self) -> bool:
-        """Whether to wait before the next lookup: the last addresses were of no use."""
+        """Return whether to wait before the next lookup, since the last addresses failed."""
         return self._clock.now_ms() < self._rests_until_ms
 
     def on_response(self) -> None:

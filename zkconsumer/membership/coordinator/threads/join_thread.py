@@ -106,7 +106,7 @@ class JoinThread:
         except TransportError as error:
             return None, error
         except AuthenticationFailed as error:
-            # Reported as a broken connection, so that the member survives if this passes.
+            # Report it as a broken connection, so that the member survives a passing failure.
             self._session.fail(error)
             return None, error
         except UnsupportedVersion as error:

@@ -224,7 +224,7 @@ class MemberSession:
             self._interrupted = False
 
     def leave(self) -> None:
-        """Begin to leave: the handler's last call becomes due, and ``leave_group`` after it."""
+        """Begin to leave: make the handler's last call due; call ``leave_group`` after it."""
         with self.lock:
             was_interrupted, self._interrupted = self._interrupted, True
             self._leaving_identity = self.signature()

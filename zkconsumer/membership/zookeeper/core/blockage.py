@@ -1,4 +1,4 @@
-"""Which partitions can't be claimed because of a node that belongs to no session: pure state.
+"""The partitions that can't be claimed because of a node that belongs to no session.
 
 Pure.
 """

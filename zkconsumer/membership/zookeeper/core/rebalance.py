@@ -81,7 +81,7 @@ class RebalanceCore:
         return self._deadline_ms
 
     def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
-        """Process an event; return the actions to run in order, the last of them maybe a step."""
+        """Process an event; return the actions to run in order; only the last may be a step."""
         self._now_ms = now_ms
         match event:
             case ev.Join():

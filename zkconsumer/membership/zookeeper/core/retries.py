@@ -43,7 +43,7 @@ class Retries:
         self._blocked_until_ms = None
 
     def blocked(self, now_ms: int) -> None:
-        """Record that the registration is blocked, most likely by our own node of before a crash.
+        """Record that the registration is blocked, most likely by our own node from before a crash.
 
         It is deleted with its session: until then, tries don't count.
         """
@@ -69,7 +69,7 @@ class Retries:
         return self._settings.backoff_ms * self._settings.max_retries
 
     def audit_delay_ms(self) -> int | None:
-        """Return when to audit while at rest, spread at random; None: never."""
+        """Return how long to wait before the next audit, spread at random; None: none follows."""
         interval_ms = self._settings.audit_interval_ms
         if interval_ms <= 0:
             return None

@@ -133,7 +133,7 @@ class Bridge:
         self._put(Started(tuple(claim for claim, _ in claims)))
 
     def wake(self) -> None:
-        """See ``Fetching``: claims are checked before each hand-out, so nothing is to do."""
+        """See ``Fetching``: a no-op, since claims are checked before each hand-out."""
 
     def _put(self, notice: Notice) -> None:
         self.notices.append(notice)

@@ -40,7 +40,7 @@ _MAX_SLEEP_MS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerSide:
-    """What ties a member to the caller that polls.
+    """The objects through which a member and the caller that polls communicate.
 
     Attributes:
         bridge: the control thread's end.
@@ -63,7 +63,7 @@ class ZookeeperMember:
     Args:
         context: its session, and what belongs to it.
         member: the wired member; its control thread is started here.
-        caller: what ties it to the caller.
+        caller: the objects that it shares with the caller.
         handler: called in the caller's thread when partitions come and go.
     """
 

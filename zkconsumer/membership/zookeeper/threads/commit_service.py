@@ -78,7 +78,7 @@ class CommitService:
         request.reply.settle(lambda: self._checked(lambda: self._commit_ahead(claim, offset)))
 
     def _checked(self, commit: Callable[[], T]) -> T:
-        """Commit; after a failure look at the group: the partitions may be lost."""
+        """Commit; after a failure request a rebalance, since the partitions may be lost."""
         try:
             return commit()
         except ZkConsumerError:

@@ -216,7 +216,7 @@ class ControlThread:
     # --- rebalancing ------------------------------------------------------------------------------
 
     def _feed(self, event: ev.Event) -> None:
-        """Run the core until it rests: feed each step's result back before anything else."""
+        """Run the core until no step is open: feed each step's result back before anything else."""
         todo = list(self._core.receive(event, self._clock.now_ms()))
         while todo:
             action = todo.pop(0)

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 _SHOWN: Final = 200
 _MOST_LINES: Final = 20
-"""Limit of lines for one read: the number of problems is in other members' hands."""
+"""Limit of log lines for one read: other members decide how many problems there are."""
 
 
 class GroupProblems:

@@ -36,7 +36,7 @@ class PollWatch:
         return self._last_ms + self.limit_ms if self._watching else None
 
     def take(self, now_ms: int) -> bool:
-        """Return once that the member must leave now."""
+        """Return whether the member must leave now; True only once for each silence."""
         due_ms = self.due_ms
         if due_ms is None or now_ms < due_ms:
             return False

@@ -30,7 +30,7 @@ class Reply(Generic[T]):
         self._box.put((None, error))
 
     def settle(self, work: Callable[[], T]) -> None:
-        """Provide what `work` returns, or the error that it raises: its caller waits for ever.
+        """Provide what `work` returns or raises: without either its caller would wait for ever.
 
         Raises:
             BaseException: an error that is not one of ours, provided as well; it ends the thread.

@@ -1,4 +1,4 @@
-"""What a member subscribes to, and the queues that what is read goes to."""
+"""What a member subscribes to, and the queues that receive its records."""
 
 from typing import Protocol
 
