@@ -6,7 +6,7 @@ Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 from typing import Final
 
 _LONGEST_MS: Final = 300_000
-"""The maximum duration of a commit: after it, a signal handler must have lost its end."""
+"""After this duration a commit counts as ended: an interrupt must have lost its outcome."""
 
 
 class AutoCommit:

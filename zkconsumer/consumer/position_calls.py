@@ -227,7 +227,7 @@ class PositionCalls:
         """Return the paused partitions.
 
         Returns:
-            A set of one's own.
+            A new set.
 
         Raises:
             ConsumerClosed: another thread is closing the consumer.
