@@ -345,7 +345,7 @@ class CoordinatorChannel:
         where = f"group {self.group_id}: no offset coordinator answers: {end.reason}"
         if end.too_old:
             return UnsupportedVersion(
-                f"{where}: brokers of Kafka 0.8.0 and 0.8.1 close the connection at this question: "
+                f"{where}: brokers of Kafka 0.8.0 and 0.8.1 close the connection on this request: "
                 "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper"
             )
         return TransportError(

@@ -156,8 +156,8 @@ class CoordinatorCall:
     def _end_with(self, tried: Tried, now_ms: int) -> End:
         """Return the end, should this be the last try.
 
-        The end of the time may cut a try short, whose silence then says little: what an earlier
-        one was told comes first.
+        The end of the time may cut the last try short, whose silence then says little: the response
+        to an earlier try comes first.
         """
         if tried.outcome is not None:
             return Finish()

@@ -4,8 +4,8 @@ To Kafka: restart all members, one by one, with ``offsets.storage=kafka`` and
 ``dual.commit.enabled=true``; then, one by one, without the latter. To ZooKeeper: all with both
 again, then all with ``offsets.storage=zookeeper``. Members that still use ZooKeeper alone go on
 from what is written there, so the group never stops. On the way to ZooKeeper, each partition must
-be owned by a member of this kind for a while: the original copies only offsets that move, so that
-of an idle partition would not be copied.
+be owned by a member of this kind for a while: the original copies only offsets that move, so it
+would not copy an idle partition's.
 
 A group that commits to both can be rewound only by lowering the offset in both.
 

@@ -38,7 +38,7 @@ _CHANGED = frozenset(
 
 
 class OwnerGuard(Protocol):
-    """Which session may commit: the one that owns the partitions (see ``GroupRegistry``)."""
+    """The session that may commit, and the owner nodes that prove it (see ``GroupRegistry``)."""
 
     @property
     def session_id(self) -> int:

@@ -49,7 +49,7 @@ _COMMIT_BYTES: Final = 1 << 18
 """Approximate limit of one commit in the coordinator's log, where it becomes one batch: a batch of
 more than ``message.max.bytes`` (by default 1 MB: some 8000 partitions) is refused as a whole."""
 _ENTRY_BYTES: Final = 64
-"""The size of one partition's offset there beside names and metadata, generously."""
+"""An upper estimate of a partition's entry there, without names and metadata."""
 _WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 
