@@ -1,4 +1,4 @@
-"""Why ZooKeeper names no broker, in one wording for all tools. Pure."""
+"""Describes a ZooKeeper without registered brokers, in one wording for all tools. Pure."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class NoBrokers:
         """What helps."""
         if self.elsewhere:
             where = " or ".join(self.elsewhere)
-            return f"Did you mean {where} (the chroot stands behind the last server)?"
+            return f"Did you mean {where} (the chroot comes after the last server)?"
         if self.is_cluster:
             return "Start the brokers, and see in their logs why they are down."
         return (

@@ -38,7 +38,7 @@ def parse_connect_string(text: str) -> ConnectString:
     servers = tuple(_server(part.strip(), text) for part in hosts.split(","))
     if _PORT_IN_CHROOT.search(chroot):
         raise ConfigError(
-            f"zookeeper.connect {text!r}: the chroot is given once, behind the last server: "
+            f"zookeeper.connect {text!r}: the chroot is given once, after the last server: "
             "host1:port1,host2:port2/chroot"
         )
     if chroot and not is_path(chroot):

@@ -1,4 +1,4 @@
-"""The brokers registered in ZooKeeper; and if there are none, why.
+"""Reads the brokers registered in ZooKeeper, and explains why there are none.
 
 A forgotten chroot leads to a tree without a cluster, in which nothing can be late, unowned or down:
 a tool that reads on there reports that all is well. So every tool that needs a cluster
