@@ -1,4 +1,4 @@
-"""A socket whose operations all end at one deadline, whatever comes byte by byte."""
+"""A socket whose operations all end at one deadline, however slowly bytes arrive."""
 
 import io
 import socket
@@ -7,7 +7,7 @@ from zkconsumer.clock import Clock
 
 
 class DeadlineSocket:
-    """What ``http.client`` needs of a socket; every operation ends at the deadline.
+    """The methods of a socket that ``http.client`` calls; each ends at the deadline.
 
     Args:
         raw: the connected socket.

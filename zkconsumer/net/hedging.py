@@ -198,7 +198,7 @@ class _Race(Generic[A]):
         """Poll each request for a moment; return one that is answered."""
         if not self._running:
             if not self._has_more:
-                raise self._failure or RequestTimedOut(f"{self._whom}: nobody can be asked")
+                raise self._failure or RequestTimedOut(f"{self._whom}: nothing was sent")
             return None
         for request in list(self._running):
             try:

@@ -21,7 +21,7 @@ from zkconsumer.printable import printable
 
 _CHUNK_BYTES: Final = 64 << 10
 _SHOWN_CHARS: Final = 200
-"""Of an error, which may quote what a server sent."""
+"""Limit of an error's text, which may quote what a server sent."""
 _WORDS: Final = re.compile(r"[^\s/?&=:;,]{5,}")
 """What may be a secret, or a part of one."""
 
@@ -44,17 +44,17 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
         headers: of the request.
         body: what to POST; None: a GET.
         timeout_ms: for all of it: the host's name, connecting, TLS, a proxy, and the response.
-        max_bytes: the most that a response's body may have.
-        ssl_context: for ``https``; None: by the machine's authorities.
-        proxy: which connects for us; None: none does.
+        max_bytes: the largest body that a response may have.
+        ssl_context: for ``https``; None: trusts the system's certificate authorities.
+        proxy: the proxy to connect through; None: connect directly.
         clock: measures the time-out.
 
     Returns:
-        The status, and the whole body; of a refusal what came of it.
+        The status, and the whole body; of an error response, as much of it as arrived.
 
     Raises:
-        ConnectFailed: there is no response, or not a whole one in time.
-        ValueError: the body is larger than that.
+        ConnectFailed: no response, or an incomplete one, within the time-out.
+        ValueError: the body is larger than ``max_bytes``.
 
     Thread: any.
     """

@@ -138,6 +138,6 @@ def layer_response(offer: bytes, authorization_id: str) -> bytes:
         raise AuthenticationFailed(f"the broker offers no security layers, but {len(offer)} bytes")
     if not offer[0] & NO_LAYER:
         raise AuthenticationFailed(
-            "the broker insists on a security layer of SASL, which Kafka has not: use TLS"
+            "the broker requires a security layer of SASL, which Kafka does not have: use TLS"
         )
     return bytes((NO_LAYER, 0, 0, 0)) + authorization_id.encode()

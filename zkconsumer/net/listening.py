@@ -1,7 +1,7 @@
 """Detects at once that nothing listens at an address, for clients that would otherwise retry.
 
-A client that retries is right about servers that restart, and wrong about a misspelt port: who
-types a command should not wait for the time-out to learn of that.
+Retries are right for a server that restarts, and wrong for a misspelt port: a user who types a
+command should not wait for the time-out to learn of that.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Finds the addresses of hosts, in bounded time and with a bounded number of threads.
 
 The system's resolver has no time-out that a caller can set, so it works on threads of its own. All
-who wait for one name share one lookup: a name that hangs occupies one thread, however often it is
-looked up, and who waits for it can be interrupted.
+callers that wait for one name share one lookup: a name that hangs occupies one thread, however
+often it is looked up, and its waiting callers can be interrupted.
 """
 
 import os
@@ -15,7 +15,7 @@ from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox, ThreadScope
 
 SocketAddress: TypeAlias = tuple[socket.AddressFamily, tuple[Any, ...]]
-"""What a socket of that family connects to."""
+"""An address family, and the address that a socket of it connects to."""
 Outcome: TypeAlias = Sequence[SocketAddress] | OSError
 
 _MOST_THREADS: Final = 16
@@ -33,7 +33,7 @@ class _Resolver:
         self._waiting: dict[str, list[Mailbox[Outcome]]] = {}
 
     def wait_for(self, host: str, timeout_ms: int, outcome: Mailbox[Outcome]) -> Outcome | None:
-        """Return what is put into ``outcome``: by the lookup, or who interrupts; None: too late."""
+        """Return what the lookup or an interrupt puts into ``outcome``; None after the time-out."""
         try:
             waiting = self._join(host, outcome)
         except RuntimeError as error:  # no thread can be started
@@ -44,7 +44,7 @@ class _Resolver:
             self._leave(host, waiting, outcome)
 
     def _join(self, host: str, outcome: Mailbox[Outcome]) -> list[Mailbox[Outcome]]:
-        """Wait with those who wait for the same name; the first of them begins the lookup."""
+        """Join the lookup of this name, or begin it; return the mailboxes that wait for it."""
         with self._lock:
             if host not in self._waiting:
                 if self._thread_count < _MOST_THREADS:
