@@ -1,4 +1,4 @@
-"""What stands for a value that a peer does not report. Pure."""
+"""The values that stand for what a peer does not report. Pure."""
 
 from typing import Final
 

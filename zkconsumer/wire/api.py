@@ -99,7 +99,7 @@ class Response:
     API: ClassVar[Api]
 
     def __init_subclass__(cls, *, api: Api | None = None) -> None:
-        if api is not None:  # a dataclass with slots is made anew, without the keyword
+        if api is not None:  # ``slots=True`` creates the class again, without the keyword
             cls.API = api
 
 

@@ -2,7 +2,7 @@
 
 The coordinator passes these bytes on without reading them. Both kinds start with their version, and
 readers must read an unknown version as the newest known one and skip trailing bytes. So members of
-all ages share a group. Never flexible.
+all versions can share a group. Never flexible.
 Source: Kafka 0.9.0.1 and 3.9 ``ConsumerProtocol``; KIP-429, KIP-792, KIP-881.
 """
 
