@@ -29,7 +29,7 @@ _CODECS = frozenset(Codec)
 
 
 class GatheredBatches(Gathered):
-    """What readers of batches gather; headers and epochs lie beside the rows.
+    """The rows that readers of batches gather, with headers and epochs beside them.
 
     Attributes:
         committed: decides which batches are dropped; None: aborted transactions are read, too.

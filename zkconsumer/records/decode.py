@@ -5,7 +5,7 @@ entries of its own kind as follow each other: messages, batches, or first messag
 if the broker was upgraded between. This is the reference of all readers: streams, polls and ranges.
 
 Headers and leader epochs lie *beside* the rows, so that they travel with them (few records have
-headers); aborted transactions are dropped where that is wished.
+headers); aborted transactions are dropped if a filter of them is given.
 """
 
 from bisect import bisect_right
