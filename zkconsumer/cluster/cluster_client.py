@@ -160,7 +160,7 @@ class ClusterClient:
             ZkConsumerError: as ``view``.
         """
         if not topics:
-            raise LocalProtocolError("a question about leaders has to name topics (field topics)")
+            raise LocalProtocolError("a request for leaders has to name topics (field topics)")
         if not brokers:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
         # The last broker, on its second try, has as much time as the first one.

@@ -196,7 +196,7 @@ class ConnectionPool:
 
     def _check_running(self, broker: Broker) -> None:
         if self.stopped:
-            raise ConnectionLost(f"{broker}: not asked: this client was stopped")
+            raise ConnectionLost(f"{broker}: nothing was sent: this client was stopped")
 
 
 _PARENTS: Final[list[object]] = []

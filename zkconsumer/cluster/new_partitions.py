@@ -84,7 +84,7 @@ class NewPartitions:
         old = self._old[topic] = self._old.get(topic, first) & ids
         came = {TopicPartition(topic, partition) for partition in ids - old}
         for tp in [tp for tp in self._seen_ms if tp.topic == topic and tp not in came]:
-            # It was deleted, and is another one should it come back.
+            # It was deleted: if it comes back, it is a new one.
             del self._seen_ms[tp]
         for tp in came:
             self._seen_ms.setdefault(tp, now_ms)

@@ -9,10 +9,10 @@ MOST_RETRY_MS = 1_000
 """``retry.backoff.max.ms``: the longest pause after failures."""
 
 MISSING_MS = 1_000
-"""The longest pause while a topic or a leader is missing, and a request costs little..."""
+"""The longest pause while a topic or a leader is missing, if a request costs little."""
 
 MOST_MISSING_MS = 10_000
-"""... and if it costs much: brokers of 0.10 and before must be asked for all topics."""
+"""The same if it costs much: brokers of 0.10 and before must be asked for all topics."""
 
 _SHARE = 20
 """The pause after a response is this many times its duration, within these two limits."""
