@@ -1,5 +1,5 @@
-"""Who reads which partition: pure functions of what a group's members wrote into ZooKeeper.
+"""Assigns partitions to consumer threads, by what a group's members wrote into ZooKeeper. Pure.
 
 Every member computes the whole group's assignment for itself, and must get exactly what the
-original's members get: a different result means conflicts without end.
+original's members get: a different result would mean endless conflicts.
 """

@@ -24,7 +24,7 @@ _STEPS: Final = 1_000_000
 _STEPS_A_NAME: Final = 200
 _QUICK_STEPS: Final = 20_000
 _QUICK_OPS: Final = 2_000
-"""A filter within both takes no more than any other reading of the names: it is not counted."""
+"""A filter within both limits costs no more than reading the names: it is not counted."""
 _FULL_SHARES: Final = 8
 _MOST_IN_FULL: Final = 64
 
@@ -46,7 +46,7 @@ class FilterRefused(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """Why a filter can't be matched against these names, nor against more, in so many steps."""
+    """The reason why a filter can't be matched against names, or more names, within ``steps``."""
 
     reason: str
     is_unusable: bool = True
@@ -55,14 +55,14 @@ class _Refused:
 
 
 class FilterBudget:
-    """What the filters of one reading, of one list of topics, may take together. Thread: one.
+    """The limit of steps of all filters of one rebalance, over one list of topics. Thread: one.
 
-    It is counted in eighths of what one filter may take, and each takes one at least: so there are
-    never more of them than are remembered until the next reading. Filters that take little are not
-    counted, and always matched.
+    It is counted in eighths of one filter's limit, and each filter takes at least one: so there are
+    never more of them than the cache keeps until the next rebalance. Filters that take few steps
+    are not counted, and always matched.
 
     Args:
-        most_in_full: how many filters may take all that one may.
+        most_in_full: how many filters may use up the limit of one filter.
     """
 
     def __init__(self, most_in_full: int = _MOST_IN_FULL) -> None:
@@ -70,7 +70,7 @@ class FilterBudget:
         self._tried: set[str] = set()
 
     def matched(self, pattern: str, names: Names) -> bytes | _Refused:
-        """Return the result for a filter that is not quick, unless too little is left."""
+        """Return the result for a filter that is not quick, unless too few steps are left."""
         if pattern not in self._tried:
             if self._shares < _FULL_SHARES:
                 return _Refused("beside the other filters it takes too many steps")
@@ -141,7 +141,7 @@ class _Matched:
 
 @lru_cache(maxsize=_FILTERS_REMEMBERED)
 def _quickly(pattern: str, names: Names) -> bytes | _Refused | None:
-    """Return the result, or None if that takes more than little."""
+    """Return the result; None if it takes more than a few steps."""
     try:
         found = _match(pattern, names, _QUICK_STEPS, _QUICK_OPS).result
     except RegexTooLarge:
@@ -151,7 +151,7 @@ def _quickly(pattern: str, names: Names) -> bytes | _Refused | None:
 
 @lru_cache(maxsize=_FILTERS_REMEMBERED)
 def _matching(pattern: str, names: Names) -> _Matched:
-    """Return the result, also one that takes much.
+    """Return the result, within the full limit of steps.
 
     More names never take fewer steps: a filter that was refused for some names is refused for
     these and more without trying.
@@ -170,7 +170,7 @@ def _matching(pattern: str, names: Names) -> _Matched:
 
 
 def _steps_for(count: int) -> int:
-    """Return the limit of steps for a filter and so many topics; in powers of two."""
+    """Return the limit of steps for a filter over ``count`` topics, rounded to a power of two."""
     return _STEPS + _STEPS_A_NAME * (1 << count.bit_length())
 
 
