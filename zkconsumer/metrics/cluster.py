@@ -1,8 +1,8 @@
 """The metrics of a whole cluster, from one snapshot. Pure.
 
-By the names of three exporters that people have dashboards and alerts for, and under
-``zkconsumer_`` what they lack: whether the cluster can be read, how old each part is, the state of
-groups.
+They bear the names of three exporters, for existing dashboards and alerts. Names that begin with
+``zkconsumer_`` add what those lack: whether the cluster can be read, how old each part is, the
+state of groups.
 """
 
 from collections.abc import Iterable, Iterator

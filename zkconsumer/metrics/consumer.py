@@ -1,4 +1,4 @@
-"""Metrics of the consumers of this process: a collector, and a server of its own for them."""
+"""Collects the metrics of this process's consumers, and serves them to Prometheus."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _BACKLOG: Final = 128
 
 @runtime_checkable
 class MeasuredConnector(Protocol):
-    """``ZookeeperConsumerConnector``, as far as it is measured."""
+    """The part of ``ZookeeperConsumerConnector`` that is used here."""
 
     @property
     def closed(self) -> bool:
@@ -37,7 +37,7 @@ class MeasuredConnector(Protocol):
 
 
 class MeasuredPoll(Protocol):
-    """``KafkaConsumer``, as far as it is measured."""
+    """The part of ``KafkaConsumer`` that is used here."""
 
     config: "PollConfig"
 
@@ -50,7 +50,7 @@ Consumer: TypeAlias = MeasuredConnector | MeasuredPoll
 
 
 class ConsumerMetrics:
-    """The metrics of some consumers; those that were closed have none any more. Thread: any.
+    """Collects the metrics of consumers; leaves closed ones out. Thread: any.
 
     Args:
         *consumers: ``ZookeeperConsumerConnector`` and ``KafkaConsumer``.
@@ -60,11 +60,22 @@ class ConsumerMetrics:
         self._consumers = list(consumers)
 
     def add(self, consumer: Consumer) -> None:
-        """Measure this one, too."""
+        """Add a consumer to those measured.
+
+        Args:
+            consumer: a ``ZookeeperConsumerConnector`` or ``KafkaConsumer``, open or not.
+        """
         self._consumers.append(consumer)
 
     def families(self) -> Iterator[Family]:
-        """Return their present values."""
+        """Return the present values of all open consumers.
+
+        Returns:
+            One family for each metric; consumers of one group and client id are summed.
+
+        Raises:
+            ConsumerForked: a consumer was created by this process's parent.
+        """
         return consumer_families(self._numbers())
 
     def _numbers(self) -> Iterator[ConsumerNumbers]:
@@ -75,7 +86,7 @@ class ConsumerMetrics:
 
 
 def _numbers_of(consumer: Consumer) -> ConsumerNumbers | None:
-    """None where it is closed."""
+    """Return a consumer's numbers; None if it was closed."""
     if isinstance(consumer, MeasuredConnector):
         return None if consumer.closed else numbers_of_connector(consumer.numbers())
     try:
@@ -146,7 +157,12 @@ def start_metrics_server(port: int, *consumers: Consumer, host: str = "127.0.0.1
         *consumers: ``ZookeeperConsumerConnector`` and ``KafkaConsumer``.
         host: see ``MetricsServer``.
 
+    Returns:
+        The running server; its ``port`` is the one that it listens on.
+
     Raises:
         ConfigError: see ``MetricsServer``.
+
+    Thread: any.
     """
     return MetricsServer(port, ConsumerMetrics(*consumers).families, host=host)

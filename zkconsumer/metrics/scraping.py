@@ -172,7 +172,7 @@ class _Exchange(BaseHTTPRequestHandler):
         try:
             body = b"".join(self._app(environ, start))
         except Exception:
-            log.exception("the metrics could not be told")
+            log.exception("the metrics could not be computed")
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
             return
         status, headers = message[-1]

@@ -113,7 +113,7 @@ class SpanObserver:
                 self._rebalancing(member, event, now_ms)
 
     def _rebalancing(self, member: MemberName, event: Event, now_ms: int) -> None:
-        """Thread: control reports all of these, so each member's are in order."""
+        """Build the span of a rebalance. The control thread reports its events, so in order."""
         running = self._rebalances.get(member)
         match event:
             case RebalanceStarted(cause) if running is None:
