@@ -25,7 +25,7 @@ Storage: TypeAlias = Literal["zookeeper", "kafka"]
 
 
 class GroupKind(StrEnum):
-    """What coordinates the group; the values are what users read and URLs contain."""
+    """The kind of a group, by its coordinator; users read the values, and URLs contain them."""
 
     ZOOKEEPER = "zookeeper"
     COORDINATOR = "coordinator"
@@ -327,7 +327,7 @@ class GroupStatus:
 
     @property
     def by_partition(self) -> dict[TopicPartition, GroupPartition]:
-        """What is known of each partition."""
+        """The status of each partition."""
         return {partition.topic_partition: partition for partition in self.partitions}
 
     @property
@@ -364,7 +364,7 @@ class BrokersAlone:
 
     @property
     def why(self) -> str:
-        """Why nothing is known of a ZooKeeper."""
+        """The reason why groups in ZooKeeper are unknown."""
         return "the cluster has none" if self.no_zookeeper else "no ZooKeeper was given"
 
     @property

@@ -31,8 +31,8 @@ class GroupRates:
         written: records per second that its topics get; None: not known yet.
         read: records per second that are committed; None: not known yet.
         moved_ms: when its offsets were last seen to move; None if they were not.
-        falls: by how many records per second the lag comes down since it was largest in the
-            window, where that is not at its beginning; None: written and read tell.
+        falls: by how many records per second the lag has come down since its maximum in the
+            window; None if that is at the window's beginning: ``written`` and ``read`` decide then.
     """
 
     written: float | None = None
@@ -59,7 +59,7 @@ class _Sample(NamedTuple):
 
     @property
     def lag(self) -> int:
-        """What is written and not read."""
+        """The number of records written and not read."""
         return self.written - self.read
 
 
@@ -110,7 +110,7 @@ class _Series:
         )
 
     def _points(self) -> list[_Sample]:
-        """Return the samples that tell how it reads: those right after commits."""
+        """Return the samples right after commits, which show how fast it reads."""
         samples = list(self._samples)
         steps = [now for before, now in pairwise(samples) if now.read != before.read]
         if len(steps) > 1:
@@ -146,7 +146,7 @@ class RateHistory:
     def record(self, snapshot: ClusterSnapshot) -> None:
         """Record a snapshot, which must not be older than the last one.
 
-        If the clock was set back since, begin anew with it.
+        If the clock was set back since, start over with it.
         """
         if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             self._groups, self._logs = {}, _Series()

@@ -211,7 +211,7 @@ class History:
         self._clock_ahead_ms = 0
 
     def record(self, snapshot: ClusterSnapshot) -> None:
-        """Record a snapshot; if the clock was set back since the last one, begin anew with it."""
+        """Record a snapshot; if the clock was set back since the last one, start over with it."""
         if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             self._log_ends, self._commits = {}, {}
         self._clock_ahead_ms = snapshot.clock_ahead_ms

@@ -1,4 +1,4 @@
-"""What a local clock that is set back means for times that were read before. Pure.
+"""Corrects times that were read before the local clock was set back. Pure.
 
 The monotonic clock goes on as it did, so how far the local clock is ahead of it tells both when it
 was set back, and by how much.

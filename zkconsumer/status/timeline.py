@@ -164,7 +164,7 @@ class Timelines:
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
         """Record a snapshot; groups that it lacks are dropped.
 
-        If the clock was set back since the last one, all timelines begin anew with it.
+        If the clock was set back since the last one, all timelines start over with it.
 
         Returns:
             The rebalances that have begun, continued or ended by it.

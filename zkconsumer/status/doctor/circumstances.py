@@ -45,7 +45,7 @@ class Circumstances:
 
     @property
     def silent_since(self) -> ClusterSnapshot | None:
-        """The snapshot by which standing offsets are detected."""
+        """The snapshot to compare with, to detect offsets that do not move."""
         return self.earlier if self.long_before is None else self.long_before
 
     def silence_seen_ms(self, now: ClusterSnapshot) -> int:

@@ -24,8 +24,8 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
 
     Args:
         snapshot: the cluster and its groups.
-        around: earlier snapshots and settings; without an earlier snapshot, standing offsets can't
-            be told from moving ones.
+        around: earlier snapshots and settings; without an earlier snapshot, offsets that do not
+            move can't be detected.
     """
     findings = [*examine_cluster(snapshot, around), *examine_names(snapshot)]
     partition_ids = snapshot.partition_ids()

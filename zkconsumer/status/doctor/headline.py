@@ -14,7 +14,7 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey
 _MADE_UP: Final = re.compile(
     r"[-:](?:[0-9]{13}-[0-9a-f]{1,8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)?$"
 )
-"""What consumers add to their names: time and random digits, or a UUID; the number of a stream."""
+"""The suffixes of consumers' names: time and random digits, or a UUID; the number of a stream."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STUCK: Final = "is stuck"
 _BLOCKED: Final = "can't rebalance"

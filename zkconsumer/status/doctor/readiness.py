@@ -1,6 +1,6 @@
-"""What stands in the way of another release of Kafka, and the ways there. Pure.
+"""Finds what blocks an upgrade to another release of Kafka, and the ways to it. Pure.
 
-The one rule: what was not seen is said, and is never taken for well.
+The one rule: what could not be read is reported, and never counts as ready.
 
 Source: KIP-896, KIP-724, KIP-1041; Kafka's upgrade notes for 3.0, 3.9 and 4.0.
 """
@@ -53,7 +53,7 @@ _GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessFacts:
-    """What a snapshot does not hold.
+    """The facts beside a snapshot that readiness depends on.
 
     Attributes:
         releases: of the brokers by id, inferred from what they serve; those missing are unknown.
@@ -74,7 +74,7 @@ class ReadinessFacts:
 def examine_readiness(
     snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str
 ) -> tuple[Diagnosis, ...]:
-    """Return what stands in the way, the worst first.
+    """Return what blocks the upgrade, the worst first.
 
     Args:
         snapshot: the cluster and its groups.
@@ -107,7 +107,7 @@ def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple
 
 
 def _releases(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> dict[int, Release | None]:
-    """Return the release of each broker; None where it was not told."""
+    """Return the release of each broker; None if it is unknown."""
     ids = {broker.broker.id for broker in snapshot.brokers} | facts.releases.keys()
     return {at: facts.releases.get(at) for at in sorted(ids)}
 

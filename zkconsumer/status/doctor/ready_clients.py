@@ -1,6 +1,6 @@
-"""Whether clients stand in the way of Kafka 4: what brokers tell of their requests. Pure.
+"""Finds clients that Kafka 4 refuses, by what brokers report of their requests. Pure.
 
-The one rule: clients are well only where every broker was read, and tells versions (0086).
+The one rule: clients count as ready only if every broker was read, and reports versions (0086).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKind
 def examine_clients(
     snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics], logs: Sequence[RequestLog] = ()
 ) -> Iterator[Diagnosis]:
-    """Yield what is known of the versions that clients ask in: always one diagnosis.
+    """Yield what is known of the versions of clients' requests: always one diagnosis.
 
     Args:
         snapshot: the cluster and its groups.
@@ -65,7 +65,7 @@ def examine_clients(
 
 
 def _read_well(metrics: Sequence[RequestMetrics]) -> set[int]:
-    """Return the brokers that tell versions: who read two endpoints of one has read one."""
+    """Return the brokers that report versions: two endpoints of one broker count as one."""
     return {
         read.broker for read in metrics if read.broker is not None and _why_unknown(read) is None
     }

@@ -37,7 +37,7 @@ FIRST_IN_4: Final[Mapping[str, int]] = {
 }
 """The oldest versions of clients' requests that Kafka 4 takes, where it is not 0."""
 _NOT_OF_CLIENTS: Final = frozenset({"Fetch", "FetchFollower"})
-"""``Fetch`` counts those of consumers and followers once more."""
+"""Not clients' own: ``Fetch`` repeats the requests of consumers and followers."""
 _MOST_COUNTS: Final = 10_000
 _LONGEST_NAME: Final = 60
 _LONGEST_LINE: Final = 4_096
@@ -51,7 +51,7 @@ _LABEL = re.compile(r'\b(\w++)="((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCount:
-    """How often a broker was sent a request.
+    """The number of requests of one kind, version and library that a broker received.
 
     Attributes:
         request: such as ``FetchConsumer``.

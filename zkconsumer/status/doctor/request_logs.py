@@ -18,7 +18,7 @@ from zkconsumer.status.doctor.request_counts import RequestCount
 _MARK: Final = "Completed request:"
 _HEAD_CHARS: Final = 4_096
 TAIL_CHARS: Final = 4_096
-"""Where the client's address and library stand, at the end of a line."""
+"""The size of a line's end, which holds the client's address and library."""
 _SHOWN_CHARS: Final = 100
 _MOST_KINDS: Final = 10_000
 _NUMBERED: Final = {
@@ -80,7 +80,7 @@ _LIBRARY: Final = re.compile(r'"softwareName":"([^"]*)","softwareVersion":"([^"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLog:
-    """What a broker's request log tells.
+    """The requests in a broker's request log.
 
     Attributes:
         source: its file, for messages.
@@ -94,7 +94,7 @@ class RequestLog:
 
 
 def read_request_log(source: str, lines: Iterable[str]) -> RequestLog:
-    """Return what the lines of a request log tell; what is no request's line is passed over."""
+    """Return the requests in the lines of a request log; other lines are skipped."""
     total = 0
     refused: Counter[RequestCount] = Counter()
     for line in lines:
@@ -142,7 +142,7 @@ def _name(api: str) -> str:
 
 
 def _client(text: str, client_id: str) -> str:
-    """Return who asked, as far as it is told."""
+    """Return the client that sent the request, as far as the line names it."""
     tail = text[-TAIL_CHARS:]
     address = _ADDRESS.search(tail) or _OLD_ADDRESS.search(tail)
     library = _LIBRARY.search(tail)

@@ -25,7 +25,7 @@ BRIDGE: Final[Release] = (3, 3)
 
 
 class OriginRelease(Enum):
-    """Where a cluster comes from, by the oldest of its brokers; the value: its first release."""
+    """The range of releases that the oldest broker is in; the value is the first of them."""
 
     V0_8 = (0, 8)
     V0_9 = (0, 9)
@@ -120,7 +120,7 @@ STEPS: Final[Mapping[tuple[Way, str], Mapping[OriginRelease, tuple[Step, ...]]]]
         OriginRelease.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
     },
 }
-"""What is done in which order, on a cluster with a ZooKeeper."""
+"""The steps in their order, on a cluster with a ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class UpgradePath:
 
 
 def origin_of(oldest: Release) -> OriginRelease:
-    """Return where brokers of a release come from."""
+    """Return the range that a release is in."""
     return max(
         (origin for origin in OriginRelease if origin.value <= oldest),
         key=lambda origin: origin.value,
@@ -141,7 +141,7 @@ def origin_of(oldest: Release) -> OriginRelease:
 
 
 def follows_directly(oldest: Release, wanted: str, *, has_zookeeper: bool) -> bool:
-    """Tell whether a release can follow in place, without another one in between."""
+    """Return whether a release can follow in place, without another one in between."""
     return NEXT[wanted] < (4, 0) or (oldest >= BRIDGE and not has_zookeeper)
 
 

@@ -143,7 +143,7 @@ def _sessions(group: GroupStatus | None) -> frozenset[int]:
 
 
 class _Moment(NamedTuple):
-    """What is known when a snapshot is assembled."""
+    """The time-dependent facts that a snapshot is assembled with."""
 
     now_ms: int
     skew: Seen[int] | None

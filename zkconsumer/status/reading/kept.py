@@ -368,8 +368,8 @@ def offset_requests(
 ) -> dict[Broker, dict[str, Collection[TopicPartition]]]:
     """Return which coordinator to query for which group's offsets, and for which partitions.
 
-    That is about all partitions of the topics that it is known to read or to have read, since it
-    may keep the offsets of some in ZooKeeper; or about all that there are, where none is known.
+    The partitions are all of the topics that the group reads or has read, as far as known, since it
+    may keep the offsets of some in ZooKeeper; if no topic is known, all of the cluster's.
     """
     requested: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
     everything = [

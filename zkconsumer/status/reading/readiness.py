@@ -1,4 +1,4 @@
-"""Reads what readiness asks of brokers: their releases, and the formats of their logs."""
+"""Reads the releases of brokers and the formats of their logs, on which readiness depends."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -17,7 +17,7 @@ from zkconsumer.wire.messages.fetch import LAST_BY_NAME, FetchPartition, FetchRe
 from zkconsumer.wire.releases import Release
 
 _MAGIC_AT: Final = 16
-"""Of an entry, in all formats: after offset, size, and checksum or leader epoch."""
+"""The position in an entry of any format: after offset, size, and checksum or leader epoch."""
 _BYTES: Final = 1 << 12
 _AT_ONCE: Final = 100
 _CLOSE_MS: Final = 1_000
@@ -72,7 +72,7 @@ def read_readiness(
 def _beginnings(
     snapshot: ClusterSnapshot, view: ClusterView
 ) -> dict[Broker, dict[TopicPartition, int]]:
-    """Return where the logs of each broker begin that hold anything: what is oldest is there."""
+    """Return the start of each log that is not empty, by broker: its oldest records are there."""
     wanted: dict[Broker, dict[TopicPartition, int]] = {
         broker: {} for broker in view.brokers.values()
     }

@@ -1,4 +1,4 @@
-"""Reads how many requests brokers have counted by version: by JMX with a Java, or by HTTP.
+"""Reads brokers' counts of requests by version: over JMX, by a Java program, or over HTTP.
 
 JMX is Java's serialization over RMI. It is read by a small Java program, which a JDK runs from its
 source (``RequestMetrics.java``); a filter refuses classes that no such answer has.
@@ -65,7 +65,7 @@ def registered_jmx(brokers: Sequence[BrokerStatus]) -> dict[str, str]:
 
 
 class Jmx(NamedTuple):
-    """How JMX is read.
+    """The addresses to read over JMX, and the program that does.
 
     Attributes:
         places: ``HOST:PORT`` of brokers, and their names.
@@ -199,7 +199,7 @@ def _run(
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own Java
                 command,
-                # Classes of others are no business of what a stranger sends.
+                # An untrusted response must not load classes of other programs.
                 env={key: text for key, text in os.environ.items() if key != "CLASSPATH"},
                 stdin=settings,
                 stdout=subprocess.PIPE,
