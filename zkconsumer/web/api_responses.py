@@ -89,7 +89,7 @@ class ApiResponses:
 def clusters_health(sites: Mapping[str, Site], request: Request) -> Response:
     """Respond to ``/healthz`` of several clusters: 503 if none is well.
 
-    Whoever restarts the page for it would take it from the clusters that are.
+    If one is well, a restart of the page would take it from that cluster, too.
     """
     some_are_well, reasons = False, {}
     for name, site in sites.items():

@@ -114,7 +114,7 @@ def _application(routes: Sequence[BaseRoute], pages: "_Pages") -> Starlette:
 def _common_routes(
     pages: "_Pages", healthz: Callable[[Request], Awaitable[Response]]
 ) -> list[BaseRoute]:
-    """Return the routes that there are once, however many clusters there are."""
+    """Return the routes that exist once, for all clusters together."""
     return [
         Route("/healthz", healthz),
         Route("/login", pages.login, methods=["GET", "POST"]),

@@ -85,7 +85,7 @@ class PageConnection(H11Protocol, Watched):
         self._notify()
 
     def _should_upgrade(self) -> bool:
-        """See ``H11Protocol``, which advises to install what nothing here would use."""
+        """See ``H11Protocol``, which would advise to install a package that nothing here uses."""
         return False
 
     def pause_writing(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether the state is recent enough to be relied on. Pure."""
+"""Assesses whether the state is recent enough to be relied on. Pure."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""The endpoints of messages: for those with the token, a few at a time, each look logged."""
+"""The endpoints of messages: only with the token, a few at a time, each query logged."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ from zkconsumer.web.pages.view import PageRequest, View
 from zkconsumer.web.state import ClusterState
 
 audit: Final = logging.getLogger("zkconsumer.web.audit")
-"""Who looked at what; never contents, filters included."""
+"""Logs who read messages of which partition; never contents or filters."""
 
 NOTES: Final = "Zkconsumer-Notes"
 """The header of a download that says what was not read."""

@@ -35,7 +35,7 @@ _CAUSED_BY_STRANGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guard
 _GRACE_S: Final = 2
 """How long pending responses may take at the end."""
 _TAKING_S: Final = 1.0
-"""How long clients may take to read their responses then."""
+"""How long clients may take to read their responses at the end."""
 
 
 class Address(NamedTuple):
@@ -122,7 +122,7 @@ class PageServer(uvicorn.Server):
 
     Args:
         app: the application.
-        before_end: called at the begin of the end, to drop endless responses.
+        before_end: called when the server begins to end, to drop endless responses.
         limits: of connections.
         trusted_proxies: addresses and networks of proxies whose forwarded addresses are trusted.
     """

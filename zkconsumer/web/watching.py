@@ -2,8 +2,8 @@
 
 One thread reads the whole cluster at an interval; another one reads, about once a second, the
 groups of open pages, also while the first is busy. A cluster that can't be reached is retried for
-ever; meanwhile the last state is shown, with its age. So is one whose reading fails by a fault of
-this program: other clusters are read on, and less and less often it is tried again.
+ever; meanwhile the last state is shown, with its age. So is a cluster whose reading fails by a
+fault of this program: it is retried less and less often, and other clusters are read on.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ class StateReader(Protocol):
         ...
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-        """Some groups again, all else as it was last seen. Not before the first ``read`` ended."""
+        """Read some groups again, after the first ``read``; the rest is as it was last seen."""
         ...
 
     def close(self, timeout_ms: int = 5_000) -> None:
@@ -210,7 +210,7 @@ class ClusterWatch:
                 self._after_fault(error, faults)
 
     def _after_fault(self, error: Exception, faults: int) -> None:
-        """Show and log a fault of ours, and rest, the longer the more there were in a row."""
+        """Show and log a fault of ours, then pause: longer with each fault in a row."""
         if self._stop.is_set():
             return
         pause_ms = self._pause_ms(faults)
@@ -224,7 +224,7 @@ class ClusterWatch:
         self._rest(self._wake_reading, pause_ms)
 
     def _pause_ms(self, failures: int) -> int:
-        """Return how long to rest after so many failures in a row that no server can mend."""
+        """Return how long to pause after failures in a row that no server can mend."""
         return min(self._settings.retry_ms << min(failures - 1, 20), _FAULT_RETRY_MOST_MS)
 
     def _read_on(self, cluster: OpenCluster) -> None:

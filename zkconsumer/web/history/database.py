@@ -103,7 +103,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one that took its name; None if there is none.
+    """Return a file's identity, which changes if another file takes its name; None: no file.
 
     Raises:
         OSError: that can't be read.
@@ -158,10 +158,10 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _distrust(connection: sqlite3.Connection) -> None:
-    """Check that nothing but our tables is there: a view or a trigger would run what it likes.
+    """Check that the file holds only our tables: a view or a trigger could run any statement.
 
     Raises:
-        UnusableFile: there is, or they are another version's.
+        UnusableFile: it holds something else, or tables of another version.
     """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
     (version,) = connection.execute("PRAGMA user_version").fetchone()

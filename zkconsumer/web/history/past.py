@@ -27,7 +27,7 @@ _ABOUT: Final = "reading the history"
 _UNREADABLE: Final = (
     *(sqlite3.Error, zlib.error, ValueError, TypeError, OverflowError, RecursionError),
 )
-"""What a file may cause that others have written into."""
+"""The errors of reading a file that others have written into."""
 
 
 class RecordedPast:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 SAMPLE_MS: Final = 4_000
 """A little less than the interval between two reads."""
 _PART_OF_TIME: Final = 5
-"""How many times as long as it has worked it rests."""
+"""How many times as long as it worked it pauses."""
 _STALE_MS: Final = 60_000
 _REBALANCES_WAITING: Final = 10_000
 _CLOSE_MS: Final = 5_000

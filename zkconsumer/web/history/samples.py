@@ -97,7 +97,7 @@ def parse_layout(text: str) -> tuple[TopicPartition, ...]:
 
 
 def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> LagSeries:
-    """Rows of one group, in the order of time, as a chart wants them.
+    """Convert a group's rows to the series of a chart.
 
     Args:
         rows: in the order of time.

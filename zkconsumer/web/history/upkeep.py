@@ -38,7 +38,7 @@ class Keep:
 
 
 def bands(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, int]]:
-    """Return where which samples are kept: begin, end, and the interval that keeps one.
+    """Return the bands of retention: begin, end, and the interval of which one sample is kept.
 
     Intervals double with the age, so that every doubling keeps ``points`` of them. All begin at
     multiples of their length, so that repeated runs, also with fewer points, keep the same samples.

@@ -33,7 +33,7 @@ class BrokerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterHealth:
-    """How the cluster is.
+    """The health of the cluster, in one sentence.
 
     Attributes:
         sentence: the worst that is known, with group, cause and member.
@@ -102,7 +102,7 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
 def outcome_of(
     state: ClusterState, now_ms: int
 ) -> tuple[ClusterHealth, list[GroupRow], list[Diagnosis], int]:
-    """Return how a cluster is, and what that is made of: groups, findings, groups left out."""
+    """Return a cluster's health, and what it follows from: groups, findings, groups left out."""
     groups = group_rows(state, state.snapshot.groups)
     findings = _findings(state, groups)
     left_out = sum(row.findings is None for row in groups)
@@ -160,7 +160,7 @@ def _outcome(
     groups: list[GroupRow],
     left_out: int,
 ) -> ClusterHealth:
-    """Return the worst that is known. Old or unexamined data is no health."""
+    """Return the worst that is known; old or unexamined data does not count as healthy."""
     others = sorted(
         (row for row in groups if row.verdict.is_bad and row.verdict.diagnosis is None),
         key=lambda row: (-row.rank, -(row.lag or 0), row.key),

@@ -21,8 +21,8 @@ class ClusterRow:
     Attributes:
         name: in the configuration file.
         address: its URL.
-        connect: where it is.
-        outcome: how it is.
+        connect: its connect string, or its brokers.
+        outcome: its health.
         brokers: their number.
         groups: their number.
         lag: of all groups, in records.

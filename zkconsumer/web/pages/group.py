@@ -24,7 +24,7 @@ _BLAME: Final = {
     Code.COMMITS_PAUSED: BURROW_WORDS[BurrowStatus.STOP],
     Code.READING_STALLED: BURROW_WORDS[BurrowStatus.STALL],
 }
-"""What a member is called that the doctor has found at fault."""
+"""The words for a member at fault, by the code of the doctor's finding."""
 
 
 def group_page(

@@ -27,14 +27,14 @@ LOOKED_AT: Final = 10_000
 
 NOW: Final = "now"
 NEVER: Final = "not at this rate"
-"""When a group is caught up."""
+"""The text for a group that does not catch up."""
 _PACE_S: Final = 10
 """A lag of as many seconds of reading is that of a group which keeps up in each partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How a group is: by the doctor's worst finding, or by Burrow's rules where these say worse.
+    """A group's health: by the doctor's worst finding, or by Burrow's rules if these are worse.
 
     Attributes:
         tone: how bad it is.
@@ -43,7 +43,7 @@ class Verdict:
         about: what the word means.
         cause: the doctor's; "" if the word is not.
         more: the number of further findings.
-        diagnosis: what it is by; None: it is by Burrow's rules.
+        diagnosis: the finding that it follows from; None: it follows from Burrow's rules.
     """
 
     tone: Tone
@@ -118,16 +118,16 @@ class GroupRow:
 
     @property
     def is_silent(self) -> bool:
-        """Whether records wait or may, no commit was seen of late, and it is early for a verdict.
+        """Whether records wait, or may, without a recent commit, and it is too early to judge.
 
-        They may where no lag is known, as of a group that has not committed yet.
+        They may if no lag is known, as of a group that has not committed yet.
         """
         may_wait = self.partitions > 0 if self.lag is None else self.lag > 0
         return self.burrow is BurrowStatus.OK and may_wait and not self.rates.read
 
     @property
     def verdict(self) -> Verdict:
-        """How it is; the one judgement that pages and notifications have of a group."""
+        """Its health: the same on all pages and in notifications."""
         tone, word, meaning = self._progress
         worst = self.findings[0] if self.findings else None
         if worst is None or (tone is Tone.BAD and worst.severity < Severity.ERROR):
@@ -162,10 +162,10 @@ class GroupRow:
 
     @property
     def _progress(self) -> tuple[Tone, str, str]:
-        """How it gets on by Burrow's rules, in plain words, and what these mean.
+        """Its progress by Burrow's rules, in plain words, and what these mean.
 
-        They need some minutes: silence is not well before. Of a group without members there is
-        nothing to tell; whether that is worth a warning, the doctor says.
+        The rules need some minutes; silence before that does not count as healthy. They do not
+        apply to a group without members: the doctor decides whether that is worth a warning.
         """
         if self.is_deserted:
             if self.burrow is BurrowStatus.NOTFOUND:
@@ -184,7 +184,7 @@ class GroupRow:
 
     @property
     def hindrance(self) -> str:
-        """Why it is never caught up: its latest partitions; "" where it may be."""
+        """Why it never catches up: its partitions of the worst status; "" if it may."""
         if not any(partition.status is not BurrowStatus.REWIND for partition in self.late):
             return ""
         return f"{BURROW_WORDS[self.late[0].status]}: {self._latest}"
@@ -200,7 +200,7 @@ class GroupRow:
 
     @property
     def caught_up_ms(self) -> int | None:
-        """In how long it has read everything at its rate; None if never, or unknown.
+        """The time until it has read everything at its rate; None if never, or unknown.
 
         A sum that comes down says nothing of a partition that falls behind.
         """
@@ -227,7 +227,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
 
 
 def group_rows(state: ClusterState, keys: Collection[GroupKey]) -> list[GroupRow]:
-    """Return the summaries of groups, examined as far as that makes nobody wait.
+    """Return the summaries of groups, examined as far as a page can wait for it.
 
     Groups that would exceed the limit of partitions are not; those in trouble come first.
     """

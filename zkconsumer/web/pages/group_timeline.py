@@ -43,7 +43,7 @@ _KEEPS_IT_FROM_REST: Final = frozenset(
         Code.REBALANCE_ENDLESS,
     }
 )
-"""What the doctor finds in a group whose rebalance does not end, the cause of that first."""
+"""The codes of findings that explain a rebalance without end, causes before effects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
