@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _REGISTRY_MS: Final = 2_000
 """The time limit of fetching a schema, since a person waits for the query."""
 _REGISTRY_BUDGET_MS: Final = 5_000
-"""How long for all schemas of a look: half of its time."""
+"""The time limit of fetching all schemas of one query: half of the query's."""
 _FOLLOWED: Final = 1_000
-"""How many messages of a partition a look that follows holds, about."""
+"""About how many messages of a partition each further query of ``follow`` holds."""
 
 
 def add_registry_argument(parser: Container) -> None:
@@ -63,13 +63,13 @@ class Looks:
         self._registry = _registry(args.schema_registry, args.schema_registry_config)
 
     def at(self, args: argparse.Namespace) -> "Looks":
-        """Return looks at another cluster, with the same registry."""
+        """Return a ``Looks`` for another cluster, with the same registry."""
         other = copy(self)
         other._args = args  # noqa: SLF001 - an instance of this class
         return other
 
     def decoder(self) -> BytesDecoder:
-        """Return the decoder of one look, with the time that it has for schemas."""
+        """Return the decoder of one query, with the query's time limit for schemas."""
         if self._registry is None:
             return BytesDecoder()
         from zkconsumer.schemas.registry import RegistryClient  # noqa: PLC0415 - an extra
@@ -89,9 +89,9 @@ class Looks:
             return browser.read(query)
 
     def follow(self, query: MessageQuery) -> Generator[BrowseResult, None, None]:
-        """Look at messages, then at what comes, for as long as it is iterated.
+        """Yield the result of a query, then of queries for later messages, until it is closed.
 
-        What goes wrong after the first look is a note; the next one goes on where that began.
+        A failure after the first query is a note; the next query starts where the failed one did.
 
         Raises:
             ConfigError: there is no such topic or partition.

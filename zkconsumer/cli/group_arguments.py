@@ -1,6 +1,6 @@
 """Defines a ``--group`` that can be repeated.
 
-Where one is meant a second one is refused, as of every option (``parsing``).
+Commands of a single group refuse a second one, as every option is refused twice (``parsing``).
 """
 
 import argparse

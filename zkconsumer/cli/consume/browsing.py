@@ -34,11 +34,11 @@ _LEAST_VALUE: Final = 12
 _KEY_MOST: Final = 24
 _OFFSET_WIDTH: Final = 8
 _PAUSE_MS: Final = 500
-"""Between two looks that follow."""
+"""The pause between two queries of ``--follow``."""
 
 
 def is_look(args: argparse.Namespace) -> bool:
-    """Return whether messages are only looked at."""
+    """Return whether messages are browsed, without joining a group."""
     return args.tail is not None or args.from_time is not None or args.follow
 
 
@@ -103,7 +103,7 @@ def _follow(args: argparse.Namespace, query: MessageQuery) -> int:
 
 
 class Following:
-    """Prints look after look. Thread: one.
+    """Prints the results of successive queries. Thread: one.
 
     Args:
         args: of the command.
@@ -133,7 +133,7 @@ class Following:
         return self._writing
 
     def show(self, result: BrowseResult) -> bool:
-        """Print a look; return whether another one is wanted.
+        """Print a query's result; return whether another query is wanted.
 
         Raises:
             OutputClosed: the reader of our output has gone.

@@ -60,11 +60,11 @@ class GroupOffsetTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """The planned change of one group.
+    """The planned change of one group's offsets, to be confirmed and carried out.
 
     Attributes:
         storages: the group's open storages.
-        reports: the reports of the storages to be written.
+        reports: the plan for each storage to be written, without an outcome.
         members: the live members when it was planned.
         force: whether to proceed despite live members.
     """
@@ -76,7 +76,7 @@ class Job:
 
 
 def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> Job:
-    """Read the current offsets, and plan; nothing is written.
+    """Read a group's current offsets and draw up its ``Job``; nothing is written.
 
     Raises:
         ConfigError: the group id is invalid, or no storage is given.

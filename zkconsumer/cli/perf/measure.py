@@ -37,7 +37,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """The messages of a stream since its last report, with times since the begin."""
+    """The messages of a stream since its last report; times are from the start, in ms."""
 
     stream: int
     since: PerfCount
@@ -57,7 +57,7 @@ class StreamTally:
         stream: its number.
         limit: the maximum number of messages; None: no limit.
         interval: the number of messages between two calls of ``report``.
-        now_ms: the time since the begin of the measurement.
+        now_ms: the time since the start of the measurement.
         report: called with each interval.
     """
 
@@ -164,7 +164,7 @@ class Measurement:
 
     @property
     def elapsed_ms(self) -> int:
-        """The time from the begin to the last message, without waiting at the end."""
+        """The time from the start to the last message, without waiting at the end."""
         return max((stream.last_ms for stream in self.streams), default=0)
 
 
