@@ -1,4 +1,4 @@
-"""Waits for the conditions that end the acts of a demo, while its processes run."""
+"""Waits for the conditions that end a demo's acts (scripted steps), while its processes run."""
 
 import threading
 from collections.abc import Callable

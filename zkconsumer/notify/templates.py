@@ -1,4 +1,4 @@
-"""Renders the messages for each kind of target. Pure.
+"""Renders notifications for each kind of target: webhook, alert manager, mail, command. Pure.
 
 Names of groups, hosts and topics are untrusted: they can't begin a line, a header or markup, and no
 message is longer than its target accepts.

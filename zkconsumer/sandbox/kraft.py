@@ -1,7 +1,7 @@
 """Runs one KRaft node, broker and controller in one; of Kafka 4 by default.
 
-It has no ZooKeeper, so it is no ``Sandbox``; it shares the sandbox's process supervision and the
-original's tools.
+It has no ZooKeeper, so it is no ``Sandbox``; it shares the sandbox's process supervision and
+Kafka's own command-line tools.
 """
 
 import os

@@ -2,7 +2,8 @@
 
 The client library's own thread reports the state; user threads wait for a connection and send. The
 lock makes one promise: a request that was admitted was queued before the library could know of the
-session's end, so it goes out in that session or fails with it. None slips into the next.
+session's end, so it goes out in that session or fails with it. None slips into the next. A
+``fence`` is the id of the session that a request is meant for.
 """
 
 import logging
