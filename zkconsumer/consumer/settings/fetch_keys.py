@@ -10,10 +10,12 @@ def _larger_of_fetch_sizes(values: Values) -> Value:
 
 FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("fetch.min.bytes", "int", default=1, low=0, since="0.9.0").means(
-        "A broker delays its response until it has this many bytes..."
+        "A broker delays its response until it has this many bytes, or until "
+        "`fetch_max_wait_ms` is over."
     ),
     ConfigKey("fetch.max.wait.ms", "int", default=500, low=0, since="0.9.0").means(
-        "... or until this time has passed. Less than `request_timeout_ms`."
+        "How long a broker may delay a response that has fewer than `fetch_min_bytes`. Less than "
+        "`request_timeout_ms`."
     ),
     ConfigKey("fetch.max.bytes", "int", default=52_428_800, low=1, since="0.10.1").means(
         "The most bytes in one response of a broker, and the most that wait in memory for "
@@ -30,7 +32,10 @@ FETCH: tuple[ConfigKey, ...] = (
         derived_text="104857600, or `max_partition_fetch_bytes` where that is larger",
         low=1,
         since="zkconsumer",
-    ).means("... up to here. Beyond it poll raises `MessageTooLarge`."),
+    ).means(
+        "The size up to which a fetch grows for a record larger than "
+        "`max_partition_fetch_bytes`. Beyond it poll raises `MessageTooLarge`."
+    ),
     ConfigKey(
         "fetch.max.decompressed.bytes", "int", default=134_217_728, low=1, since="zkconsumer"
     ).means("The largest size, once decompressed, of what one fetch returns for one partition."),
@@ -61,10 +66,10 @@ NETWORK: tuple[ConfigKey, ...] = (
         "socket.connection.setup.timeout.ms", "int", default=10_000, low=1, since="2.7.0"
     ).means("How long connecting to a broker may take."),
     ConfigKey("retry.backoff.ms", "int", default=100, low=0, since="0.9.0").means(
-        "The pause after a failure; it doubles with each further one..."
+        "The pause after a failure; it doubles with each further one, up to `retry_backoff_max_ms`."
     ),
     ConfigKey("retry.backoff.max.ms", "int", default=1_000, low=0, since="3.7.0").means(
-        "... up to this one."
+        "The longest pause after failures in a row; see `retry_backoff_ms`."
     ),
     ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.9.0").means(
         "How often to refresh the list of topics and partitions. A new leader is noticed at "
@@ -88,9 +93,9 @@ NETWORK: tuple[ConfigKey, ...] = (
         "The prefix of the names of groups in `metrics()`."
     ),
     ConfigKey("metrics.num.samples", "int", default=2, low=1, since="0.9.0").means(
-        "Over how many windows of time `metrics()` counts rates, averages and maxima..."
+        "Over how many windows of time `metrics()` computes rates, averages and maxima."
     ),
     ConfigKey("metrics.sample.window.ms", "int", default=30_000, low=1, since="0.9.0").means(
-        "... and how long each of them is."
+        "The length of each window of `metrics_num_samples`."
     ),
 )

@@ -169,7 +169,7 @@ _OFFSETS = (
         "A rebalance that revokes partitions commits, too, and so does `close()`."
     ),
     ConfigKey("auto.commit.interval.ms", "int", default=5_000, low=0, since="0.9.0").means(
-        "The time between two of these commits."
+        "The time between two commits of `enable_auto_commit`."
     ),
     ConfigKey(
         "isolation.level",

@@ -122,7 +122,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     auto_commit_interval_ms: float | None
-    """The time between two of these commits.
+    """The time between two commits of `enable_auto_commit`.
 
     Default: 5000. Allowed: an integer of at least 0.
     """
@@ -169,13 +169,15 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     fetch_min_bytes: int | None
-    """A broker delays its response until it has this many bytes...
+    """A broker delays its response until it has this many bytes, or until `fetch_max_wait_ms` is
+    over.
 
     Default: 1. Allowed: an integer of at least 0.
     """
 
     fetch_max_wait_ms: float | None
-    """... or until this time has passed. Less than `request_timeout_ms`.
+    """How long a broker may delay a response that has fewer than `fetch_min_bytes`. Less than
+    `request_timeout_ms`.
 
     Default: 500. Allowed: an integer of at least 0.
     """
@@ -194,7 +196,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     fetch_message_growth_max_bytes: int | None
-    """... up to here. Beyond it poll raises `MessageTooLarge`.
+    """The size up to which a fetch grows for a record larger than `max_partition_fetch_bytes`.
+    Beyond it poll raises `MessageTooLarge`.
 
     Default: 104857600, or `max_partition_fetch_bytes` where that is larger. Allowed: an integer of
     at least 1.
@@ -235,13 +238,13 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     retry_backoff_ms: float | None
-    """The pause after a failure; it doubles with each further one...
+    """The pause after a failure; it doubles with each further one, up to `retry_backoff_max_ms`.
 
     Default: 100. Allowed: an integer of at least 0.
     """
 
     retry_backoff_max_ms: float | None
-    """... up to this one.
+    """The longest pause after failures in a row; see `retry_backoff_ms`.
 
     Default: 1000. Allowed: an integer of at least 0.
     """
@@ -280,13 +283,13 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     metrics_num_samples: int | None
-    """Over how many windows of time `metrics()` counts rates, averages and maxima...
+    """Over how many windows of time `metrics()` computes rates, averages and maxima.
 
     Default: 2. Allowed: an integer of at least 1.
     """
 
     metrics_sample_window_ms: float | None
-    """... and how long each of them is.
+    """The length of each window of `metrics_num_samples`.
 
     Default: 30000. Allowed: an integer of at least 1.
     """
