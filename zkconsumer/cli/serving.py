@@ -229,7 +229,7 @@ def _watched(
 def recording(
     name: str, args: argparse.Namespace, recorder: Recorder, files: HistoryFiles
 ) -> OnNews:
-    """Return what records a cluster's states: in its own history, once its address is known."""
+    """Return the function that records a cluster's states, once its address is known."""
 
     def take(state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
         if not args.address and state.ready:
@@ -264,7 +264,7 @@ def _check_open(address: Address, token: str | None, *, no_token: bool) -> None:
 
 
 def _messages(args: argparse.Namespace, token: str | None) -> Looks:
-    """Return what looks at messages; check what that needs, before anybody does.
+    """Return the reader of messages, and check its settings before anybody uses it.
 
     Raises:
         ConfigError: there is no token, or the registry can't be used.

@@ -53,7 +53,7 @@ class Entry(NamedTuple):
         """Return an error from inside of this entry with its position in the whole record set.
 
         Args:
-            error: of the whole inside if it has no offset.
+            error: about everything inside, if it has no offset.
             data: the record set.
             what: the name of the entry, for the message about a record inside.
             behind: the offset at which reading could continue, unless the error says which.
