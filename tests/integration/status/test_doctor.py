@@ -2,13 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import redirect_stdout
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.integration.status.ward import (
     DROPPED,
@@ -20,6 +22,8 @@ from tests.integration.status.ward import (
     Ward,
     opened_ward,
 )
+from tests.support.browser import barriers, chromium, darkened, window
+from tests.support.served_page import served, until_read
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.cli.main import main
@@ -48,6 +52,9 @@ TOLD = {
     "split": {"offsets-split"},
 }
 """What is wrong with each group; None: with the cluster."""
+TELLS_LATER = {"commits-paused", "member-idle", "group-stopped"}
+"""What depends on how long one looks: the page by its own intervals, the doctor by those here."""
+HAUNTED_PAGE = "/groups/zookeeper/haunted"
 CLAIMED = GroupPaths("claimed").owner(FULL_PARTITIONS[1])
 GHOSTLY = GroupPaths("haunted").member(GHOST)
 FOREIGN = GroupPaths("foreign").member(PYKAFKA)
@@ -118,7 +125,112 @@ def test_each_group_is_told_what_it_has(diagnosis: str) -> None:
     assert "replicas 1 (is gone" in findings["leader-missing"]["evidence"][0]
 
 
-@pytest.mark.usefixtures("diagnosis")
+def on_page(page: Page) -> dict[str | None, set[str]]:
+    """The kinds of findings that are shown, by group, with what follows from each."""
+    shown: list[tuple[str, str, list[str]]] = page.locator("article.finding").evaluate_all(
+        """found => found.map(it => [it.dataset.group, it.dataset.code,
+            [...it.querySelectorAll(".consequences > li")].map(li => li.dataset.code)])"""
+    )
+    return timeless((group or None, {code, *follows}) for group, code, follows in shown)
+
+
+def timeless(found: Iterable[tuple[str | None, set[str]]]) -> dict[str | None, set[str]]:
+    """These kinds by group, without those that depend on how long one looks."""
+    kinds: dict[str | None, set[str]] = defaultdict(set)
+    for group, codes in found:
+        if codes - TELLS_LATER:
+            kinds[group] |= codes - TELLS_LATER
+    return dict(kinds)
+
+
+def for_the_page(diagnosis: str) -> dict[str | None, set[str]]:
+    """What the doctor has found, without its notes: those are on the groups' own pages."""
+    findings = json.loads(diagnosis)["findings"]
+    return timeless(
+        (finding["group"], {it["code"] for it in (finding, *finding["consequences"])})
+        for finding in findings
+        if finding["severity"] != "note"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a browser of some width shows of the sick cluster."""
+
+    findings: dict[str | None, set[str]]
+    too_wide: list[str]
+    barriers: list[str]
+    verdict: str
+    verdict_of_group: str
+    command: str
+    is_clean: bool
+
+
+@pytest.fixture(scope="module")
+def seen(ward: Ward, diagnosis: str, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Seen]:
+    """The page before anything is repaired, by width."""
+    log = tmp_path_factory.mktemp("page") / "log"
+    with (
+        served(ward.cluster.zookeeper_connect, log, "--interval-ms", "1000") as server,
+        chromium() as browser,
+    ):
+        until_read(server)
+        wanted = for_the_page(diagnosis)
+        return {width: seen_at(browser, server.address, width, wanted) for width in (1440, 390)}
+
+
+def seen_at(browser: Browser, address: str, width: int, wanted: dict[str | None, set[str]]) -> Seen:
+    """Wait for these findings, if they come, then look at every view in both colours."""
+    with window(browser, address, viewport={"width": width, "height": 900}) as opened:
+        with suppress(AssertionError):
+            wait_until(
+                lambda: on_page(opened.open("/?findings=all")) == wanted,
+                what="the page to show what the doctor says",
+            )
+        findings = on_page(opened.open("/?findings=all"))
+        too_wide: list[str] = []
+        found: list[str] = []
+        for path in ("/?findings=all", "/groups", HAUNTED_PAGE, "/topics"):
+            page = opened.open(path)
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                too_wide.append(path)
+            found += barriers(page)
+            with darkened(page):
+                found += barriers(page, "dark")
+        verdict = opened.open("/").locator("#verdict").inner_text()
+        page = opened.open(HAUNTED_PAGE)
+        return Seen(
+            findings=findings,
+            too_wide=too_wide,
+            barriers=found,
+            verdict=verdict,
+            verdict_of_group=page.locator("#verdict").inner_text(),
+            command=page.locator("article.finding code.command").first.inner_text(),
+            is_clean=opened.clean(),
+        )
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_page_shows_what_the_doctor_says(
+    ward: Ward, diagnosis: str, seen: dict[int, Seen], width: int
+) -> None:
+    """In Chromium, in both colours: the same findings, each with its command, none off-screen.
+
+    The head names the worst trouble; that of a stuck group names its member.
+    """
+    shown = seen[width]
+    assert shown.findings == for_the_page(diagnosis)
+    assert shown.too_wide == []
+    assert shown.barriers == []
+    assert "2 partitions have no leader" in shown.verdict
+    assert " is stuck: " in shown.verdict_of_group
+    assert GHOST in shown.verdict_of_group
+    assert "zkconsumer doctor --fix --group haunted" in shown.command
+    assert ward.cluster.zookeeper_connect in shown.command
+    assert shown.is_clean
+
+
+@pytest.mark.usefixtures("diagnosis", "seen")
 def test_repairs(ward: Ward, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """All that are offered are done, come back, and are done again; then real members read all."""
     ward.cluster.start_broker(1)
