@@ -114,7 +114,7 @@ def test_a_quota_outlives_the_connection(read: Read) -> None:
 
 
 def test_a_quota_holds_though_the_answer_was_about_something_else(read: Read) -> None:
-    """The connection is given up for that, and the broker asked again no sooner."""
+    """The leader is looked for again, and asked no sooner, over whatever connection."""
 
     def stray(response: FetchResponse) -> FetchResponse:
         topics = tuple(replace(topic, topic="other") for topic in response.topics)

@@ -70,6 +70,11 @@ class Arrivals:
         else:
             self._refused(state, code, f"Fetch from {requested.broker}")
 
+    def left_out(self, state: PartitionState, requested: PartitionRequest) -> None:
+        """Retry a partition that a response leaves out: its leader may be another one."""
+        state.responses += 1
+        self._lose_leader(state, f"Fetch from {requested.broker}: the answer leaves it out")
+
     def reset(self, state: PartitionState, found: TimedOffset | int) -> None:
         """Apply the position that the reset policy found, or an error code."""
         state.lookup = None
@@ -287,10 +292,7 @@ class Arrivals:
             self.effects.notify_caller = True
             return
         if error.may_pass:
-            state.replica = None
-            self._fail(state)
-            self.effects.refresh_metadata = True
-            self._note(f"{tp}: {what}: {error_name(code)}")
+            self._lose_leader(state, f"{what}: {error_name(code)}")
             return
         offset = -1 if state.fetched is None else state.fetched.offset
         reason = f"{what}: {error_name(code)}: {error.text}"
@@ -298,6 +300,13 @@ class Arrivals:
         self._fail(state)
         state.get_stuck(Trouble(PartitionFailed(tp, offset, reason, code=code), passes=passes))
         self.effects.notify_caller = True
+
+    def _lose_leader(self, state: PartitionState, reason: str) -> None:
+        """Retry later, maybe at another broker."""
+        state.replica = None
+        self._fail(state)
+        self.effects.refresh_metadata = True
+        self._note(f"{state.topic_partition}: {reason}")
 
     def _fail(self, state: PartitionState) -> None:
         settings = self.settings

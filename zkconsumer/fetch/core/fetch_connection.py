@@ -16,7 +16,6 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ProtocolError,
-    RemoteProtocolError,
     TransportError,
     ZkConsumerError,
     without_frames,
@@ -30,7 +29,7 @@ from zkconsumer.fetch.core.incremental import (
     SessionStep,
     without_session,
 )
-from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.partition_states import Arrived, PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
 from zkconsumer.fetch.core.requests import entries_of, fetch_request, left_out, responses_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
@@ -289,22 +288,32 @@ class FetchConnection:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
-        if step.is_full and left_out(step.requests, responses, response.throttle_time_ms):
-            about = f"{self.broker}: Fetch: the answer is about other partitions"
-            self._lost(RemoteProtocolError(about), was_connected=True)
-            return True
         self._failures = 0
         self.failure = None
         self._shared.repeats.works(self._about)
         parts = [(step.requests[tp], part) for tp, part in responses.items() if tp in step.requests]
         sets = [item for item in parts if _has_set(item[1])]
-        for requested, part in parts:
-            if not _has_set(part):
-                self._transfer(requested, part, Unpacked())
+        absent = left_out(step.requests, responses, response.throttle_time_ms)
+        self._take_without_sets(
+            [(requested, part, Unpacked()) for requested, part in parts if not _has_set(part)],
+            [step.requests[tp] for tp in absent] if step.is_full else [],
+        )
         if not response.throttle_time_ms:
             self._send_early(step, sets)
         self._unpack_all(sets, duration_ms)
         return any(len(part.records) or part.error_code for part in responses.values())
+
+    def _take_without_sets(
+        self, arrived: Sequence[Arrived], absent: Sequence[PartitionRequest]
+    ) -> None:
+        """Hand over what brings no records, and what does not come: in one change."""
+
+        def take(states: PartitionStates, now_ms: int) -> None:
+            states.arrived(arrived, now_ms)
+            states.left_out(absent, now_ms)
+
+        if arrived or absent:
+            self._shared.change(take)
 
     def _send_early(
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]

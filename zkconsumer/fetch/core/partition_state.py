@@ -116,7 +116,7 @@ class PartitionState:
         doubts: count of "out of range" errors about an offset that is in the log.
         failures: errors in a row; the next retry is at ``retry_at_ms``.
         retry_at_ms: time of the next retry.
-        responses: count of valid fetch responses.
+        responses: count of fetch responses, those included that leave it out.
         high_watermark: as of the last response; -1 if not known.
         last_stable: last stable offset, likewise.
         log_start: log start offset, likewise.

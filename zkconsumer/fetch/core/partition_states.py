@@ -163,6 +163,16 @@ class PartitionStates:
                 state.on_response()
             self.touch(state)
 
+    def left_out(self, requests: Iterable[PartitionRequest], now_ms: int) -> None:
+        """Apply that a broker's response leaves out partitions that it had to name."""
+        for requested in requests:
+            if self.counts(requested):
+                state = self.states[requested.topic_partition]
+                self._on_reply(state)
+                self._arrivals(now_ms).left_out(state, requested)
+                self._assign_fetcher(state, now_ms)
+                state.on_response()
+
     def unanswered(self, requests: Iterable[PartitionRequest]) -> None:
         """Release requests without a response, or without news: their partitions may be fetched."""
         for requested in requests:

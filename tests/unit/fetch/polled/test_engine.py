@@ -6,13 +6,12 @@ from typing import Any, cast
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.polled import BROKER, TP, batch, part, view
+from tests.support.polled import BROKER, TP, TP1, batch, part, view
 from tests.support.queues import needs_native_engine
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectionLost,
-    RemoteProtocolError,
     ZkConsumerError,
 )
 from zkconsumer.fetch.core import fetch_connection
@@ -128,23 +127,26 @@ def test_a_line_connects_and_then_fetches() -> None:
     assert (counters.fetches, counters.fetched_records, counters.in_flight) == (2, 2, 0)
 
 
-def test_an_answer_that_leaves_out_what_was_asked_for_is_a_failure() -> None:
-    """Asked again at once, and after a pause from the second time on: it might go on for ever."""
-    one = Line(response(), response(), response(batch(0, 2)))
-    one.line.turn()
-    assert one.line.turn() == AT_ONCE
-    first_failure = one.line.failure
-    assert isinstance(first_failure, RemoteProtocolError)
-    one.line.turn()
-    one.line.turn()
-    rest = one.line.turn()
-    assert rest.duration_ms
-    assert not rest.can_wake
-    one.clock.advance(rest.duration_ms)
+def test_a_partition_that_an_answer_leaves_out_rests_alone() -> None:
+    """To ask for it at once might go on for ever; what came of the others counts."""
+    one = Line(response(batch(0, 2)), response(batch(2, 3)))
+    one.shared.change(lambda states, _: states.see(view({TP: BROKER, TP1: BROKER})))
+    one.shared.change(lambda states, _: states.add([TP1]))
+    one.shared.change(lambda states, _: states.seek(TP1, AtOffset(0)))
+    one.effects.clear()
     one.line.turn()
     one.line.turn()
     assert one.line.failure is None
     assert one.shared.counters.fetched_records == 2
+    assert any(effects.refresh_metadata for effects in one.effects)
+    one.line.turn()
+    one.clock.advance(100)
+    one.paper.responses += [response(batch(3, 4)), response(batch(4, 5))]
+    one.line.turn()
+    one.line.turn()
+    asked = [{it.partition for it in each.topics[0].partitions} for each in one.paper.requests]
+    assert asked[:2] == [{0, 1}, {0}]
+    assert {0, 1} in asked[2:]
 
 
 @needs_native_engine
