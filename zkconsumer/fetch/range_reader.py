@@ -289,8 +289,9 @@ class _RangeReading:
         unpacked = unpack_piece(
             packed, self._offset, self._fetching, self._context.settings.unpacked_bytes
         )
-        arrived = (packed.requested, packed.response, unpacked)
-        self._shared.change(lambda states, now_ms: states.arrived((arrived,), now_ms))
+        self._shared.change(
+            lambda states, now_ms: states.unpacked(packed.requested, unpacked, now_ms)
+        )
         yield from self._after_response(source, suspect_offset)
 
     def _after_response(self, source: Broker, suspect_offset: int | None) -> _Yielded:

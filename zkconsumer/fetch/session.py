@@ -20,7 +20,7 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import grown
 from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in, responses_of
-from zkconsumer.fetch.core.shares import MIN_PART_BYTES, Wanted, share_out
+from zkconsumer.fetch.core.shares import MIN_PART_BYTES, Shares, Wanted, share_out
 from zkconsumer.fetch.position import (
     FetchPosition,
     judge_offsets,
@@ -256,12 +256,10 @@ class FetchSession:
             served.add(sink)
             return True
 
-        sizes = share_out(
-            wanted,
-            part_bytes=part_bytes,
-            large_bytes=self._settings.max_bytes // 2,
-            may_be_large=may_be_large,
-        )
+        for tp in large:
+            if not may_be_large(tp):
+                del wanted[tp]
+        sizes = share_out(wanted, Shares(part_bytes, grown_bytes, self._settings.max_bytes // 2))
         return sizes, [tp for tp in large if tp in sizes]
 
     def judge_offsets(self, position: FetchPosition) -> None:

@@ -20,7 +20,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
-from zkconsumer.fetch.core.record_set import next_behind
+from zkconsumer.fetch.core.record_set import grown, next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, PositionView, policy_text
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
@@ -62,6 +62,8 @@ class Arrivals:
             state.high_watermark = response.high_watermark
             state.last_stable = response.last_stable_offset
             state.log_start = response.log_start_offset
+            most_bytes = self.settings.grown_bytes
+            state.grown_bytes = grown(requested.max_bytes, len(response.records), most_bytes)
             self._sound(state, requested, response, unpacked)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, requested)
@@ -69,6 +71,23 @@ class Arrivals:
             self._corrupt(state, f"the broker says {error_name(code)}", None)
         else:
             self._refused(state, code, f"Fetch from {requested.broker}")
+
+    def unpacked(self, state: PartitionState, unpacked: Unpacked) -> None:
+        """Append a response's records, or a piece of them, to what is buffered."""
+        chunk = unpacked.chunk
+        state.needed_bytes = unpacked.needed_bytes
+        state.packed = unpacked.packed
+        if chunk is not None:
+            state.waiting.append(chunk)
+            state.fetched = chunk.end
+            self.effects.notify_caller = True
+            if unpacked.corrupt is None:
+                state.suspect_offset = None
+        if unpacked.corrupt is not None:
+            self._corrupt(state, str(unpacked.corrupt), unpacked.corrupt)
+        elif unpacked.too_large is not None:
+            state.get_stuck(Trouble(unpacked.too_large))
+            self.effects.notify_caller = True
 
     def left_out(self, state: PartitionState, requested: PartitionRequest) -> None:
         """Retry a partition that a response leaves out: its leader may be another one."""
@@ -177,24 +196,7 @@ class Arrivals:
             state.replica = response.preferred_read_replica
             state.replica_until_ms = self.now_ms + _REPLICA_LEASE_MS
         else:
-            self._records(state, unpacked)
-
-    def _records(self, state: PartitionState, unpacked: Unpacked) -> None:
-        """Append the chunk to the buffered ones."""
-        chunk = unpacked.chunk
-        state.needed_bytes = unpacked.needed_bytes
-        state.packed = unpacked.packed
-        if chunk is not None:
-            state.waiting.append(chunk)
-            state.fetched = chunk.end
-            self.effects.notify_caller = True
-            if unpacked.corrupt is None:
-                state.suspect_offset = None
-        if unpacked.corrupt is not None:
-            self._corrupt(state, str(unpacked.corrupt), unpacked.corrupt)
-        elif unpacked.too_large is not None:
-            state.get_stuck(Trouble(unpacked.too_large))
-            self.effects.notify_caller = True
+            self.unpacked(state, unpacked)
 
     def _corrupt(self, state: PartitionState, reason: str, cause: CorruptRecord | None) -> None:
         """Fetch again before believing a corruption: a disk or the network may be at fault."""

@@ -16,7 +16,7 @@ from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.fetched import FetchedRecords, IsolationLevel, decode_fetched
 from zkconsumer.wire.absent import NO_EPOCH
-from zkconsumer.wire.messages.fetch import FetchedPartition
+from zkconsumer.wire.messages.fetch import AbortedTransaction, FetchedPartition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,15 +123,15 @@ class PackedSet:
 
     Attributes:
         requested: the request that it answers.
-        response: the response.
+        aborted: the response's aborted transactions.
         records: the set, with its read position.
         frame: the response that holds it; None: the bytes are its own.
     """
 
     requested: PartitionRequest
-    response: FetchedPartition
+    aborted: tuple[AbortedTransaction, ...] | None
     records: RecordSet
-    frame: ResponseFrame | None
+    frame: ResponseFrame | None = None
 
 
 def unpack(
@@ -164,7 +164,7 @@ def unpack(
     )
     if sound is None:
         return Unpacked(wire_bytes=len(data))
-    packed = PackedSet(requested, response, sound, frame)
+    packed = PackedSet(requested, response.aborted_transactions, sound, frame)
     unpacked = unpack_piece(packed, requested.start.offset, settings, enough_bytes)
     return replace(unpacked, wire_bytes=len(data))
 
@@ -192,7 +192,7 @@ def unpack_piece(
         max_decompressed_bytes=settings.max_decompressed_bytes,
         enough_bytes=min(enough_bytes, settings.max_decompressed_bytes),
         isolation=settings.isolation,
-        aborted=packed.response.aborted_transactions,
+        aborted=packed.aborted,
         kept_codec=settings.kept_codec,
     )
     reading = after_piece(one, fetched, growth_max_bytes=limit)

@@ -112,6 +112,7 @@ class PartitionState:
         packed: the set to unpack after what is buffered; ``requested`` is its request.
         lookup: the lookup under way.
         needed_bytes: minimum size of the next request.
+        grown_bytes: size of the next request, since the last response filled it; 0: the usual.
         suspect_offset: offset of the last corruption; a second one there is believed.
         doubts: count of "out of range" errors about an offset that is in the log.
         failures: errors in a row; the next retry is at ``retry_at_ms``.
@@ -144,6 +145,7 @@ class PartitionState:
     packed: PackedSet | None = None
     lookup: PositionLookup | None = None
     needed_bytes: int = 0
+    grown_bytes: int = 0
     suspect_offset: int | None = None
     doubts: int = 0
     failures: int = 0
@@ -298,7 +300,7 @@ class PartitionState:
         self.lookup = None
         self.policy = self.trouble = None
         self.unproven = False
-        self.needed_bytes = 0
+        self.needed_bytes = self.grown_bytes = 0
         self.suspect_offset = None
         self.doubts = 0
         self.succeed()

@@ -163,6 +163,16 @@ class PartitionStates:
                 state.on_response()
             self.touch(state)
 
+    def unpacked(self, requested: PartitionRequest, piece: Unpacked, now_ms: int) -> None:
+        """Apply the next piece of a packed set, if its response still counts."""
+        state = self.states.get(requested.topic_partition)
+        if state is not None and state.requested is requested:
+            self._arrivals(now_ms).unpacked(state, piece)
+            self._end_turn(state)
+            if state.packed is None:
+                state.on_response()
+            self.touch(state)
+
     def left_out(self, requests: Iterable[PartitionRequest], now_ms: int) -> None:
         """Apply that a broker's response leaves out partitions that it had to name."""
         for requested in requests:

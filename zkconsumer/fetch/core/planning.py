@@ -10,7 +10,6 @@ Sets not unpacked yet count as buffered, and the offsets after them may be reque
 headers hold their last offsets, so that the broker works during unpacking.
 """
 
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +19,7 @@ from zkconsumer.fetch.core.completed import PartitionRequest, ResponseFrame
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.shares import MIN_PART_BYTES, Wanted, share_out
+from zkconsumer.fetch.core.shares import Wanted, share_out, shares_of
 from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
 
@@ -94,9 +93,11 @@ def plan_fetch(
     ready: list[PartitionState] = []
     due_ms: int | None = None
     is_held = is_soon = is_early = False
+    packed_count = 0
     has_capacity = _has_capacity(states, came.values())
     for state in states.of(broker).values():
         front = came.get(state.topic_partition)
+        packed_count += state.packed is not None
         if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
         elif _wanted_bytes(state, front, settings.max_partition_bytes) == 0:
@@ -112,7 +113,7 @@ def plan_fetch(
         return FetchPlan({}, 0, 0, None)
     # Their turn is over.
     ready.sort(key=lambda state: state.topic_partition in came)
-    sizes = _sizes(states, ready, came, has_hard_bounds=has_hard_bounds)
+    sizes = _sizes(states, ready, came, packed_count, has_hard_bounds=has_hard_bounds)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
     if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
         # Others may be held back until it is known whether these have records.
@@ -175,24 +176,33 @@ def _sizes(
     states: PartitionStates,
     ready: list[PartitionState],
     arriving: Mapping[TopicPartition, Arriving],
+    packed_count: int,
     *,
     has_hard_bounds: bool,
 ) -> dict[TopicPartition, int]:
     """Return the size to request of each; with hard bounds, larger entries take turns."""
     settings = states.settings
-    part_bytes, large_bytes = settings.max_partition_bytes, sys.maxsize
-    if has_hard_bounds:
-        large_bytes = settings.max_bytes
-        share_bytes = max(MIN_PART_BYTES, large_bytes // max(1, len(ready)))
-        part_bytes = min(part_bytes, share_bytes)
+    needed = {state.topic_partition: _needed_bytes(settings, state, arriving) for state in ready}
+    shares = shares_of(
+        settings,
+        needed.values(),
+        len(ready) + packed_count,
+        has_hard_bounds=has_hard_bounds,
+    )
     wanted = {
         state.topic_partition: Wanted(
-            _wanted_bytes(state, arriving.get(state.topic_partition), part_bytes),
-            _needed_bytes(settings, state, arriving),
+            _wanted_bytes(
+                state,
+                arriving.get(state.topic_partition),
+                shares.part_bytes
+                if needed[state.topic_partition] > shares.part_bytes
+                else max(shares.part_bytes, min(state.grown_bytes, shares.grown_bytes)),
+            ),
+            needed[state.topic_partition],
         )
         for state in ready
     }
-    return share_out(wanted, part_bytes=part_bytes, large_bytes=large_bytes)
+    return share_out(wanted, shares)
 
 
 def _needed_bytes(

@@ -39,6 +39,7 @@ class PollFetchSettings(FetchLimits):
 
     Attributes:
         max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
+        grown_bytes: limit of its growth for a partition that is far behind; 0: no growth.
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
             packed. None: twice ``max_bytes``, and the rest is fetched again.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
@@ -51,6 +52,7 @@ class PollFetchSettings(FetchLimits):
     """
 
     max_partition_bytes: int = 1024 * 1024
+    grown_bytes: int = 0
     unpacked_bytes: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000

@@ -4,8 +4,11 @@ An entry that is larger than a partition's part is requested whole. Several of t
 within a bound; the first comes whatever its size, for else it never would.
 """
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
+
+from zkconsumer.fetch.core.settings import PollFetchSettings
 
 K = TypeVar("K")
 
@@ -25,26 +28,65 @@ class Wanted(NamedTuple):
     needed_bytes: int
 
 
-def share_out(
-    wanted: Mapping[K, Wanted],
+class Shares(NamedTuple):
+    """How a response is shared out.
+
+    Attributes:
+        part_bytes: the part of each partition; who needs more than this is large.
+        grown_bytes: the same for one that is far behind; 0: no more than its part.
+        large_bytes: bounds what is requested of large ones together, but for the first.
+    """
+
+    part_bytes: int
+    grown_bytes: int
+    large_bytes: int
+
+
+def shares_of(
+    settings: PollFetchSettings,
+    needed_bytes: Collection[int],
+    sharing: int,
     *,
-    part_bytes: int,
-    large_bytes: int,
-    may_be_large: Callable[[K], bool] = lambda _: True,
-) -> dict[K, int]:
+    has_hard_bounds: bool,
+) -> Shares:
+    """Return how a response is shared out.
+
+    A broker with soft bounds sees to its response itself. With hard ones each partition has an
+    equal part; those with larger entries share one half of the response.
+
+    Args:
+        settings: the sizes.
+        needed_bytes: what the next entries of those to request are known to need.
+        sharing: how many share the response: to request, or with a part of the last one here.
+        has_hard_bounds: whether the broker has no limit for the whole response.
+    """
+    usual_bytes, grown_bytes = settings.max_partition_bytes, settings.grown_bytes
+    if not has_hard_bounds:
+        return Shares(usual_bytes, min(grown_bytes, settings.max_bytes), sys.maxsize)
+    most_bytes = settings.max_bytes
+    shares = Shares(usual_bytes, grown_bytes, most_bytes // 2)
+    for whole_bytes in (most_bytes, most_bytes // 2):
+        share_bytes = max(MIN_PART_BYTES, whole_bytes // max(1, sharing))
+        shares = shares._replace(
+            part_bytes=min(usual_bytes, share_bytes), grown_bytes=min(grown_bytes, share_bytes)
+        )
+        if max(needed_bytes, default=0) <= shares.part_bytes:
+            break
+    return shares
+
+
+def share_out(wanted: Mapping[K, Wanted], shares: Shares) -> dict[K, int]:
     """Return the size to request of each, in their order; left out is who has to wait for a turn.
 
     Args:
         wanted: the partitions, in the order of their turns.
-        part_bytes: who needs more than this is large.
-        large_bytes: bounds what is requested of large ones together, but for the first.
-        may_be_large: called for a large one that could have its turn.
+        shares: how the response is shared out.
     """
     sizes: dict[K, int] = {}
-    left_bytes = large_bytes
+    left_bytes = large_bytes = shares.large_bytes
     for key, one in wanted.items():
-        if one.needed_bytes > part_bytes:
-            if left_bytes < min(large_bytes, one.needed_bytes) or not may_be_large(key):
+        if one.needed_bytes > shares.part_bytes:
+            if left_bytes < min(large_bytes, one.needed_bytes):
                 continue
             left_bytes -= one.needed_bytes
         sizes[key] = max(one)

@@ -277,3 +277,16 @@ def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
             state.waiting[0].frame = ResponseFrame(1, size_bytes)
             state.waiting[0].memory_bytes = memory_bytes
         assert bool(plan(states).wanted) is may
+
+
+def test_who_fills_its_request_is_asked_for_twice_as_much() -> None:
+    """Up to the limit, and until it is no longer far behind."""
+    settings = PollFetchSettings(max_partition_bytes=1_000, grown_bytes=3_000)
+    states = board_of(TP, settings=settings)
+    sizes = []
+    for at, size in enumerate((900, 1_800, 100, 100)):
+        planned = plan(states)
+        sizes.append(planned.wanted[TP].max_bytes)
+        response(states, planned, {TP: part(TP, batch(at, 1, size=size))})
+        collect(states, 1_000, 0, [TP])
+    assert sizes == [1_000, 2_000, 3_000, 1_000]

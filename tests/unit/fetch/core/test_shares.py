@@ -1,12 +1,15 @@
 """How the partitions of a request share its response."""
 
-from zkconsumer.fetch.core.shares import Wanted, share_out
+import sys
+
+from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
 
 
 def test_who_needs_no_more_gets_what_is_usual() -> None:
     """Or what its next entry needs, which may be more than usual of it."""
     wanted = {"a": Wanted(100, 0), "b": Wanted(40, 70), "c": Wanted(400, 100)}
-    assert share_out(wanted, part_bytes=100, large_bytes=0) == {"a": 100, "b": 70, "c": 400}
+    assert share_out(wanted, Shares(100, 0, 0)) == {"a": 100, "b": 70, "c": 400}
 
 
 def test_large_ones_take_turns_within_their_bound() -> None:
@@ -14,25 +17,44 @@ def test_large_ones_take_turns_within_their_bound() -> None:
     wanted = {
         name: Wanted(100, size) for name, size in zip("abcd", (400, 0, 700, 500), strict=True)
     }
-    sizes = share_out(wanted, part_bytes=100, large_bytes=1_000)
+    sizes = share_out(wanted, Shares(100, 0, 1_000))
     assert sizes == {"a": 400, "b": 100, "d": 500}
 
 
 def test_the_first_large_one_comes_whatever_its_size() -> None:
     """It alone: nothing is left for others then."""
     wanted = {"a": Wanted(100, 5_000), "b": Wanted(100, 200), "c": Wanted(100, 100)}
-    assert share_out(wanted, part_bytes=100, large_bytes=1_000) == {"a": 5_000, "c": 100}
+    assert share_out(wanted, Shares(100, 0, 1_000)) == {"a": 5_000, "c": 100}
 
 
-def test_one_that_may_not_be_large_now_leaves_its_turn_to_the_next() -> None:
-    """It is asked only where it could have it."""
-    asked: list[str] = []
+SETTINGS = PollFetchSettings(max_partition_bytes=100_000, grown_bytes=400_000, max_bytes=1_000_000)
 
-    def may_be_large(name: str) -> bool:
-        asked.append(name)
-        return name != "a"
 
-    wanted = {name: Wanted(100, 600) for name in "abc"} | {"d": Wanted(100, 0)}
-    sizes = share_out(wanted, part_bytes=100, large_bytes=1_000, may_be_large=may_be_large)
-    assert sizes == {"b": 600, "d": 100}
-    assert asked == ["a", "b"]
+def hard(needed: list[int], sharing: int) -> Shares:
+    """How the response of a broker is shared out that has no limit for it."""
+    return shares_of(SETTINGS, needed, sharing, has_hard_bounds=True)
+
+
+def test_where_bounds_are_hard_parts_are_equal() -> None:
+    """Never next to nothing; whoever is far behind stays within that, too."""
+    assert hard([0, 0], 2) == Shares(100_000, 400_000, 500_000)
+    assert hard([0] * 50, 50)[:2] == (20_000, 20_000)
+    assert hard([], 1_000)[:2] == (4_096, 4_096)
+
+
+def test_what_is_here_already_counts_against_a_hard_bound() -> None:
+    """Who is not asked keeps its part: it is taken by what waits."""
+    assert hard([0] * 10, 20).part_bytes == 50_000
+
+
+def test_larger_entries_leave_half_of_a_hard_bound_to_the_others() -> None:
+    """As long as one of them is larger than an equal part."""
+    assert hard([0, 400_000], 50)[:2] == (10_000, 10_000)
+    assert hard([0, 20_000], 50)[:2] == (20_000, 20_000)
+    assert hard([0, 20_001], 50)[:2] == (10_000, 10_000)
+
+
+def test_a_broker_with_soft_bounds_sees_to_its_response_itself() -> None:
+    """Parts are the usual ones, however many there are."""
+    soft = shares_of(SETTINGS, [0, 9_000_000], 1_000, has_hard_bounds=False)
+    assert soft == Shares(100_000, 400_000, sys.maxsize)
