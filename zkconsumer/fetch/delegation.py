@@ -102,8 +102,8 @@ class NativeDelegate:
         others_wait = len(delegated) < sum(
             position.ready or position.is_waiting for position in positions
         )
-        part_bytes = self.session.part_bytes(has_large=bool(large))
-        grown_bytes = self.session.grown_bytes(has_large=bool(large))
+        shares = self.session.shares()
+        part_bytes, grown_bytes = shares.part_bytes, shares.grown_bytes
         return Delegation(_by_topic(delegated), part_bytes, others_wait, grown_bytes)
 
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:

@@ -20,7 +20,7 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import grown
 from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in, responses_of
-from zkconsumer.fetch.core.shares import MIN_PART_BYTES, Shares, Wanted, share_out
+from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
 from zkconsumer.fetch.position import (
     FetchPosition,
     judge_offsets,
@@ -237,12 +237,14 @@ class FetchSession:
             for tp, one in self._positions.items()
             if one.ready and one.claim.sink not in busy
         }
-        large = self._large(ready)
-        part_bytes = self.part_bytes(has_large=bool(large))
-        grown_bytes = self.grown_bytes(has_large=bool(large))
+        shares = self.shares(ready)
+        large = _large(ready, shares)
+        grown_bytes = shares.grown_bytes
         wanted = {
             tp: Wanted(
-                part_bytes if tp in large else max(part_bytes, min(one.grown_bytes, grown_bytes)),
+                shares.part_bytes
+                if tp in large
+                else max(shares.part_bytes, min(one.grown_bytes, grown_bytes)),
                 one.needed_bytes,
             )
             for tp, one in ready.items()
@@ -259,7 +261,7 @@ class FetchSession:
         for tp in large:
             if not may_be_large(tp):
                 del wanted[tp]
-        sizes = share_out(wanted, Shares(part_bytes, grown_bytes, self._settings.max_bytes // 2))
+        sizes = share_out(wanted, shares)
         return sizes, [tp for tp in large if tp in sizes]
 
     def judge_offsets(self, position: FetchPosition) -> None:
@@ -268,37 +270,27 @@ class FetchSession:
 
     def large_sinks(self) -> set[ChunkSink]:
         """Return the queues of partitions whose next entry exceeds their part of a response."""
-        ready = {tp: position for tp, position in self._positions.items() if position.ready}
-        return {ready[tp].claim.sink for tp in self._large(ready)}
+        ready = self._ready()
+        return {ready[tp].claim.sink for tp in _large(ready, self.shares(ready))}
 
-    def _large(self, ready: dict[TopicPartition, FetchPosition]) -> list[TopicPartition]:
-        """Return those whose next entry needs more than their part, which then is a smaller one."""
-        large: list[TopicPartition] = []
-        for has_large in (False, True):
-            part_bytes = self.part_bytes(has_large=has_large)
-            large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
-            if not large:
-                break
-        return large
+    def shares(self, ready: Mapping[TopicPartition, FetchPosition] | None = None) -> Shares:
+        """Return how the next response is shared out: all that are here have a part.
 
-    def part_bytes(self, *, has_large: bool) -> int:
-        """Return the size to request of every partition; less if there are larger entries, too.
-
-        Not less if the broker bounds the response itself.
+        Args:
+            ready: the partitions to request; None: all that are ready.
         """
-        return min(self._settings.fetch_bytes, self._share_bytes(has_large=has_large))
+        ready = self._ready() if ready is None else ready
+        needed_bytes = [position.needed_bytes for position in ready.values()]
+        return shares_of(
+            self._settings,
+            self._settings.fetch_bytes,
+            needed_bytes,
+            len(self._positions),
+            has_hard_bounds=self.has_hard_bounds,
+        )
 
-    def grown_bytes(self, *, has_large: bool) -> int:
-        """Return the size limit for a partition far behind; 0: no more than its part."""
-        return min(self._settings.grown_bytes, self._share_bytes(has_large=has_large))
-
-    def _share_bytes(self, *, has_large: bool) -> int:
-        """Return the share of a response that a partition may fill."""
-        response_bytes = self._settings.max_bytes
-        if self.has_hard_bounds:
-            whole_bytes = response_bytes // (2 if has_large else 1)
-            response_bytes = whole_bytes // max(1, len(self._positions))
-        return max(MIN_PART_BYTES, response_bytes)
+    def _ready(self) -> dict[TopicPartition, FetchPosition]:
+        return {tp: position for tp, position in self._positions.items() if position.ready}
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
         """Set the start of the partitions that requested one."""
@@ -390,6 +382,13 @@ class FetchSession:
     def _position_of(self, claim: PartitionClaim) -> FetchPosition | None:
         position = self._positions.get(claim.topic_partition)
         return position if position is not None and position.claim is claim else None
+
+
+def _large(
+    ready: Mapping[TopicPartition, FetchPosition], shares: Shares
+) -> dict[TopicPartition, FetchPosition]:
+    """Return those whose next entry needs more than their part."""
+    return {tp: one for tp, one in ready.items() if one.needed_bytes > shares.part_bytes}
 
 
 def _returned(position: FetchPosition, reason: str) -> LeaderUnusable:

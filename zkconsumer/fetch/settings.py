@@ -12,7 +12,6 @@ class FetchSettings(FetchLimits):
 
     Attributes:
         fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
-        grown_bytes: limit of its growth for a partition that is far behind; 0: no growth.
         skip_poison: whether to go on after unreadable entries, if possible; the stream handles
             them by ``poison.policy``.
         reset: ``auto.offset.reset``.
@@ -22,7 +21,6 @@ class FetchSettings(FetchLimits):
 
     max_wait_ms: int = 100
     fetch_bytes: int = 1024 * 1024
-    grown_bytes: int = 0
     skip_poison: bool = False
     reset: LogEdge = LATEST
     leader_backoff_ms: int = 200

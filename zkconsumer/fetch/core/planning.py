@@ -185,6 +185,7 @@ def _sizes(
     needed = {state.topic_partition: _needed_bytes(settings, state, arriving) for state in ready}
     shares = shares_of(
         settings,
+        settings.max_partition_bytes,
         needed.values(),
         len(ready) + packed_count,
         has_hard_bounds=has_hard_bounds,

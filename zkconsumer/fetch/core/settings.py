@@ -15,6 +15,7 @@ class FetchLimits:
         min_bytes: a broker waits until it has this much, ``fetch.min.bytes``.
         max_wait_ms: but not longer than this, ``fetch.max.wait.ms``.
         max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
+        grown_bytes: limit of growth for a partition that is far behind; 0: no growth.
         growth_max_bytes: limit of growth for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
         max_decompressed_bytes: the most that one response may unpack to, per partition.
@@ -26,6 +27,7 @@ class FetchLimits:
     min_bytes: int = 1
     max_wait_ms: int = 500
     max_bytes: int = 50 * 1024 * 1024
+    grown_bytes: int = 0
     growth_max_bytes: int = 100 * 1024 * 1024
     max_decompressed_bytes: int = 128 * 1024 * 1024
     request_timeout_ms: int = 30_000
@@ -39,7 +41,6 @@ class PollFetchSettings(FetchLimits):
 
     Attributes:
         max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
-        grown_bytes: limit of its growth for a partition that is far behind; 0: no growth.
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
             packed. None: twice ``max_bytes``, and the rest is fetched again.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
@@ -52,7 +53,6 @@ class PollFetchSettings(FetchLimits):
     """
 
     max_partition_bytes: int = 1024 * 1024
-    grown_bytes: int = 0
     unpacked_bytes: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import FetchLimits
 
 K = TypeVar("K")
 
@@ -43,7 +43,8 @@ class Shares(NamedTuple):
 
 
 def shares_of(
-    settings: PollFetchSettings,
+    limits: FetchLimits,
+    usual_bytes: int,
     needed_bytes: Collection[int],
     sharing: int,
     *,
@@ -55,15 +56,15 @@ def shares_of(
     equal part; those with larger entries share one half of the response.
 
     Args:
-        settings: the sizes.
+        limits: sizes of responses, and of growth.
+        usual_bytes: size of a partition's request, if there is no other bound.
         needed_bytes: what the next entries of those to request are known to need.
         sharing: how many share the response: to request, or with a part of the last one here.
         has_hard_bounds: whether the broker has no limit for the whole response.
     """
-    usual_bytes, grown_bytes = settings.max_partition_bytes, settings.grown_bytes
+    grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
     if not has_hard_bounds:
-        return Shares(usual_bytes, min(grown_bytes, settings.max_bytes), sys.maxsize)
-    most_bytes = settings.max_bytes
+        return Shares(usual_bytes, min(grown_bytes, most_bytes), sys.maxsize)
     shares = Shares(usual_bytes, grown_bytes, most_bytes // 2)
     for whole_bytes in (most_bytes, most_bytes // 2):
         share_bytes = max(MIN_PART_BYTES, whole_bytes // max(1, sharing))

@@ -2,7 +2,7 @@
 
 import sys
 
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import FetchLimits
 from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
 
 
@@ -27,12 +27,12 @@ def test_the_first_large_one_comes_whatever_its_size() -> None:
     assert share_out(wanted, Shares(100, 0, 1_000)) == {"a": 5_000, "c": 100}
 
 
-SETTINGS = PollFetchSettings(max_partition_bytes=100_000, grown_bytes=400_000, max_bytes=1_000_000)
+SETTINGS = FetchLimits(grown_bytes=400_000, max_bytes=1_000_000)
 
 
 def hard(needed: list[int], sharing: int) -> Shares:
     """How the response of a broker is shared out that has no limit for it."""
-    return shares_of(SETTINGS, needed, sharing, has_hard_bounds=True)
+    return shares_of(SETTINGS, 100_000, needed, sharing, has_hard_bounds=True)
 
 
 def test_where_bounds_are_hard_parts_are_equal() -> None:
@@ -56,5 +56,5 @@ def test_larger_entries_leave_half_of_a_hard_bound_to_the_others() -> None:
 
 def test_a_broker_with_soft_bounds_sees_to_its_response_itself() -> None:
     """Parts are the usual ones, however many there are."""
-    soft = shares_of(SETTINGS, [0, 9_000_000], 1_000, has_hard_bounds=False)
+    soft = shares_of(SETTINGS, 100_000, [0, 9_000_000], 1_000, has_hard_bounds=False)
     assert soft == Shares(100_000, 400_000, sys.maxsize)
