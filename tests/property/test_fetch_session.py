@@ -15,7 +15,7 @@ from tests.support.fetch_answers import fetched, listed, requested, together
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.core.starts import LogEdge
+from zkconsumer.fetch.core.starts import EARLIEST, LogEdge
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
@@ -151,6 +151,10 @@ class Simulation:
         if offsets is not None:
             self.act(self.session.receive_offsets(self.list_offsets(offsets)))
             return
+        ends = self.session.ends_requests()
+        if ends is not None:
+            self.act(self.session.receive_ends(*map(self.list_offsets, ends)))
+            return
         request = self.session.fetch_request(lambda _sink: not self.chance(0.3))
         if request is not None:
             if self.old and self.chance(0.2):
@@ -180,12 +184,13 @@ class Simulation:
         self.claim(tp)
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """The start of each log, or an error."""
+        """The start of each log, or its end, or an error; or nothing of some."""
         responses = [
             listed(tp, error=self.rng.choice(LOST))
             if self.chance(0.2)
-            else listed(tp, self.logs[tp].start)
-            for tp in asked_offsets(request)
+            else listed(tp, self.logs[tp].start if time == EARLIEST else self.logs[tp].end)
+            for tp, time in asked_offsets(request)
+            if not self.chance(0.05)
         ]
         return ListOffsetsResponse(
             topics=tuple(t for response in responses for t in response.topics)
@@ -200,7 +205,7 @@ class Simulation:
                 continue
             if self.chance(0.1):
                 responses.append(fetched(tp, error=self.rng.choice(LOST)))
-            elif not log.start <= wanted.fetch_offset <= log.end:
+            elif not log.start <= wanted.fetch_offset <= log.end or self.chance(0.05):
                 responses.append(fetched(tp, error=ErrorCode.OFFSET_OUT_OF_RANGE))
             else:
                 data = log.read(wanted.fetch_offset, wanted.max_bytes)
@@ -250,10 +255,10 @@ class Simulation:
         return claim.topic_partition
 
 
-def asked_offsets(request: ListOffsetsRequest) -> list[TopicPartition]:
-    """The partitions that a request asks about."""
+def asked_offsets(request: ListOffsetsRequest) -> list[tuple[TopicPartition, int]]:
+    """The partitions that a request asks about, and the time of each."""
     return [
-        TopicPartition(topic.topic, partition.partition)
+        (TopicPartition(topic.topic, partition.partition), partition.timestamp)
         for topic in request.topics
         for partition in topic.partitions
     ]

@@ -10,7 +10,7 @@ Every field has one writer, so there is no lock:
 ``jumps_back``       the stream
 ``committed_offset`` control thread
 ``committed_metadata``, ``committed_jumps``, ``explicit_floor``, ``topic_czxid``: control thread
-``high_watermark``   the fetcher
+``high_watermark``, ``doubts``: the fetcher
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
 
@@ -52,6 +52,7 @@ class PartitionClaim(Progress):
         explicit_floor: automatic commits write nothing up to here: the caller committed an offset
             itself, and has consumed no more than this since. None: it has committed none.
         high_watermark: the end of the log at the last fetch, -1 before the first.
+        doubts: how often in a row a leader said that an offset is out of range which its log has.
         topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: a
             different one means another topic, to which no offset of this claim applies.
             None if not known.
@@ -63,6 +64,7 @@ class PartitionClaim(Progress):
         "committed_jumps",
         "committed_metadata",
         "committed_offset",
+        "doubts",
         "explicit_floor",
         "halted",
         "jumps_back",
@@ -81,6 +83,7 @@ class PartitionClaim(Progress):
         self.consumed_offset = committed_offset
         self.committed_metadata = ""
         self.jumps_back = self.committed_jumps = 0
+        self.doubts = 0
         self.explicit_floor: int | None = None
         self.topic_czxid: int | None = None
         self.halted = False

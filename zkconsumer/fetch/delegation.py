@@ -121,6 +121,7 @@ class NativeDelegate:
         for position, state in zip(delegation.positions, returned, strict=True):
             if state.fetch_offset != position.fetch_offset:
                 position.suspect_offset = None
+                position.claim.doubts = 0
             position.fetch_offset = state.fetch_offset
             position.needed_bytes = state.needed_bytes
             position.grown_bytes = state.grown_bytes
@@ -135,13 +136,14 @@ class NativeDelegate:
                 refused.append((position, state))
         for _, position in sorted(turns, key=lambda one: one[0]):
             self.session.end_turn(position.claim)
-        return tuple(
+        outcomes = (
             self.session.take_absence(position)
             if state.is_left_out
             else self.session.take_error(position, state.error_code)
             for position, state in refused
             if position.ready and position.claim.active
         )
+        return tuple(outcome for outcome in outcomes if outcome is not None)
 
     def forget_unpacked(self) -> None:
         """Forget the unsupported sets once the session has unpacked them."""
@@ -155,7 +157,9 @@ class NativeDelegate:
 
 
 def _is_supported(position: FetchPosition) -> bool:
-    return position.fetch_offset is not None and not position.halted and position.pending is None
+    return position.fetch_offset is not None and not (
+        position.is_doubtful or position.halted or position.pending is not None
+    )
 
 
 def _by_topic(positions: Iterable[FetchPosition]) -> list[FetchPosition]:

@@ -170,12 +170,28 @@ class PythonFetchLoop:
         if quiet_ms > 0:
             self._take(self._mailbox.get(min(quiet_ms, _LOOK_AROUND_MS)))
             return False
+        return not (self._ask_for_starts() or self._ask_for_ends())
+
+    def _ask_for_starts(self) -> bool:
+        """Look up where partitions without an offset begin; return whether there are any."""
         request = self._session.offsets_request()
-        if request is not None:
-            offsets = self._exchange(request)
-            if offsets is not None:
-                self._act(self._session.receive_offsets(offsets))
-        return request is None
+        if request is None:
+            return False
+        offsets = self._exchange(request)
+        if offsets is not None:
+            self._act(self._session.receive_offsets(offsets))
+        return True
+
+    def _ask_for_ends(self) -> bool:
+        """Look up the ends of logs said to lack an offset; return whether there are any."""
+        requests = self._session.ends_requests()
+        if requests is None:
+            return False
+        starts = self._exchange(requests[0])
+        ends = None if starts is None else self._exchange(requests[1])
+        if starts is not None and ends is not None:
+            self._act(self._session.receive_ends(starts, ends))
+        return True
 
     def _fetch_once(self) -> None:
         """Fetch the partitions that are ready, or wait if none is."""

@@ -31,6 +31,7 @@ class FetchPosition:
         packed: received bytes not unpacked yet.
         pending: a chunk that the full queue did not take.
         halted: the partition can't be read on; its error has been handed to the stream.
+        is_doubtful: the leader says that ``fetch_offset`` is out of range: ask for its log's ends.
         suspect_offset: offset of the last corruption; a second one there is believed.
     """
 
@@ -41,6 +42,7 @@ class FetchPosition:
     packed: RecordSet | None = None
     pending: Chunk | None = None
     halted: bool = False
+    is_doubtful: bool = False
     suspect_offset: int | None = None
 
     @property
@@ -51,7 +53,8 @@ class FetchPosition:
     @property
     def ready(self) -> bool:
         """Whether the next Fetch request should include it."""
-        return self.fetch_offset is not None and not self.is_waiting and not self.halted
+        has_offset = self.fetch_offset is not None and not self.is_doubtful
+        return has_offset and not self.is_waiting and not self.halted
 
     @property
     def needs_offset(self) -> bool:
@@ -77,6 +80,7 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
     """
     claim = position.claim
     position.fetch_offset = offset
+    position.is_doubtful = False
     position.suspect_offset = None
     position.needed_bytes = 0
     if claim.consumed_offset is None:

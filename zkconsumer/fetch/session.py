@@ -21,6 +21,7 @@ from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import grown
 from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in, responses_of
 from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, are_ends, is_outside
 from zkconsumer.fetch.position import (
     FetchPosition,
     judge_offsets,
@@ -32,6 +33,7 @@ from zkconsumer.fetch.position import (
 )
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
+from zkconsumer.wire.absent import NO_OFFSET
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,
@@ -72,6 +74,9 @@ class OffsetReset:
     claim: PartitionClaim
     out_of_range: int
 
+
+_LEFT_OUT = TimedOffset(NO_OFFSET)
+"""Found for a partition that a response leaves out: to ask again would get the same."""
 
 Outcome = Deliver | LeaderUnusable | OffsetReset
 
@@ -174,6 +179,16 @@ class FetchSession:
         time = int(self._settings.reset)
         times = {tp: time for tp, position in self._positions.items() if position.needs_offset}
         return times_request(times) if times else None
+
+    def ends_requests(self) -> tuple[ListOffsetsRequest, ListOffsetsRequest] | None:
+        """Return the requests for both ends of logs said to lack an offset, or None."""
+        doubtful = [tp for tp, position in self._positions.items() if position.is_doubtful]
+        if not doubtful:
+            return None
+        return (
+            times_request(dict.fromkeys(doubtful, int(EARLIEST))),
+            times_request(dict.fromkeys(doubtful, int(LATEST))),
+        )
 
     def fetch_request(
         self, has_capacity: Callable[[ChunkSink], bool] = lambda _sink: True
@@ -294,11 +309,23 @@ class FetchSession:
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
         """Set the start of the partitions that requested one."""
+        found = read_times(response, version=0)
         outcomes: list[Outcome] = []
-        for tp, found in read_times(response, version=0).items():
-            position = self._positions.get(tp)
-            if position is not None and position.needs_offset and position.claim.active:
-                outcomes.extend(self._take_offset(tp, position, found))
+        for tp, position in list(self._positions.items()):
+            if position.needs_offset and position.claim.active:
+                outcomes.extend(self._take_offset(tp, position, found.get(tp, _LEFT_OUT)))
+        return tuple(outcomes)
+
+    def receive_ends(
+        self, starts: ListOffsetsResponse, ends: ListOffsetsResponse
+    ) -> tuple[Outcome, ...]:
+        """Reset positions that are in no log; doubt a leader whose log has the offset."""
+        start_of, end_of = read_times(starts, version=0), read_times(ends, version=0)
+        outcomes: list[Outcome] = []
+        for tp, position in list(self._positions.items()):
+            if position.is_doubtful and position.claim.active:
+                start, end = start_of.get(tp, _LEFT_OUT), end_of.get(tp, _LEFT_OUT)
+                outcomes.extend(self._take_ends(tp, position, start, end))
         return tuple(outcomes)
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
@@ -336,12 +363,40 @@ class FetchSession:
             if chunk is not None:
                 yield Deliver(chunk)
 
+    def _take_ends(
+        self,
+        tp: TopicPartition,
+        position: FetchPosition,
+        start: TimedOffset | int,
+        end: TimedOffset | int,
+    ) -> Iterator[Outcome]:
+        claim, offset = position.claim, position.fetch_offset
+        assert offset is not None
+        if isinstance(start, int) or isinstance(end, int):
+            code = start if isinstance(start, int) else end
+            assert isinstance(code, int)
+            yield self._lose_leader(tp, f"ListOffsets: {error_name(code)}")
+        elif not are_ends(start.offset, end.offset):
+            yield self._lose_leader(tp, "ListOffsets: these are no ends of a log")
+        elif is_outside(offset, start.offset, end.offset, claim.doubts):
+            claim.doubts = 0
+            yield OffsetReset(claim, offset)
+            reset = start if self._settings.reset is LogEdge.EARLIEST else end
+            yield from self._take_offset(tp, position, reset)
+        else:
+            claim.doubts += 1
+            log_text = f"[{start.offset}, {end.offset}]"
+            yield self._lose_leader(tp, f"it says that {offset} is out of its range {log_text}")
+
     def _take_response(
         self, position: FetchPosition, wanted: FetchPartition, fetched: FetchedPartition
     ) -> Iterator[Outcome]:
         if fetched.error_code != ErrorCode.NONE:
-            yield self.take_error(position, fetched.error_code)
+            outcome = self.take_error(position, fetched.error_code)
+            if outcome is not None:
+                yield outcome
         else:
+            position.claim.doubts = 0
             position.claim.high_watermark = fetched.high_watermark
             is_behind = fetched.high_watermark > wanted.fetch_offset
             take_response(
@@ -354,13 +409,15 @@ class FetchSession:
             most_bytes = self._settings.grown_bytes
             position.grown_bytes = grown(wanted.max_bytes, len(fetched.records), most_bytes)
 
-    def take_error(self, position: FetchPosition, code: int) -> Outcome:
-        """Retry if that may help, maybe at another broker; else report the error to the stream."""
-        error, offset = ErrorCode.of(code), position.fetch_offset
+    def take_error(self, position: FetchPosition, code: int) -> Outcome | None:
+        """Retry if that may help, maybe at another broker; else report the error to the stream.
+
+        "Out of range" is only believed once the ends of the log are known.
+        """
+        error = ErrorCode.of(code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            assert offset is not None
-            position.fetch_offset = None
-            return OffsetReset(position.claim, offset)
+            position.is_doubtful = True
+            return None
         if error.may_pass:
             tp = position.claim.topic_partition
             return self._lose_leader(tp, f"Fetch: {error_name(code)}")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import Fail
 from tests.support.chunks import T0, T1
 from tests.support.fetch_bench import (
     SETTINGS,
@@ -18,6 +19,7 @@ from tests.support.fetch_bench import (
     wait_for,
 )
 from zkconsumer.clock import SystemClock
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.manager import FetchManager
@@ -50,6 +52,33 @@ def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> Leade
 def fetcher_names() -> list[str]:
     """The fetcher threads of a bench that run now."""
     return sorted(name for name in thread_names() if name.startswith("bench/fetcher"))
+
+
+# --- said to be out of range ---------------------------------------------------------------------
+
+
+def test_a_leader_whose_log_has_the_offset_resets_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It says "out of range", and its ends say otherwise: it is looked up again, and read on."""
+    with FetchBench() as bench, caplog.at_level(logging.WARNING):
+        queue = new_queue(10)
+        bench.cluster.append(T0, values("a", "b", "c"))
+        bench.brokers[0].script(ApiKey.FETCH, *[Fail(ErrorCode.OFFSET_OUT_OF_RANGE)] * 3)
+        start_finder(bench).find([(claim_on(queue, committed=1), 1)])
+        assert take_values(queue, 2) == ["b", "c"]
+        assert bench.requested(ApiKey.LIST_OFFSETS) == 6
+    assert not [record for record in caplog.records if "out of range" in record.getMessage()]
+
+
+def test_a_leader_that_contradicts_itself_for_ever_is_believed() -> None:
+    """At the fourth time in a row: the policy decides then."""
+    with FetchBench() as bench:
+        queue = new_queue(10)
+        bench.cluster.append(T0, values("a", "b", "c"))
+        bench.brokers[0].script(ApiKey.FETCH, *[Fail(ErrorCode.OFFSET_OUT_OF_RANGE)] * 4)
+        start_finder(bench).find([(claim_on(queue, committed=1), 1)])
+        assert take_values(queue, 3) == ["a", "b", "c"]
 
 
 # --- with real loops -----------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Positions out of range, chunks that wait for room, partitions that stop or are given up."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.chunks import T0, T1, ListSink, chunk_of, claim_of
@@ -23,42 +25,105 @@ from tests.support.session_bench import (
 )
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import PartitionFailed
-from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
+from zkconsumer.fetch.session import FetchSession, LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 
 # --- out of range --------------------------------------------------------------------------------
 
 
-def test_out_of_range_asks_for_an_offset_and_tells_which_it_was() -> None:
-    """The partition stays here; nothing is fetched until the new offset is known."""
-    session = session_with((claim_of(committed=10_000), 10_000))
+def said_to_be_out_of_range(
+    claim: PartitionClaim, reset: LogEdge = LogEdge.EARLIEST
+) -> FetchSession:
+    """A session whose broker says that the log lacks the offset of its one partition."""
+    session = FetchSession(replace(SETTINGS, reset=reset))
+    session.add(claim, claim.committed_offset)
     response = fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE)
-    outcomes = receive(session, request_of(session), response)
-    assert resets_in(outcomes) == [(T0, 10_000)]
+    assert receive(session, request_of(session), response) == ()
+    return session
+
+
+def test_out_of_range_asks_for_both_ends_of_the_log() -> None:
+    """The partition stays here; nothing is fetched until they are known."""
+    session = said_to_be_out_of_range(claim_of(committed=10_000))
     assert session.fetch_request() is None
-    assert session.offsets_request() is not None
+    assert session.offsets_request() is None
+    requests = session.ends_requests()
+    assert requests is not None
+    times = [request.topics[0].partitions[0].timestamp for request in requests]
+    assert times == [EARLIEST, LATEST]
+
+
+@pytest.mark.parametrize("reset", LogEdge)
+@pytest.mark.parametrize("offset", [2, 10])
+def test_an_offset_that_no_log_has_is_reset_by_the_policy(reset: LogEdge, offset: int) -> None:
+    """In front of the log, or behind it: which one it was is told."""
+    session = said_to_be_out_of_range(claim_of(committed=offset), reset)
+    outcomes = session.receive_ends(listed(T0, 3), listed(T0, 9))
+    assert resets_in(outcomes) == [(T0, offset)]
+    assert session.ends_requests() is None
+    at = requested(session.fetch_request())[T0].fetch_offset
+    assert at == (3 if reset is EARLIEST else 9)
+
+
+@pytest.mark.parametrize("offset", [3, 5, 9])
+def test_a_leader_whose_log_has_the_offset_is_doubted(offset: int) -> None:
+    """Three times in a row, whatever fetcher asks it; then it is believed."""
+    claim = claim_of(committed=offset)
+    for _ in range(3):
+        session = said_to_be_out_of_range(claim)
+        (lost,) = session.receive_ends(listed(T0, 3), listed(T0, 9))
+        assert isinstance(lost, LeaderUnusable)
+        assert lost.fetch_offset == offset
+        assert f"{offset} is out of its range [3, 9]" in lost.reason
+        assert len(session) == 0
+    session = said_to_be_out_of_range(claim)
+    outcomes = session.receive_ends(listed(T0, 3), listed(T0, 9))
+    assert resets_in(outcomes) == [(T0, offset)]
+    assert claim.doubts == 0
+
+
+def test_an_answer_with_records_ends_the_doubts() -> None:
+    """Only contradictions in a row count."""
+    claim = claim_of(committed=5)
+    said_to_be_out_of_range(claim).receive_ends(listed(T0, 3), listed(T0, 9))
+    assert claim.doubts == 1
+    session = session_with((claim, 5))
+    receive(session, request_of(session), fetched(T0, build_message_set(records(5))))
+    assert claim.doubts == 0
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (listed(T0, error=6), listed(T0, 9)),
+        (listed(T0, 3), listed(T0, error=6)),
+        (listed(T0, 9), listed(T0, 3)),
+        (listed(T0), listed(T0, 3)),
+        (listed(T1, 3), listed(T1, 9)),
+    ],
+)
+def test_ends_that_can_not_be_give_the_partition_back(
+    start: ListOffsetsResponse, end: ListOffsetsResponse
+) -> None:
+    """An error, ends that contradict each other, none: the next leader is asked from there."""
+    session = said_to_be_out_of_range(claim_of(committed=10_000))
+    assert lost_in(session.receive_ends(start, end)) == [(T0, 10_000)]
 
 
 def test_a_reset_in_mid_life_travels_behind_what_is_queued() -> None:
     """The stream hears of the jump in order; the consumed offset is not touched before."""
     claim = claim_of(committed=10_000)
-    session = session_with((claim, 10_000))
-    receive(session, request_of(session), fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
-    (jump,) = chunks_in(session.receive_offsets(listed(T0, 3)))
+    session = said_to_be_out_of_range(claim)
+    (jump,) = chunks_in(session.receive_ends(listed(T0, 3), listed(T0, 9)))
     assert (jump.fetch_offset, jump.next_offset, list(jump.records)) == (3, 3, [])
     assert claim.consumed_offset == 10_000
     assert requested(session.fetch_request())[T0].fetch_offset == 3
-
-
-def test_a_reset_that_meets_a_lost_leader_is_not_forgotten() -> None:
-    """The next fetcher must find the new offset, not fetch from the old one."""
-    session = session_with((claim_of(committed=10_000), 10_000))
-    receive(session, request_of(session), fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
-    assert lost_in(session.receive_offsets(listed(T0, error=6))) == [(T0, None)]
 
 
 @pytest.mark.parametrize(("reset", "delivered"), [("EARLIEST", 10), ("LATEST", 0)])
@@ -74,6 +139,9 @@ def test_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
         if offsets is not None:
             time = offsets.topics[0].partitions[0].timestamp
             for chunk in chunks_in(session.receive_offsets(listed(T0, 0 if time == -2 else 10))):
+                sink.offer(chunk, lambda: None)
+        if session.ends_requests() is not None:
+            for chunk in chunks_in(session.receive_ends(listed(T0, 0), listed(T0, 10))):
                 sink.offer(chunk, lambda: None)
         request = request_of(session)
         at = requested(request)[T0].fetch_offset

@@ -22,13 +22,12 @@ from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.record_set import grown, next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, PositionView, policy_text
+from zkconsumer.fetch.core.starts import EARLIEST, PositionView, is_outside, policy_text
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
 from zkconsumer.wire.messages.fetch import NO_DIVERGENCE, FetchedPartition
 
-_MOST_DOUBTS = 3
 _REPLICA_LEASE_MS = 300_000
 """How long a replica is used before the leader may choose again: ``metadata.max.age.ms``."""
 
@@ -114,7 +113,7 @@ class Arrivals:
         fetched = lookup.fetched
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
-        if start <= offset <= end and state.doubts < _MOST_DOUBTS:
+        if not is_outside(offset, start, end, state.doubts):
             # A leader that is not up to date; or one that doesn't know where our epoch ended, which
             # is looked up now.
             state.doubts += 1

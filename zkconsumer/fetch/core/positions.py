@@ -17,11 +17,10 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import PositionLookups, plan_lookups
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, timestamp_of
+from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, are_ends, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import WakeEvent
-from zkconsumer.wire.offsets import is_offset
 
 _ABOUT = "asking about positions"
 _FIRST_PATIENCE_MS = 3_000
@@ -171,7 +170,7 @@ class PositionResolver:
                 states.on_error_code(lookup, start, now_ms)
             elif isinstance(end, int):
                 states.on_error_code(lookup, end, now_ms)
-            elif not (is_offset(start.offset) and start.offset <= end.offset):
+            elif not are_ends(start.offset, end.offset):
                 states.on_error_code(lookup, ErrorCode.UNKNOWN, now_ms)
             else:
                 states.on_edges(lookup, start.offset, end.offset, now_ms)

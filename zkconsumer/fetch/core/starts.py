@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from zkconsumer.wire.offsets import is_offset
 
 
 class LogEdge(IntEnum):
@@ -30,6 +31,8 @@ ResetPolicy: TypeAlias = LogEdge | ByTime
 
 EARLIEST: Final = LogEdge.EARLIEST
 LATEST: Final = LogEdge.LATEST
+
+_MOST_DOUBTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,26 @@ class PositionView:
 
     offset: int
     leader_epoch: int = NO_EPOCH
+
+
+def is_outside(offset: int, start: int, end: int, doubts: int) -> bool:
+    """Return whether an offset that a leader calls out of range is to be given up.
+
+    A leader that is not up to date says it, too: one whose log has the offset is doubted, but not
+    for ever.
+
+    Args:
+        offset: the offset.
+        start: where the leader's log starts, as it says.
+        end: where it ends, likewise.
+        doubts: how often in a row it was doubted already.
+    """
+    return doubts >= _MOST_DOUBTS or not start <= offset <= end
+
+
+def are_ends(start: int, end: int) -> bool:
+    """Return whether these can be the ends of one log."""
+    return is_offset(start) and start <= end
 
 
 def policy_text(policy: ResetPolicy) -> str:
