@@ -254,28 +254,13 @@ class FetchSession:
         }
         shares = self.shares(ready)
         large = _large(ready, shares)
-        grown_bytes = shares.grown_bytes
-        wanted = {
-            tp: Wanted(
-                shares.part_bytes
-                if tp in large
-                else max(shares.part_bytes, min(one.grown_bytes, grown_bytes)),
-                one.needed_bytes,
-            )
-            for tp, one in ready.items()
-        }
+        wanted = {tp: Wanted(one.needed_bytes, one.grown_bytes) for tp, one in ready.items()}
         served: set[ChunkSink] = set()
-
-        def may_be_large(tp: TopicPartition) -> bool:
-            sink = ready[tp].claim.sink
+        for tp, one in large.items():
+            sink = one.claim.sink
             if sink in served or not has_capacity(sink):
-                return False
-            served.add(sink)
-            return True
-
-        for tp in large:
-            if not may_be_large(tp):
                 del wanted[tp]
+            served.add(sink)
         sizes = share_out(wanted, shares)
         return sizes, [tp for tp in large if tp in sizes]
 

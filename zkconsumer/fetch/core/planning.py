@@ -10,6 +10,7 @@ Sets not unpacked yet count as buffered, and the offsets after them may be reque
 headers hold their last offsets, so that the broker works during unpacking.
 """
 
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -100,7 +101,7 @@ def plan_fetch(
         packed_count += state.packed is not None
         if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
-        elif _wanted_bytes(state, front, settings.max_partition_bytes) == 0:
+        elif _most_bytes(state, front) == 0:
             continue  # all wanted records have arrived
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
@@ -145,16 +146,15 @@ def _is_ready(
     return front.ahead is not None and has_capacity and wants_more(states, state, front.size_bytes)
 
 
-def _wanted_bytes(state: PartitionState, front: Arriving | None, usual_bytes: int) -> int:
-    """Return how much to request, if its next entry is not larger; 0: nothing."""
-    bounds = state.bounds
-    if bounds is None:
-        return usual_bytes
+def _most_bytes(state: PartitionState, front: Arriving | None) -> int:
+    """Return how much to request at most, if its next entry is not larger; 0: nothing."""
+    if state.bounds is None:
+        return sys.maxsize
     assert state.fetched is not None
     offset = state.fetched.offset
     if front is not None and front.ahead is not None:
         offset = front.ahead.next_offset
-    return min(usual_bytes, bounds.size_at(offset))
+    return state.bounds.size_at(offset)
 
 
 def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool:
@@ -182,35 +182,24 @@ def _sizes(
 ) -> dict[TopicPartition, int]:
     """Return the size to request of each; with hard bounds, larger entries take turns."""
     settings = states.settings
-    needed = {state.topic_partition: _needed_bytes(settings, state, arriving) for state in ready}
+    wanted: dict[TopicPartition, Wanted] = {}
+    for state in ready:
+        tp = state.topic_partition
+        front = arriving.get(tp)
+        needed_bytes = _needed_bytes(settings, state, front)
+        wanted[tp] = Wanted(needed_bytes, state.grown_bytes, _most_bytes(state, front))
     shares = shares_of(
         settings,
         settings.max_partition_bytes,
-        needed.values(),
+        [one.needed_bytes for one in wanted.values()],
         len(ready) + packed_count,
         has_hard_bounds=has_hard_bounds,
     )
-    wanted = {
-        state.topic_partition: Wanted(
-            _wanted_bytes(
-                state,
-                arriving.get(state.topic_partition),
-                shares.part_bytes
-                if needed[state.topic_partition] > shares.part_bytes
-                else max(shares.part_bytes, min(state.grown_bytes, shares.grown_bytes)),
-            ),
-            needed[state.topic_partition],
-        )
-        for state in ready
-    }
     return share_out(wanted, shares)
 
 
-def _needed_bytes(
-    settings: PollFetchSettings, state: PartitionState, arriving: Mapping[TopicPartition, Arriving]
-) -> int:
+def _needed_bytes(settings: PollFetchSettings, state: PartitionState, came: Arriving | None) -> int:
     """Return the minimum size that the request needs."""
-    came = arriving.get(state.topic_partition)
     if came is None or came.ahead is None:
         return state.needed_bytes
     needed_bytes = came.ahead.needed_bytes

@@ -20,12 +20,14 @@ class Wanted(NamedTuple):
     """How much to request of a partition.
 
     Attributes:
-        usual_bytes: the size of a request if its next entry is not larger.
         needed_bytes: the size that its next entry is known to need; 0: not known.
+        grown_bytes: the size of its request if it is far behind; 0: it is not.
+        most_bytes: bounds its request, unless its next entry needs more.
     """
 
-    usual_bytes: int
-    needed_bytes: int
+    needed_bytes: int = 0
+    grown_bytes: int = 0
+    most_bytes: int = sys.maxsize
 
 
 class Shares(NamedTuple):
@@ -86,9 +88,12 @@ def share_out(wanted: Mapping[K, Wanted], shares: Shares) -> dict[K, int]:
     sizes: dict[K, int] = {}
     left_bytes = large_bytes = shares.large_bytes
     for key, one in wanted.items():
-        if one.needed_bytes > shares.part_bytes:
+        usual_bytes = shares.part_bytes
+        if one.needed_bytes > usual_bytes:
             if left_bytes < min(large_bytes, one.needed_bytes):
                 continue
             left_bytes -= one.needed_bytes
-        sizes[key] = max(one)
+        else:
+            usual_bytes = max(usual_bytes, min(one.grown_bytes, shares.grown_bytes))
+        sizes[key] = max(min(usual_bytes, one.most_bytes), one.needed_bytes)
     return sizes

@@ -6,25 +6,33 @@ from zkconsumer.fetch.core.settings import FetchLimits
 from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
 
 
-def test_who_needs_no_more_gets_what_is_usual() -> None:
-    """Or what its next entry needs, which may be more than usual of it."""
-    wanted = {"a": Wanted(100, 0), "b": Wanted(40, 70), "c": Wanted(400, 100)}
-    assert share_out(wanted, Shares(100, 0, 0)) == {"a": 100, "b": 70, "c": 400}
+def shares(large_bytes: int) -> Shares:
+    """Parts of 100 bytes, which may grow to 300."""
+    return Shares(100, 300, large_bytes)
+
+
+def test_who_needs_no_more_gets_its_part() -> None:
+    """Or what it has grown to; and never less than its next entry needs."""
+    wanted = {
+        "a": Wanted(),
+        "b": Wanted(70, 0, 40),
+        "c": Wanted(100, 200),
+        "d": Wanted(0, 900),
+        "e": Wanted(0, 900, 250),
+    }
+    assert share_out(wanted, shares(0)) == {"a": 100, "b": 70, "c": 200, "d": 300, "e": 250}
 
 
 def test_large_ones_take_turns_within_their_bound() -> None:
     """In their order; one that does not fit lets a smaller one pass."""
-    wanted = {
-        name: Wanted(100, size) for name, size in zip("abcd", (400, 0, 700, 500), strict=True)
-    }
-    sizes = share_out(wanted, Shares(100, 0, 1_000))
-    assert sizes == {"a": 400, "b": 100, "d": 500}
+    wanted = {name: Wanted(size) for name, size in zip("abcd", (400, 0, 700, 500), strict=True)}
+    assert share_out(wanted, shares(1_000)) == {"a": 400, "b": 100, "d": 500}
 
 
 def test_the_first_large_one_comes_whatever_its_size() -> None:
     """It alone: nothing is left for others then."""
-    wanted = {"a": Wanted(100, 5_000), "b": Wanted(100, 200), "c": Wanted(100, 100)}
-    assert share_out(wanted, Shares(100, 0, 1_000)) == {"a": 5_000, "c": 100}
+    wanted = {"a": Wanted(5_000), "b": Wanted(200), "c": Wanted(100)}
+    assert share_out(wanted, shares(1_000)) == {"a": 5_000, "c": 100}
 
 
 SETTINGS = FetchLimits(grown_bytes=400_000, max_bytes=1_000_000)
