@@ -54,8 +54,8 @@ def shares_of(
 ) -> Shares:
     """Return how a response is shared out.
 
-    A broker with soft bounds sees to its response itself. With hard ones each partition has an
-    equal part; those with larger entries share one half of the response.
+    A broker with soft bounds sees to its response itself; no part is larger than all of it. With
+    hard ones each partition has an equal part; those with larger entries share one half.
 
     Args:
         limits: sizes of responses, and of growth.
@@ -66,7 +66,9 @@ def shares_of(
     """
     grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
     if not has_hard_bounds:
-        return Shares(usual_bytes, min(grown_bytes, most_bytes), sys.maxsize)
+        return Shares(
+            min(usual_bytes, most_bytes), min(grown_bytes, most_bytes), large_bytes=sys.maxsize
+        )
     shares = Shares(usual_bytes, grown_bytes, most_bytes // 2)
     for whole_bytes in (most_bytes, most_bytes // 2):
         share_bytes = max(MIN_PART_BYTES, whole_bytes // max(1, sharing))

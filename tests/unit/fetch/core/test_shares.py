@@ -66,3 +66,5 @@ def test_a_broker_with_soft_bounds_sees_to_its_response_itself() -> None:
     """Parts are the usual ones, however many there are."""
     soft = shares_of(SETTINGS, 100_000, [0, 9_000_000], 1_000, has_hard_bounds=False)
     assert soft == Shares(100_000, 400_000, sys.maxsize)
+    small = shares_of(FetchLimits(max_bytes=5_000), 100_000, [0], 1, has_hard_bounds=False)
+    assert small.part_bytes == 5_000
