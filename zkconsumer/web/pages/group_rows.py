@@ -220,6 +220,11 @@ class GroupRow:
         in_ms = self.caught_up_ms
         return NEVER if in_ms is None else duration(max(1_000, in_ms))
 
+    @property
+    def caught_up_label(self) -> str:
+        """The label before these words, where the column's heading is not seen."""
+        return "Caught up" if self.caught_up in {NOW, NEVER, NOT_KNOWN} else "Caught up in"
+
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
     """Return the summary of a group, with what the doctor finds."""

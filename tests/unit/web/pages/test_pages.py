@@ -171,7 +171,7 @@ def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
     assert "<dt>Written/s</dt><dd>4.9k</dd>" in page
     assert "records to read; 3 groups do not catch up" in page
     assert '<td class="n" data-label="Caught up in">3 min 45 s</td>' in page
-    assert '<td class="n" data-label="Caught up in">not at this rate</td>' in page
+    assert '<td class="n" data-label="Caught up">not at this rate</td>' in page
     behind = page[page.index("Groups that are behind") :].split("</tr>")
     [billing] = [row for row in behind if ">billing</a>" in row]
     assert "falls behind" in billing

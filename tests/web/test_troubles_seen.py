@@ -1,0 +1,98 @@
+"""Every kind of trouble on one page, under names as long as they may be: all of it can be seen."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import barriers, darkened, picture, window
+from tests.support.manual_clock import ManualClock
+from tests.support.paper_site import PaperSite, served, served_clusters
+from tests.support.sick_world import NOW_MS
+from tests.support.troubled_world import (
+    ELSEWHERE,
+    HOST,
+    TOPIC,
+    group_name,
+    troubled_snapshot,
+    troubled_state,
+)
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.diagnosis import Code, Severity
+from zkconsumer.status.doctor.examine import examine
+
+pytestmark = pytest.mark.sandbox
+
+WIDTHS = (1440, 390)
+OF_GROUPS = ("stale", "unequal", "split", "mixed", "unreadable", "spare")
+
+
+def cut_off(page: Page) -> list[str]:
+    """What stands beyond the screen, or is wider than its box, where nothing scrolls."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(
+                "#verdict, .tile *, .finding *, .cards :is(th, td), .rows li, .banner *, h1, h2")]
+            .filter(it => it.checkVisibility()
+                && !it.closest(".scroll, .sr, svg, pre, code.command"))
+            .concat([...document.querySelectorAll(".cards :is(th, td)")]
+                .filter(it => innerWidth < 700 && it.checkVisibility()))
+            .filter(it => it.getBoundingClientRect().right > innerWidth + 1
+                || (it.scrollWidth > it.clientWidth + 1
+                    && getComputedStyle(it).display != "inline"))
+            .map(it => it.outerHTML.slice(0, 160))"""
+    )
+    return found
+
+
+def test_the_world_has_every_kind_of_trouble() -> None:
+    """Each kind that the page can name is there, or it is said why not."""
+    found = examine(troubled_snapshot(), Circumstances())
+    kinds = {it.code for finding in found for it in (finding, *finding.consequences)}
+    assert {code for code in Code if not code.startswith("ready-")} == kinds | ELSEWHERE.keys()
+    assert not kinds & ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_trouble_can_be_seen(browser: Browser, width: int) -> None:
+    """On a phone and on a desk, in both colours: all findings, none cut off, no barrier."""
+    paper = PaperSite()
+    paper.clock = ManualClock(wall_ms=NOW_MS + 2_000)
+    with served(paper) as site:
+        site.source.publish(troubled_state())
+        size = {"width": width, "height": 900}
+        with window(browser, site.address, now_ms=NOW_MS + 2_000, viewport=size) as opened:
+            page = opened.open("/?findings=all")
+            shown = [it.get_attribute("data-code") for it in page.locator("article.finding").all()]
+            assert sorted(map(str, shown)) == sorted(
+                finding.code
+                for finding in examine(troubled_snapshot(), Circumstances())
+                if finding.severity > Severity.NOTE and finding.code is not Code.NOT_LOOKED_AT
+            )
+            expect(page.get_by_text(f"log ends of {HOST}")).to_be_visible()
+            picture(opened.open("/"), f"every-trouble-{width}")
+            groups = [f"/groups/zookeeper/{group_name(trouble)}" for trouble in OF_GROUPS]
+            for path in ("/?findings=all", "/groups", "/topics", f"/topics/{TOPIC}", *groups):
+                page = opened.open(path)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+                assert cut_off(page) == [], path
+                assert barriers(page) == [], path
+                with darkened(page):
+                    assert barriers(page, "dark") == [], path
+            assert opened.clean()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_overview_of_clusters_and_nodes_fit_a_phone(browser: Browser, width: int) -> None:
+    """Several clusters at once, one of them in every trouble; and the nodes of a group."""
+    size = {"width": width, "height": 900}
+    with (
+        served_clusters() as (address, sites),
+        window(browser, address, now_ms=NOW_MS + 2_000, viewport=size) as opened,
+    ):
+        sites["plant"].source.publish(troubled_state())
+        for path in ("/", "/clusters/shop/groups/zookeeper/billing/znodes"):
+            page = opened.open(path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert cut_off(page) == [], path
+            assert barriers(page) == [], path
+            with darkened(page):
+                assert barriers(page, "dark") == [], path
+        assert opened.clean()
