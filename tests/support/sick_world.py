@@ -73,10 +73,12 @@ class SickWorld:
         """Delete a node."""
         assert self.tree.apply([DeleteOp(path)], 0)[0].ok, path
 
-    def register(
-        self, consumer_id: str, session_id: int, group_id: str = GROUP, **streams: int
-    ) -> None:
-        """A member of a group, as Scala registers it."""
+    def register(self, consumer_id: str, session_id: int, **streams: int) -> None:
+        """A member of the group, as Scala registers it."""
+        self.register_in(GROUP, consumer_id, session_id, **streams)
+
+    def register_in(self, group_id: str, consumer_id: str, session_id: int, **streams: int) -> None:
+        """A member of that group, as Scala registers it."""
         message = Registration(subscription=streams, timestamp_ms=self.clock_ms)
         path = GroupPaths(group_id).member(consumer_id)
         self.make(path, encode_registration(message), session_id)

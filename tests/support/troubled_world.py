@@ -50,11 +50,11 @@ def troubled_snapshot() -> ClusterSnapshot:
     one = {TOPIC: 1}
     _members(world)
     _owners(world)
-    world.register(group_name("unequal") + "_a", 1, group_name("unequal"), **one, orders=1)
-    world.register(group_name("unequal") + "_b", 2, group_name("unequal"), **one)
-    world.register(group_name("spare") + "_a", 1, group_name("spare"), **{TOPIC: 3})
+    world.register_in(group_name("unequal"), group_name("unequal") + "_a", 1, **one, orders=1)
+    world.register_in(group_name("unequal"), group_name("unequal") + "_b", 2, **one)
+    world.register_in(group_name("spare"), group_name("spare") + "_a", 1, **{TOPIC: 3})
     world.settle(group_id=group_name("spare"))
-    world.register(group_name("astray") + "_a", 1, group_name("astray"), **{TOPIC: 1, "gone": 1})
+    world.register_in(group_name("astray"), group_name("astray") + "_a", 1, **{TOPIC: 1, "gone": 1})
     world.settle(group_id=group_name("astray"))
     world.commit(first, 900, group_name("beyond"))
     world.logs[second] = (50, 100)
@@ -101,7 +101,9 @@ def troubled_state() -> ClusterState:
 
 def _members(world: SickWorld) -> None:
     one = {TOPIC: 1}
-    world.register(f"{group_name('stale')}_{HOST}-1399996300000-0a", 9, group_name("stale"), **one)
+    world.register_in(
+        group_name("stale"), f"{group_name('stale')}_{HOST}-1399996300000-0a", 9, **one
+    )
     for trouble, data in (
         ("unreadable", b"{"),
         (
@@ -116,7 +118,7 @@ def _members(world: SickWorld) -> None:
         world.make(GroupPaths(group_name(trouble)).member(f"{trouble}_{HOST}"), data, 1)
     world.make(GroupPaths(group_name("foreign")).member(f"{HOST}:4a"), TOPIC.encode(), 1)
     ahead = f"{group_name('ahead')}-{NOW_MS + 7_200_000}-0a"
-    world.register(ahead, 1, group_name("ahead"), **one)
+    world.register_in(group_name("ahead"), ahead, 1, **one)
     world.settle(group_id=group_name("ahead"))
 
 
@@ -124,7 +126,7 @@ def _shares(world: SickWorld) -> None:
     """Let two members own what neither strategy gives them."""
     name = group_name("mixed")
     for number in (1, 2):
-        world.register(f"{name}_{number}", number, name, **{TOPIC: 1, "orders": 1})
+        world.register_in(name, f"{name}_{number}", number, **{TOPIC: 1, "orders": 1})
     for topic, owners in ((TOPIC, (2, 1)), ("orders", (1, 2))):
         for partition, number in enumerate(owners):
             world.own(TopicPartition(topic, partition), f"{name}_{number}-0", number, name)
@@ -134,16 +136,16 @@ def _owners(world: SickWorld) -> None:
     first, second = (TopicPartition(TOPIC, number) for number in range(2))
     for trouble, session in (("persistent", 0), ("dead", 9), ("other", 2)):
         name = group_name(trouble)
-        world.register(f"{name}_a", 1, name, **{TOPIC: 1})
+        world.register_in(name, f"{name}_a", 1, **{TOPIC: 1})
         world.own(first, f"{name}_a-0", session, name)
         world.own(second, f"{name}_a-0", 1, name)
     for trouble, owner in (("nobody", "_left-0"), ("threadless", "_a-7")):
         name = group_name(trouble)
-        world.register(f"{name}_a", 1, name, **{TOPIC: 1})
+        world.register_in(name, f"{name}_a", 1, **{TOPIC: 1})
         world.own(first, f"{name}{owner}", 1, name)
         world.own(second, f"{name}_a-0", 1, name)
     name = group_name("unsubscribed")
-    world.register(f"{name}_a", 1, name, orders=1)
+    world.register_in(name, f"{name}_a", 1, orders=1)
     world.settle(group_id=name)
     world.own(first, f"{name}_a-0", 1, name)
 
