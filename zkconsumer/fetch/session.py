@@ -20,7 +20,7 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.record_set import grown
 from zkconsumer.fetch.core.requests import fetch_request, left_out, requested_in, responses_of
-from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
+from zkconsumer.fetch.core.shares import ResponseShares, Wanted, share_out, shares_of
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, are_ends, is_outside
 from zkconsumer.fetch.position import (
     FetchPosition,
@@ -254,10 +254,13 @@ class FetchSession:
         }
         shares = self.shares(ready)
         large = _large(ready, shares)
-        wanted = {tp: Wanted(one.needed_bytes, one.grown_bytes) for tp, one in ready.items()}
+        wanted = {
+            tp: Wanted(position.needed_bytes, position.grown_bytes)
+            for tp, position in ready.items()
+        }
         served: set[ChunkSink] = set()
-        for tp, one in large.items():
-            sink = one.claim.sink
+        for tp, position in large.items():
+            sink = position.claim.sink
             if sink in served or not has_capacity(sink):
                 del wanted[tp]
             served.add(sink)
@@ -273,7 +276,7 @@ class FetchSession:
         ready = self._ready()
         return {ready[tp].claim.sink for tp in _large(ready, self.shares(ready))}
 
-    def shares(self, ready: Mapping[TopicPartition, FetchPosition] | None = None) -> Shares:
+    def shares(self, ready: Mapping[TopicPartition, FetchPosition] | None = None) -> ResponseShares:
         """Return how the next response is shared out: all that are here have a part.
 
         Args:
@@ -427,10 +430,12 @@ class FetchSession:
 
 
 def _large(
-    ready: Mapping[TopicPartition, FetchPosition], shares: Shares
+    ready: Mapping[TopicPartition, FetchPosition], shares: ResponseShares
 ) -> dict[TopicPartition, FetchPosition]:
     """Return those whose next entry needs more than their part."""
-    return {tp: one for tp, one in ready.items() if one.needed_bytes > shares.part_bytes}
+    return {
+        tp: position for tp, position in ready.items() if position.needed_bytes > shares.part_bytes
+    }
 
 
 def _returned(position: FetchPosition, reason: str) -> LeaderUnusable:

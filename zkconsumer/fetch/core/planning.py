@@ -191,7 +191,7 @@ def _sizes(
     shares = shares_of(
         settings,
         settings.max_partition_bytes,
-        [one.needed_bytes for one in wanted.values()],
+        [want.needed_bytes for want in wanted.values()],
         len(ready) + packed_count,
         has_hard_bounds=has_hard_bounds,
     )

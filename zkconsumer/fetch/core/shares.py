@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
     most_bytes: int = sys.maxsize
 
 
-class Shares(NamedTuple):
+class ResponseShares(NamedTuple):
     """How a response is shared out.
 
     Attributes:
@@ -51,7 +51,7 @@ def shares_of(
     sharing: int,
     *,
     has_hard_bounds: bool,
-) -> Shares:
+) -> ResponseShares:
     """Return how a response is shared out.
 
     A broker with soft bounds sees to its response itself; no part is larger than all of it. With
@@ -66,10 +66,10 @@ def shares_of(
     """
     grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
     if not has_hard_bounds:
-        return Shares(
+        return ResponseShares(
             min(usual_bytes, most_bytes), min(grown_bytes, most_bytes), large_bytes=sys.maxsize
         )
-    shares = Shares(usual_bytes, grown_bytes, most_bytes // 2)
+    shares = ResponseShares(usual_bytes, grown_bytes, most_bytes // 2)
     for whole_bytes in (most_bytes, most_bytes // 2):
         share_bytes = max(MIN_PART_BYTES, whole_bytes // max(1, sharing))
         shares = shares._replace(
@@ -80,7 +80,7 @@ def shares_of(
     return shares
 
 
-def share_out(wanted: Mapping[K, Wanted], shares: Shares) -> dict[K, int]:
+def share_out(wanted: Mapping[K, Wanted], shares: ResponseShares) -> dict[K, int]:
     """Return the size to request of each, in their order; left out is who has to wait for a turn.
 
     Args:
@@ -89,13 +89,13 @@ def share_out(wanted: Mapping[K, Wanted], shares: Shares) -> dict[K, int]:
     """
     sizes: dict[K, int] = {}
     left_bytes = large_bytes = shares.large_bytes
-    for key, one in wanted.items():
+    for key, want in wanted.items():
         usual_bytes = shares.part_bytes
-        if one.needed_bytes > usual_bytes:
-            if left_bytes < min(large_bytes, one.needed_bytes):
+        if want.needed_bytes > usual_bytes:
+            if left_bytes < min(large_bytes, want.needed_bytes):
                 continue
-            left_bytes -= one.needed_bytes
+            left_bytes -= want.needed_bytes
         else:
-            usual_bytes = max(usual_bytes, min(one.grown_bytes, shares.grown_bytes))
-        sizes[key] = max(min(usual_bytes, one.most_bytes), one.needed_bytes)
+            usual_bytes = max(usual_bytes, min(want.grown_bytes, shares.grown_bytes))
+        sizes[key] = max(min(usual_bytes, want.most_bytes), want.needed_bytes)
     return sizes

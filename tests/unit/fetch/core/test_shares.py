@@ -3,12 +3,12 @@
 import sys
 
 from zkconsumer.fetch.core.settings import FetchLimits
-from zkconsumer.fetch.core.shares import Shares, Wanted, share_out, shares_of
+from zkconsumer.fetch.core.shares import ResponseShares, Wanted, share_out, shares_of
 
 
-def shares(large_bytes: int) -> Shares:
+def shares(large_bytes: int) -> ResponseShares:
     """Parts of 100 bytes, which may grow to 300."""
-    return Shares(100, 300, large_bytes)
+    return ResponseShares(100, 300, large_bytes)
 
 
 def test_who_needs_no_more_gets_its_part() -> None:
@@ -38,14 +38,14 @@ def test_the_first_large_one_comes_whatever_its_size() -> None:
 SETTINGS = FetchLimits(grown_bytes=400_000, max_bytes=1_000_000)
 
 
-def hard(needed: list[int], sharing: int) -> Shares:
+def hard(needed: list[int], sharing: int) -> ResponseShares:
     """How the response of a broker is shared out that has no limit for it."""
     return shares_of(SETTINGS, 100_000, needed, sharing, has_hard_bounds=True)
 
 
 def test_where_bounds_are_hard_parts_are_equal() -> None:
     """Never next to nothing; whoever is far behind stays within that, too."""
-    assert hard([0, 0], 2) == Shares(100_000, 400_000, 500_000)
+    assert hard([0, 0], 2) == ResponseShares(100_000, 400_000, 500_000)
     assert hard([0] * 50, 50)[:2] == (20_000, 20_000)
     assert hard([], 1_000)[:2] == (4_096, 4_096)
 
@@ -65,6 +65,6 @@ def test_larger_entries_leave_half_of_a_hard_bound_to_the_others() -> None:
 def test_a_broker_with_soft_bounds_sees_to_its_response_itself() -> None:
     """Parts are the usual ones, however many there are."""
     soft = shares_of(SETTINGS, 100_000, [0, 9_000_000], 1_000, has_hard_bounds=False)
-    assert soft == Shares(100_000, 400_000, sys.maxsize)
+    assert soft == ResponseShares(100_000, 400_000, sys.maxsize)
     small = shares_of(FetchLimits(max_bytes=5_000), 100_000, [0], 1, has_hard_bounds=False)
     assert small.part_bytes == 5_000
