@@ -26,7 +26,7 @@ from tests.support.drain_kills import (
 )
 from tests.support.hadoop_aws import s3a_words
 from tests.support.independent_rows import consumed_rows, landed_rows
-from tests.support.s3_server import BUCKET, s3_server
+from tests.support.s3_server import landing_path
 from tests.support.traffic import Acknowledged, Traffic, partitions_of
 from tests.support.zk_tree import ZkTree
 from zkconsumer.model import TopicPartition
@@ -50,11 +50,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(_SECON
 @pytest.fixture(params=PLACES)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where the drain lands: on this machine, or in a bucket."""
-    if request.param == "folder":
-        yield str(tmp_path / "drain")
-        return
-    with s3_server():
-        yield f"s3a://{BUCKET}/drain"
+    with landing_path(request.param, tmp_path, "s3a") as path:
+        yield path
 
 
 def _value(tp: TopicPartition, number: int) -> bytes:

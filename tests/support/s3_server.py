@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -68,6 +69,16 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
     scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")
     system = fs.S3FileSystem(scheme=scheme, endpoint_override=address, region="us-east-1")
     return system, path.partition("://")[2]
+
+
+@contextmanager
+def landing_path(place: str, folder: Path, scheme: str = "s3") -> Iterator[str]:
+    """Where a drain lands: ``folder``, below the one given, or ``bucket``, in one of a server."""
+    if place == "folder":
+        yield str(folder / "drain")
+        return
+    with s3_server():
+        yield f"{scheme}://{BUCKET}/drain"
 
 
 def _responses(where: str) -> bool:

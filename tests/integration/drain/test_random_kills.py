@@ -18,7 +18,7 @@ from tests.integration.drain.test_local_kills import catalog_of
 from tests.support.clusters import fresh_name
 from tests.support.drain_kills import LOCAL, KilledDrain, command, reported
 from tests.support.independent_rows import consumed_rows, landed_rows
-from tests.support.s3_server import BUCKET, s3_server
+from tests.support.s3_server import landing_path
 from tests.support.traffic import Traffic, partitions_of
 from zkconsumer.sandbox import Sandbox
 
@@ -33,11 +33,8 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(_SECONDS)]
 @pytest.fixture(params=PLACES)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a drain lands: on this machine, or in a bucket."""
-    if request.param == "folder":
-        yield str(tmp_path / "drain")
-        return
-    with s3_server():
-        yield f"s3://{BUCKET}/drain"
+    with landing_path(request.param, tmp_path) as path:
+        yield path
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
