@@ -222,7 +222,7 @@ def test_the_page_shows_what_the_doctor_says(
     assert shown.findings == for_the_page(diagnosis)
     assert shown.too_wide == []
     assert shown.barriers == []
-    assert "2 partitions have no leader" in shown.verdict
+    assert "2 partitions are offline" in shown.verdict
     assert " is stuck: " in shown.verdict_of_group
     assert GHOST in shown.verdict_of_group
     assert "zkconsumer doctor --fix --group haunted" in shown.command
