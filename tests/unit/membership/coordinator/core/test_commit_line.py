@@ -1,12 +1,18 @@
 """The line of commits against a model: what is stored, what is said, and in which order."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import CommitFailed, OffsetCommitFailed, OffsetMetadataTooLargeError
+from zkconsumer.errors import (
+    CommitFailed,
+    OffsetCommitFailed,
+    OffsetCommitTimedOut,
+    OffsetMetadataTooLargeError,
+)
 from zkconsumer.membership.coordinator.core.claims import Claims
 from zkconsumer.membership.coordinator.core.commit_job import CommitJob
 from zkconsumer.membership.coordinator.core.commit_queue import CommitBatch, CommitQueue
@@ -207,6 +213,36 @@ def test_an_answer_that_leaves_a_partition_out_is_no_commit() -> None:
     line.on_response({TPS[0]: 0}, Signature("m", 1), 0)
     assert isinstance(job.error, OffsetCommitFailed)
     assert job.error.failed.keys() == {TPS[1]}
+
+
+@pytest.mark.parametrize("refused", TPS[:2])
+def test_a_commit_fails_if_any_of_its_partitions_is_refused(refused: TopicPartition) -> None:
+    """In whichever order they are answered: what is stored of the others does not hide it."""
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
+    claims.take(TPS)
+    offsets = {tp: OffsetAndMetadata(1) for tp in TPS[:2]}
+    line.add(CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=100))
+    line.batch(Signature("m", 1), claims, 0)
+    codes = dict.fromkeys(offsets, 0) | {refused: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}
+    line.on_response(codes, Signature("m", 1), 0)
+    (job,) = line.ended(0)
+    assert isinstance(job.error, OffsetCommitFailed)
+    assert job.error.failed.keys() == {refused}
+
+
+@pytest.mark.parametrize(("sent", "doubt"), [(True, True), (False, False)])
+def test_a_commit_that_fails_in_time_says_why(*, sent: bool, doubt: bool) -> None:
+    """It names the last failure, and the doubt only where the coordinator may have stored it."""
+    line, claims = CommitQueue(Backoff(10, 40)), Claims()
+    claims.take(TPS)
+    offsets = {TPS[0]: OffsetAndMetadata(1)}
+    line.add(CommitJob("g", offsets, take_overs=claims.take_overs(offsets), deadline_ms=100))
+    line.batch(Signature("m", 1), claims, 0)
+    line.on_request_failed("the connection broke", 0, sent=sent)
+    (job,) = line.ended(100)
+    assert isinstance(job.error, OffsetCommitTimedOut)
+    assert "no success in time: the connection broke" in job.error.failed[TPS[0]]
+    assert ("not known whether it is stored" in job.error.failed[TPS[0]]) is doubt
 
 
 def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:

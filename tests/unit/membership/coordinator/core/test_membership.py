@@ -156,7 +156,7 @@ def test_the_id_that_is_required_is_used_at_once() -> None:
     response = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")
     (again,) = member.notify(response)
     assert isinstance(again, ev.SendJoin)
-    assert again.member_id == "given"
+    assert (again.member_id, again.cause) == ("given", ev.JoinReason.MEMBER_ID)
 
 
 def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None:

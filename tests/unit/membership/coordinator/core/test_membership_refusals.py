@@ -189,6 +189,29 @@ def test_only_a_leader_joins_again_for_new_partitions() -> None:
     assert of_kind(member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED)), ev.SendJoin)
 
 
+def test_a_leader_that_cannot_assign_says_why_and_joins_again() -> None:
+    """The group must not wait for shares that nobody computes; the caller learns the reason."""
+    member = Member()
+    join = member.subscribe()
+    response = ev.JoinCompleted(
+        round=join.round,
+        code=0,
+        member_id="me",
+        generation=1,
+        protocol="cooperative-sticky",
+        leader_id="me",
+        members=(ev.JoinedMember("me", TOPICS),),
+    )
+    (assign,) = member.notify(response)
+    assert isinstance(assign, ev.Assign)
+    (raised,) = member.notify(ev.AssignmentFailed(assign.round, "no broker answers"))
+    assert raised == ev.Raise(None, "the group's leader can't assign: no broker answers")
+    assert member.core.state is MembershipState.PREPARING
+    (again,) = member.later(10_000)
+    assert isinstance(again, ev.SendJoin)
+    assert again.cause is ev.JoinReason.FAILED
+
+
 def test_a_protocol_that_is_not_ours_is_refused() -> None:
     """A broker would not choose it; taking part would mean two divisions."""
     member = Member()

@@ -1,5 +1,7 @@
 """Actions of the core as requests, and answers as its events."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.group_members import tps
@@ -8,6 +10,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core import requests
+from zkconsumer.membership.coordinator.core.events import JoinReason
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import (
     GroupTerms,
@@ -39,7 +42,7 @@ JOIN = ev.SendJoin(
     owned=tps("t", 1, 0),
     remembered=tps("t", 0, 1, 2),
     generation=4,
-    cause=ev.JoinReason.TOPICS,
+    cause=JoinReason.TOPICS,
 )
 
 
@@ -81,6 +84,16 @@ def test_join_carries_a_claim_for_each_strategy() -> None:
     assert read["sticky"].user_data == sticky_data(JOIN.remembered, 4)
     assert read["cooperative-sticky"].user_data == cooperative_data(4)
     assert request.reason == "cached metadata has changed"
+
+
+@pytest.mark.parametrize("cause", JoinReason)
+def test_the_coordinator_is_told_why_a_member_joins(cause: JoinReason) -> None:
+    """Each reason is a text of its own, which a broker's log shows in full (KIP-800)."""
+    join = replace(JOIN, cause=cause)
+    request = requests.join_request(TERMS, join, session_timeout_ms=10, rebalance_timeout_ms=20)
+    assert request.reason is not None
+    assert 10 < len(request.reason) <= 255
+    assert [each for each in JoinReason if each.value == request.reason] == [cause]
 
 
 @pytest.mark.parametrize("version", range(JoinGroupRequest.API.last + 1))
@@ -163,6 +176,15 @@ def test_a_share_that_cannot_be_read() -> None:
     )
     refused = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, assignment=b"\x01")
     assert requests.sync_completed(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_heartbeat_names_the_member() -> None:
+    """In the generation that it is in; a static member by its instance, too (KIP-345)."""
+    settings = replace(SETTINGS, instance_id="i1")
+    terms = GroupTerms(group_id="g", settings=settings)
+    request = requests.heartbeat_request(terms, ev.SendHeartbeat("m", 5))
+    assert (request.group_id, request.generation_id, request.member_id) == ("g", 5, "m")
+    assert request.group_instance_id == "i1"
 
 
 def test_names_of_strategies() -> None:

@@ -1,0 +1,250 @@
+"""The queue of commits by example: when something is due, what is pending, and how jobs end."""
+
+import pytest
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.error_codes import ErrorCode, explained
+from zkconsumer.errors import ConsumerClosed, OffsetCommitTimedOut
+from zkconsumer.membership.coordinator.core.claims import Claims, TakeOvers
+from zkconsumer.membership.coordinator.core.commit_job import CommitJob
+from zkconsumer.membership.coordinator.core.commit_queue import CommitBatch, CommitQueue
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+ME = Signature("m", 0)
+POSITION = OffsetAndMetadata(5)
+DEADLINE_MS = 1_000
+
+
+class Queued:
+    """A queue of a member that owns two partitions, in the first generation there is."""
+
+    def __init__(self) -> None:
+        self.queue = CommitQueue(Backoff(10, 40, jitter=0.0))
+        self.claims = Claims()
+        self.claims.take([T0, T1])
+
+    def add(
+        self,
+        *partitions: TopicPartition,
+        position: OffsetAndMetadata = POSITION,
+        deadline_ms: int = DEADLINE_MS,
+    ) -> CommitJob:
+        """Queue a commit as the member."""
+        take_overs = self.claims.take_overs(partitions)
+        return self._added(partitions, position, take_overs, deadline_ms)
+
+    def add_as_nobody(self, *partitions: TopicPartition) -> CommitJob:
+        """Queue a commit of partitions that no group has assigned."""
+        return self._added(partitions, POSITION, None, DEADLINE_MS)
+
+    def _added(
+        self,
+        partitions: tuple[TopicPartition, ...],
+        position: OffsetAndMetadata,
+        take_overs: TakeOvers | None,
+        deadline_ms: int,
+    ) -> CommitJob:
+        offsets = dict.fromkeys(partitions, position)
+        job = CommitJob("g", offsets, take_overs=take_overs, deadline_ms=deadline_ms)
+        self.queue.add(job)
+        return job
+
+    def batch(self, now_ms: int = 0) -> CommitBatch | None:
+        """What is sent at that time."""
+        return self.queue.batch(ME, self.claims, now_ms)
+
+
+@pytest.fixture
+def queued() -> Queued:
+    """An empty queue."""
+    return Queued()
+
+
+def test_an_empty_queue_waits_for_the_next_commit(queued: Queued) -> None:
+    """Nothing is due, nothing is pending."""
+    assert (queued.queue.next_due_ms(), queued.queue.busy) == (None, False)
+    assert not queued.queue.touches(frozenset({T0}))
+    assert queued.batch() is None
+
+
+def test_a_commit_is_due_at_once_and_pending_until_it_is_settled(queued: Queued) -> None:
+    """While it is in flight nothing else is due: only its response, or a failure, goes on."""
+    queued.add(T0)
+    assert (queued.queue.next_due_ms(), queued.queue.busy) == (0, True)
+    assert queued.queue.touches(frozenset({T0, T1}))
+    assert not queued.queue.touches(frozenset({T1}))
+    assert queued.batch() is not None
+    assert (queued.queue.next_due_ms(), queued.queue.busy, queued.batch()) == (None, True, None)
+    queued.queue.on_response({T0: 0}, ME, 0)
+    assert (queued.queue.next_due_ms(), queued.queue.busy) == (None, False)
+    assert not queued.queue.touches(frozenset({T0}))
+
+
+def test_the_pauses_after_failures_grow_and_end_with_a_success(queued: Queued) -> None:
+    """The next try is due after the pause, or at a deadline before it; not a moment sooner."""
+    queued.add(T0)
+    now_ms = 0
+    for pause_ms in (10, 20, 40, 40):
+        assert queued.batch(now_ms) is not None
+        queued.queue.on_request_failed("it broke", now_ms, sent=True)
+        assert queued.queue.next_due_ms() == now_ms + pause_ms
+        assert queued.batch(now_ms + pause_ms - 1) is None
+        now_ms += pause_ms
+    assert queued.batch(now_ms) is not None
+    queued.queue.on_response({T0: 0}, ME, now_ms)
+    queued.add(T1)
+    assert queued.batch(now_ms) is not None
+    queued.queue.on_request_failed("it broke", now_ms, sent=True)
+    assert queued.queue.next_due_ms() == now_ms + 10
+    queued.add(T0, deadline_ms=now_ms + 3)
+    assert queued.queue.next_due_ms() == now_ms + 3
+
+
+def test_a_response_that_may_be_better_later_is_followed_by_a_pause(queued: Queued) -> None:
+    """And is what the caller is told if it never is."""
+    job = queued.add(T0)
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert queued.batch() is not None
+    queued.queue.on_response({T0: int(code)}, ME, 0)
+    assert (queued.queue.next_due_ms(), job.is_settled) == (10, False)
+    assert queued.queue.ended(DEADLINE_MS - 1) == []
+    assert queued.queue.ended(DEADLINE_MS) == [job]
+    assert isinstance(job.error, OffsetCommitTimedOut)
+    assert job.error.failed == {T0: f"no success in time: {explained(code)}"}
+
+
+def test_a_coordinator_that_was_found_is_asked_at_once(queued: Queued) -> None:
+    """The pause was for the one before."""
+    queued.add(T0)
+    queued.queue.postpone_all("no coordinator", 0)
+    queued.queue.postpone_all("no coordinator", 0)
+    assert queued.queue.next_due_ms() == 20
+    queued.queue.found()
+    assert queued.queue.next_due_ms() == 0
+    queued.queue.postpone_all("no coordinator", 0)
+    assert queued.queue.next_due_ms() == 10
+
+
+def test_without_a_coordinator_all_jobs_wait_and_know_why(queued: Queued) -> None:
+    """None of them is in doubt: nothing was sent."""
+    jobs = [queued.add(T0), queued.add(T1)]
+    queued.queue.postpone_all("no broker answers", 5)
+    assert queued.queue.next_due_ms() == 15
+    assert queued.queue.ended(DEADLINE_MS) == jobs
+    for job in jobs:
+        assert isinstance(job.error, OffsetCommitTimedOut)
+        assert list(job.error.failed.values()) == ["no success in time: no broker answers"]
+
+
+def test_a_refusal_for_good_fails_all_jobs(queued: Queued) -> None:
+    """With the error that they were given; those that are settled keep theirs."""
+    done, failed = queued.add(T0), queued.add(T1)
+    done.on_committed(T0)
+    error = ConsumerClosed("it may not")
+    queued.queue.refuse(error)
+    assert (done.error, failed.error) == (None, error)
+    assert queued.queue.ended(0) == [done, failed]
+
+
+def test_what_cannot_be_sent_fails_those_that_were_to_be_sent(queued: Queued) -> None:
+    """A job that came later is not among them."""
+    first = queued.add(T0)
+    assert queued.batch() is not None
+    later = queued.add(T1)
+    error = ConsumerClosed("this version has no place for it")
+    queued.queue.on_unsendable(error)
+    assert (first.error, later.error) == (error, None)
+    batch = queued.batch()
+    assert batch is not None
+    assert batch.jobs == (later,)
+
+
+def test_a_close_fails_what_is_pending_and_says_what_is_known(queued: Queued) -> None:
+    """What is in flight may be stored; what was not sent is not."""
+    sent = queued.add(T0)
+    assert queued.batch() is not None
+    unsent = queued.add(T1)
+    assert queued.queue.abandon(0) == [sent, unsent]
+    assert isinstance(sent.error, OffsetCommitTimedOut)
+    assert isinstance(unsent.error, OffsetCommitTimedOut)
+    assert "not known whether it is stored" in sent.error.failed[T0]
+    assert unsent.error.failed == {T1: "no success in time: the consumer was closed"}
+
+
+def test_members_and_others_do_not_share_a_request(queued: Queued) -> None:
+    """One goes out under the member's name, the other under none; in their order."""
+    mine, others = queued.add(T0), queued.add_as_nobody(T1)
+    batch = queued.batch()
+    assert batch is not None
+    assert (batch.jobs, batch.signature) == ((mine,), ME)
+    queued.queue.on_response({T0: 0}, ME, 0)
+    batch = queued.batch()
+    assert batch is not None
+    assert (batch.jobs, batch.signature) == ((others,), NOBODY)
+
+
+def test_partitions_that_were_given_up_fail_their_jobs_only(queued: Queued) -> None:
+    """Also behind a job without membership, and behind one that is being sent."""
+    sent = queued.add(T0)
+    assert queued.batch() is not None
+    others, lost, kept = queued.add_as_nobody(T0), queued.add(T0), queued.add(T1)
+    queued.claims.drop([T0, TopicPartition("never", 0)])
+    queued.queue.check(ME, queued.claims)
+    assert [job.error is not None for job in (sent, others, lost, kept)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert "t-0 is not this member's now" in str(lost.error)
+
+
+def test_a_member_in_no_generation_commits_nothing(queued: Queued) -> None:
+    """It names what it wanted to commit; one without membership goes on."""
+    job, others = queued.add(T1, T0), queued.add_as_nobody(T0)
+    queued.queue.check(Signature("m", -1), queued.claims)
+    assert "t-0, t-1 is not this member's now" in str(job.error)
+    assert others.error is None
+
+
+def test_what_came_back_after_a_loss_is_another_take_over(queued: Queued) -> None:
+    """A position of before it is not committed after it; one of after it is."""
+    before = queued.add(T0)
+    queued.claims.void()
+    queued.claims.take([T0])
+    after = queued.add(T0)
+    batch = queued.batch()
+    assert batch is not None
+    assert (batch.jobs, before.is_settled, after.is_settled) == ((after,), True, False)
+
+
+def test_a_refusal_in_the_generation_that_it_was_sent_in_is_final(queued: Queued) -> None:
+    """Only a newer generation makes it void."""
+    job = queued.add(T0)
+    assert queued.batch() is not None
+    queued.queue.on_response({T0: int(ErrorCode.ILLEGAL_GENERATION)}, ME, 0)
+    assert queued.queue.ended(0) == [job]
+    again = queued.add(T0)
+    assert queued.batch() is not None
+    newer = Signature("m", 1)
+    queued.queue.on_response({T0: int(ErrorCode.ILLEGAL_GENERATION)}, newer, 0)
+    assert (queued.queue.ended(0), again.error) == ([], None)
+    assert queued.queue.next_due_ms() == 10
+
+
+def test_doubt_ends_with_a_position_that_is_stored(queued: Queued) -> None:
+    """A bad position behind it is again its own job's fault alone."""
+    queued.add(T0)
+    assert queued.batch() is not None
+    queued.queue.on_request_failed("it broke", 0, sent=True)
+    assert queued.batch(100) is not None
+    waiting = queued.add(T1)
+    queued.queue.on_response({T0: 0}, ME, 100)
+    good = queued.add(T0, position=OffsetAndMetadata(6))
+    bad = queued.add(T0, position=OffsetAndMetadata(7, "x" * 5_000))
+    assert queued.batch(100) is not None
+    codes = {T0: int(ErrorCode.OFFSET_METADATA_TOO_LARGE), T1: 0}
+    queued.queue.on_response(codes, ME, 100)
+    assert (waiting.error, good.error, bad.error is not None) == (None, None, True)
