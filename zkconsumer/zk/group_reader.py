@@ -35,7 +35,7 @@ def read_group(
     *,
     watches: GroupWatches,
     expand: Expand,
-    protocol: SecurityProtocol = "PLAINTEXT",
+    protocol: SecurityProtocol,
 ) -> GroupSnapshot:
     """Read members, brokers, topics; see ``GroupRegistry.read_group``."""
     consumer_ids = store.children_many([paths.ids], watch=watches.members)[0] or []
@@ -95,9 +95,7 @@ _OLD_VERSIONS = (1, 2)
 """The registration versions of brokers of 0.8 and 0.9."""
 
 
-def read_brokers(
-    store: ZkStore, watch: Watch | None, protocol: SecurityProtocol = "PLAINTEXT"
-) -> BrokerList:
+def read_brokers(store: ZkStore, watch: Watch | None, protocol: SecurityProtocol) -> BrokerList:
     """Read the brokers' addresses for a protocol; see ``GroupRegistry.read_brokers``."""
     names = store.children_many([BROKER_IDS], watch=watch)[0] or []
     ids = [int(name) for name in names if name.isascii() and name.isdigit()]

@@ -1,0 +1,205 @@
+"""Topics changed in ZooKeeper, for brokers that lack the requests: which nodes hold what."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.fakes.memory_zk import MemoryZkServer
+from tests.support.interference import interfered
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.wire.releases import Release
+from zkconsumer.zk.topic_admin import TopicNodes
+
+TOPIC, CONFIG, CHANGES = "/brokers/topics/t", "/config/topics/t", "/config/changes"
+OF_0_8_0, OF_0_8_2, OF_0_9, OF_0_10_2 = (0, 8, 0), (0, 8, 2), (0, 9, 0), (0, 10, 2)
+
+
+class Cluster:
+    """The nodes of a cluster, and the topic t."""
+
+    def __init__(self) -> None:
+        self.server = MemoryZkServer()
+        self.admin = self.server.connect()
+
+    def topic(self, release: Release = OF_0_8_2) -> TopicNodes:
+        """The topic, as brokers of that release want it."""
+        return TopicNodes(self.admin, "t", release)
+
+    def value(self, path: str) -> object:
+        """What a node holds, as JSON; None where there is none."""
+        (node,) = self.admin.get_many([path])
+        return None if node is None else json.loads(node.data)
+
+    def notifications(self) -> Sequence[str]:
+        """The names of the notifications, in their order."""
+        return sorted(self.admin.children_many([CHANGES])[0] or [])
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """One without the topic."""
+    return Cluster()
+
+
+def test_a_topic_is_created_with_its_settings(cluster: Cluster) -> None:
+    """As the original's tool writes it; a second time is refused, and changes nothing."""
+    cluster.topic().create({0: [1, 2], 1: [2, 1]}, {"retention.ms": "5"})
+    partitions = {"0": [1, 2], "1": [2, 1]}
+    assert cluster.value(TOPIC) == {"version": 1, "partitions": partitions}
+    assert cluster.value(CONFIG) == {"version": 1, "config": {"retention.ms": "5"}}
+    with pytest.raises(ConfigError, match="topic t exists already"):
+        cluster.topic().create({0: [1]}, {"retention.ms": "5"})
+    assert cluster.value(TOPIC) == {"version": 1, "partitions": partitions}
+
+
+def test_a_topic_of_0_8_0_has_no_settings(cluster: Cluster) -> None:
+    """It can be created without; whoever wants some is told before anything is done."""
+    with pytest.raises(ConfigError, match="no settings of topics; nothing was done"):
+        cluster.topic(OF_0_8_0).create({0: [1]}, {"retention.ms": "5"})
+    assert cluster.value(TOPIC) is None
+    cluster.topic(OF_0_8_0).create({0: [1]}, {})
+    assert cluster.value(TOPIC) == {"version": 1, "partitions": {"0": [1]}}
+    assert cluster.value(CONFIG) is None
+    with pytest.raises(ConfigError, match="no settings of topics; nothing was done"):
+        cluster.topic(OF_0_8_0).configure({"retention.ms": "5"}, [])
+
+
+def test_a_topic_grows_and_keeps_what_it_has(cluster: Cluster) -> None:
+    """Its partitions, and fields that later releases write beside them."""
+    cluster.admin.ensure_paths(["/brokers/topics"])
+    cluster.admin.create(
+        TOPIC, b'{"version":2,"partitions":{"0":[1]},"adding_replicas":{}}', ephemeral=False
+    )
+    cluster.topic().grow({1: [2], 2: (1, 2)})
+    assert cluster.value(TOPIC) == {
+        "version": 2,
+        "partitions": {"0": [1], "1": [2], "2": [1, 2]},
+        "adding_replicas": {},
+    }
+
+
+def test_a_topic_that_is_not_there_does_not_grow(cluster: Cluster) -> None:
+    """Nothing is created for it."""
+    with pytest.raises(ConfigError, match="there is no topic t"):
+        cluster.topic().grow({1: [2]})
+    assert cluster.value(TOPIC) is None
+
+
+def test_partitions_that_somebody_else_added_stay_as_they_are(cluster: Cluster) -> None:
+    """Their replicas may hold records already."""
+    cluster.topic().create({0: [1], 1: [2]}, {})
+    with pytest.raises(RegistryError, match="topic t was changed by somebody else: look again"):
+        cluster.topic().grow({1: [3], 2: [3]})
+    assert cluster.value(TOPIC) == {"version": 1, "partitions": {"0": [1], "1": [2]}}
+
+
+def test_a_change_between_read_and_write_is_not_overwritten(cluster: Cluster) -> None:
+    """The version of the node tells."""
+    cluster.topic().create({0: [1]}, {})
+    other = b'{"version":1,"partitions":{"0":[7]}}'
+
+    def interfere(kind: str, _number: int) -> None:
+        if kind == "write":
+            cluster.admin.set_or_create_many({TOPIC: other})
+
+    store = interfered(cluster.server, interfere)
+    with pytest.raises(RegistryError, match="topic t was not changed: version differs"):
+        TopicNodes(store, "t", OF_0_8_2).grow({1: [2]})
+    assert cluster.value(TOPIC) == json.loads(other)
+
+
+@pytest.mark.parametrize(
+    ("release", "notification"),
+    [
+        (OF_0_8_2, "t"),
+        (OF_0_9, {"version": 1, "entity_type": "topics", "entity_name": "t"}),
+        (OF_0_10_2, {"version": 2, "entity_path": "topics/t"}),
+    ],
+)
+def test_settings_are_changed_and_brokers_are_notified(
+    cluster: Cluster, release: Release, notification: object
+) -> None:
+    """In the form that the release reads; what is not named stays."""
+    cluster.topic(release).create({0: [1]}, {"retention.ms": "5", "segment.bytes": "9"})
+    cluster.topic(release).configure({"cleanup.policy": "compact"}, ["retention.ms", "absent"])
+    assert cluster.value(CONFIG) == {
+        "version": 1,
+        "config": {"segment.bytes": "9", "cleanup.policy": "compact"},
+    }
+    assert cluster.notifications() == ["config_change_0000000000"]
+    assert cluster.value(f"{CHANGES}/config_change_0000000000") == notification
+
+
+def test_a_topic_without_settings_gets_some(cluster: Cluster) -> None:
+    """Also where its node holds no config."""
+    cluster.topic().configure({"retention.ms": "5"}, [])
+    assert cluster.value(CONFIG) == {"version": 1, "config": {"retention.ms": "5"}}
+    cluster.admin.set_or_create_many({CONFIG: b'{"version":1}'})
+    cluster.topic().configure({"segment.bytes": "9"}, [])
+    assert cluster.value(CONFIG) == {"version": 1, "config": {"segment.bytes": "9"}}
+
+
+def test_notifications_are_numbered_on_though_brokers_delete_old_ones(cluster: Cluster) -> None:
+    """A number below the last one that they saw they would pass over."""
+    for _ in range(3):
+        cluster.topic().configure({"retention.ms": "5"}, [])
+    cluster.admin.delete_many([f"{CHANGES}/config_change_000000000{number}" for number in (0, 1)])
+    cluster.topic().configure({"retention.ms": "6"}, [])
+    assert cluster.notifications() == ["config_change_0000000002", "config_change_0000000003"]
+
+
+class Rival:
+    """Another client, which takes the number that was counted, right before it is written.
+
+    Args:
+        most: how many numbers it takes.
+    """
+
+    def __init__(self, cluster: Cluster, most: int) -> None:
+        self._cluster = cluster
+        self._most = most
+        self._has_counted = False
+        self.taken = 0
+        self.topic = TopicNodes(interfered(cluster.server, self._interfere), "t", OF_0_8_2)
+
+    def _interfere(self, kind: str, _number: int) -> None:
+        if kind == "children":
+            self._has_counted = True
+        elif kind == "write" and self._has_counted and self.taken < self._most:
+            self._has_counted = False
+            number = len(self._cluster.notifications())
+            path = f"{CHANGES}/config_change_{number:010d}"
+            self._cluster.admin.create(path, b'"u"', ephemeral=False)
+            self.taken += 1
+
+
+def test_a_number_that_somebody_else_took_is_not_used_again(cluster: Cluster) -> None:
+    """The next one is."""
+    rival = Rival(cluster, most=4)
+    rival.topic.configure({"retention.ms": "5"}, [])
+    values = [cluster.value(f"{CHANGES}/{name}") for name in cluster.notifications()]
+    assert values == ["u", "u", "u", "u", "t"]
+
+
+def test_brokers_that_could_not_be_notified_are_told_of(cluster: Cluster) -> None:
+    """The settings are written all the same, and it is said when they will be read."""
+    rival = Rival(cluster, most=100)
+    with pytest.raises(RegistryError, match="topic t are written, but brokers could not be noti"):
+        rival.topic.configure({"retention.ms": "6"}, [])
+    assert rival.taken == 5
+    assert cluster.value(CONFIG) == {"version": 1, "config": {"retention.ms": "6"}}
+
+
+def test_a_deletion_is_requested_once(cluster: Cluster) -> None:
+    """The controller does it; asking again changes nothing."""
+    cluster.topic().delete()
+    cluster.topic().delete()
+    assert cluster.admin.children_many(["/admin/delete_topics"]) == [["t"]]
+
+
+def test_kafka_0_8_0_deletes_no_topics(cluster: Cluster) -> None:
+    """No node is left that a later release would act on."""
+    with pytest.raises(ConfigError, match=r"Kafka 0\.8\.0 can't delete topics; nothing was done"):
+        cluster.topic(OF_0_8_0).delete()
+    assert cluster.admin.exists_many(["/admin/delete_topics"]) == [None]
