@@ -1,0 +1,150 @@
+"""Notices of the control thread become calls of the handler, in the caller's thread."""
+
+import logging
+from collections import deque
+
+import pytest
+
+from tests.support.group_members import NotingHandler
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.protocol import RevocationKind
+from zkconsumer.membership.zookeeper.polled.bridge import (
+    ClaimsLost,
+    Notice,
+    PartitionsRequested,
+    Started,
+)
+from zkconsumer.membership.zookeeper.polled.handler_calls import HandlerCalls
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+BOTH = frozenset((T0, T1))
+
+
+def claims(*partitions: TopicPartition) -> tuple[PartitionClaim, ...]:
+    """New claims of these."""
+    return tuple(PartitionClaim(tp, ChunkQueue(1), 5) for tp in partitions)
+
+
+class Handled:
+    """The calls of a member that has joined.
+
+    Attributes:
+        nudges: how often the control thread was told to look again.
+    """
+
+    def __init__(self) -> None:
+        self.handler = NotingHandler()
+        self.notices: deque[Notice] = deque()
+        self.nudges = 0
+        self.calls = HandlerCalls(self.handler, self.notices, self._nudge)
+        self.calls.joined = True
+
+    def _nudge(self) -> None:
+        self.nudges += 1
+
+    def run(self, *notices: Notice) -> None:
+        """Have the control thread say this, and the caller poll."""
+        self.notices.extend(notices)
+        self.calls.run()
+
+
+@pytest.fixture
+def handled() -> Handled:
+    """One with two partitions."""
+    handled = Handled()
+    handled.run(Started(claims(T0, T1)))
+    return handled
+
+
+def fail(_partitions: frozenset[TopicPartition], why: RevocationKind) -> None:
+    """What a listener may do."""
+    raise ValueError(f"the caller's, of what was {why.name.lower()}")
+
+
+def test_a_share_is_taken_over_and_counted(handled: Handled) -> None:
+    """What came new is told; a claim made again of what is there is no news."""
+    again = claims(T1, T2)
+    handled.run(Started(again))
+    assert handled.handler.notes == [("taken", BOTH), ("taken", frozenset({T2}))]
+    assert handled.calls.rounds == 2
+    assert handled.calls.active() == {T0, T1, T2}
+    assert handled.calls.claims()[T1] is again[0]
+
+
+def test_a_rebalance_that_ends_after_the_caller_left_is_none_of_his(handled: Handled) -> None:
+    """It will be withdrawn: nothing is taken over."""
+    handled.calls.joined = False
+    handled.run(Started(claims(T2)))
+    assert (handled.handler.notes, handled.calls.rounds) == ([("taken", BOTH)], 1)
+
+
+def test_what_is_asked_for_in_time_is_revoked(handled: Handled) -> None:
+    """Meanwhile its claims can still commit; then the control thread need not wait longer."""
+    held: list[object] = []
+
+    def look(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+        held.append((set(handled.calls.claims()), handled.calls.active(), notice.done))
+
+    handled.handler.on_give_up = look
+    notice = PartitionsRequested(frozenset({T0, T2}))
+    handled.run(notice)
+    assert handled.handler.notes[1:] == [("revoked", frozenset({T0}))]
+    assert held == [({T0, T1}, {T1}, False)]
+    assert (notice.done, handled.nudges, set(handled.calls.claims())) == (True, 1, {T1})
+
+
+def test_what_is_asked_for_too_late_is_lost(handled: Handled) -> None:
+    """Its claims commit nothing more."""
+    held: list[object] = []
+    handled.handler.on_give_up = lambda _partitions, _why: held.append(set(handled.calls.claims()))
+    notice = PartitionsRequested(frozenset({T0}))
+    assert notice.expire()
+    handled.run(notice)
+    assert handled.handler.notes[1:] == [("lost", frozenset({T0}))]
+    assert (held, notice.done, handled.nudges) == ([{T1}], True, 1)
+
+
+def test_what_is_not_had_is_not_given_up(handled: Handled) -> None:
+    """The handler hears nothing of it; the control thread is answered all the same."""
+    notice = PartitionsRequested(frozenset({T2}))
+    handled.run(ClaimsLost(frozenset({T2})), notice)
+    assert (len(handled.handler.notes), notice.done, handled.nudges) == (1, True, 1)
+
+
+def test_the_first_error_is_raised_when_all_notices_are_handled(
+    handled: Handled, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A later one is logged, with its traceback; a single one is only raised."""
+    handled.handler.on_give_up = fail
+    asked = PartitionsRequested(frozenset({T0}))
+    with (
+        caplog.at_level(logging.INFO),
+        pytest.raises(ValueError, match="of what was revoked"),
+    ):
+        handled.run(asked)
+    assert (asked.done, handled.nudges, caplog.messages) == (True, 1, [])
+    handled.run(Started(claims(T0)))
+    with pytest.raises(ValueError, match="of what was lost"):
+        handled.run(ClaimsLost(frozenset({T0})), PartitionsRequested(frozenset({T1})))
+    assert caplog.messages == ["the handler failed again"]
+    assert "of what was revoked" in caplog.text
+    assert handled.calls.active() == frozenset()
+
+
+def test_what_was_not_handed_over_is_lost_in_the_end(handled: Handled) -> None:
+    """Notices that nobody has heard are void by then."""
+    handled.notices.append(Started(claims(T2)))
+    handled.calls.lose_the_rest()
+    assert handled.handler.notes[1:] == [("lost", BOTH)]
+    assert (handled.calls.joined, list(handled.notices)) == (False, [])
+    handled.calls.lose_the_rest()
+    assert len(handled.handler.notes) == 2
+
+
+def test_a_claim_that_is_given_up_is_not_active(handled: Handled) -> None:
+    """The control thread takes it back before the caller hears of it."""
+    handled.calls.claims()[T0].active = False
+    assert handled.calls.active() == {T1}
+    assert set(handled.calls.claims()) == BOTH
