@@ -14,7 +14,12 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, GroupFailed
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.messages.group_members import JoinGroupRequest, LeaveGroupRequest
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+)
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 
 ALL = tps("t", 0, 1, 2, 3)
@@ -242,6 +247,16 @@ def test_a_broker_too_old_for_static_members(make: MakeMember) -> None:
     )
     with pytest.raises(GroupFailed, match="JOIN_GROUP"):
         member.poll_until("never", lambda: False)
+
+
+def test_a_coordinator_too_old_for_heartbeats_of_static_members(make: MakeMember) -> None:
+    """It took the join; a heartbeat without the instance would be another member's."""
+    broker = CoordinatorDouble({"t": 1}, versions={ApiKey.HEARTBEAT: 2})
+    member = make(broker, "t", settings=replace(QUICK, instance_id="i"))
+    with pytest.raises(GroupFailed, match="it lacks HEARTBEAT 3") as caught:
+        member.poll_until("never", lambda: False)
+    assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
+    assert not broker.kinds(HeartbeatRequest)
 
 
 def test_a_broker_of_0_9_takes_no_session_of_45_s(

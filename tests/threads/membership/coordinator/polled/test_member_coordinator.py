@@ -11,7 +11,7 @@ from tests.threads.membership.coordinator.polled.conftest import MakeMember
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import GroupFailed
+from zkconsumer.errors import GroupFailed, RequestTimedOut
 from zkconsumer.wire.messages.group_members import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -136,6 +136,24 @@ def test_a_join_answered_too_late_is_taken_back(
     wait_until(lambda: len(broker.group.members) == 2, what="it is a member")
     second.member.unsubscribe(1_000)
     first.poll_until("it is gone", lambda: len(broker.group.members) == 1 and first.has == ALL)
+
+
+def test_a_leader_that_learns_no_partitions_says_why_and_tries_again(
+    broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller hears what the brokers said; the group is shared as soon as they answer."""
+
+    def view(topics: object, *, timeout_ms: int) -> ClusterView:
+        del topics, timeout_ms
+        raise RequestTimedOut("broker:9092 is silent")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(broker, "view", view)
+        member = make(broker, "t")
+        told = r"group g: the group's leader can't assign: broker:9092 is silent"
+        with pytest.raises(GroupFailed, match=told):
+            member.poll_until("never", lambda: False)
+    member.poll_until("all", lambda: member.has == ALL)
 
 
 def test_an_answer_that_cannot_be_read_is_told(broker: CoordinatorDouble, make: MakeMember) -> None:

@@ -1,0 +1,168 @@
+"""What a member's threads share: who is woken, what a poll is told, what a break leaves behind."""
+
+import pytest
+
+from tests.support.quiet_session import QuietSession
+from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.protocol import RevocationKind
+from zkconsumer.model import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+BOTH = frozenset((T0, T1))
+
+
+@pytest.fixture
+def quiet() -> QuietSession:
+    """A session that has not subscribed."""
+    return QuietSession()
+
+
+def taken(quiet: QuietSession) -> ev.TakeOver:
+    """The call of the handler that is due, now done."""
+    call = quiet.session.calls.popleft()
+    assert isinstance(call, ev.TakeOver)
+    quiet.session.take_over(call)
+    quiet.session.on_call_done(call)
+    return call
+
+
+def test_the_caller_is_woken_by_what_happens_and_not_by_time(quiet: QuietSession) -> None:
+    """A heartbeat is due every few seconds: a poll that waits for records is not to end for it."""
+    quiet.join(BOTH)
+    taken(quiet)
+    wakes = quiet.wakes
+    quiet.clock.advance(300)
+    quiet.session.notify(ev.TimerExpired())
+    assert (quiet.orders(), quiet.wakes) == ([ev.SendHeartbeat("me", 1)], wakes)
+    quiet.session.notify(ev.HeartbeatCompleted("me", 1, 0))
+    assert quiet.wakes == wakes + 1
+
+
+def test_what_is_owned_is_delivered_until_the_session_may_be_over(quiet: QuietSession) -> None:
+    """Counted from the last request that was answered, with no poll and no thread in between."""
+    quiet.join(BOTH)
+    taken(quiet)
+    assert quiet.session.deliverable() == BOTH
+    quiet.clock.advance(999)
+    assert quiet.session.deliverable() == BOTH
+    quiet.clock.advance(1)
+    assert quiet.session.deliverable() == frozenset()
+
+
+def test_polls_in_quick_succession_are_reported_once(
+    quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless something has happened in between, or ten milliseconds have passed."""
+    quiet.join(BOTH)
+    taken(quiet)
+    quiet.poll()
+    reported: list[ev.Event] = []
+    receive = quiet.session._core.receive
+
+    def noting(event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
+        reported.append(event)
+        return receive(event, now_ms)
+
+    monkeypatch.setattr(quiet.session._core, "receive", noting)
+    quiet.clock.advance(9)
+    quiet.poll()
+    assert reported == []
+    quiet.clock.advance(1)
+    quiet.poll()
+    assert reported == [ev.Polled()]
+    quiet.session.notify(ev.TimerExpired())
+    quiet.poll()
+    assert reported == [ev.Polled(), ev.TimerExpired(), ev.Polled()]
+
+
+def test_the_first_failure_is_raised_by_the_next_poll_alone(quiet: QuietSession) -> None:
+    """And wakes the caller, who may wait for records."""
+    first, second = ConsumerClosed("first"), ConsumerClosed("second")
+    quiet.session.fail(first)
+    quiet.session.fail(second)
+    assert quiet.wakes == 2
+    assert (quiet.session.take_failure(), quiet.session.take_failure()) == (first, None)
+
+
+def test_a_final_failure_is_raised_by_every_poll(quiet: QuietSession) -> None:
+    """Until the caller unsubscribes."""
+    final: ZkConsumerError = GroupFailed("g", "fenced", final=True)
+    quiet.session.fail(final)
+    assert (quiet.session.take_failure(), quiet.session.take_failure()) == (final, final)
+    quiet.session.leave_group()
+    assert quiet.session.take_failure() is None
+
+
+def test_a_refusal_is_raised_with_its_cause(quiet: QuietSession) -> None:
+    """The words of what could not be sent tell more than the code; they are of this event only."""
+    quiet.join(BOTH)
+    cause = ConsumerClosed("the broker lacks HEARTBEAT 3")
+    refused = ev.HeartbeatCompleted("me", 1, 30)
+    quiet.clock.advance(300)
+    quiet.session.notify(ev.TimerExpired())
+    quiet.session.notify(refused, cause=cause)
+    failure = quiet.session.take_failure()
+    assert isinstance(failure, GroupFailed)
+    assert (failure.code, failure.__cause__) == (30, cause)
+    assert str(failure) == "group g: the broker lacks HEARTBEAT 3"
+
+
+def test_a_lost_connection_is_told_once(quiet: QuietSession) -> None:
+    """By whichever thread notices first; the coordinator is looked for."""
+    quiet.join(BOTH)
+    taken(quiet)
+    address = quiet.session.location.address
+    assert address is not None
+    quiet.orders()
+    quiet.session.on_connection_lost(address, "it broke")
+    quiet.session.on_connection_lost(address, "it broke")
+    (search,) = quiet.orders()
+    assert isinstance(search, ev.FindCoordinator)
+    assert quiet.session.location.address is None
+    assert quiet.session.deliverable() == BOTH
+
+
+def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
+    quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each change; a topic that it was not told of is none."""
+    quiet.join(BOTH)
+    taken(quiet)
+    triggered: list[ev.Event] = []
+    monkeypatch.setattr(quiet.session, "notify", triggered.append)
+    quiet.session.on_leading(frozenset({"t", "u"}), {"t": (0, 1)})
+    quiet.session.on_topics_changed({"t": (0, 1), "other": (0,)})
+    assert triggered == []
+    quiet.session.on_topics_changed({"t": (0, 1), "u": (0,)})
+    quiet.session.on_topics_changed({"t": (0, 1), "u": (0,)})
+    assert triggered == [ev.RejoinTriggered(ev.JoinReason.TOPICS)]
+
+
+def test_a_report_that_was_broken_off_makes_the_member_join_anew(
+    quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile it delivers nothing; what its handler had is lost to it."""
+    quiet.join(BOTH)
+    taken(quiet)
+    receive = quiet.session._core.receive
+
+    def interrupted(event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
+        receive(event, now_ms)
+        raise KeyboardInterrupt
+
+    quiet.clock.advance(10)
+    with monkeypatch.context() as patch:
+        patch.setattr(quiet.session._core, "receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            quiet.poll()
+    assert quiet.session.deliverable() == frozenset()
+    assert quiet.session.deadline_ms() is None
+    quiet.poll()
+    (lost,) = quiet.session.calls
+    assert isinstance(lost, ev.RevokePartitions)
+    assert (lost.partitions, lost.why) == (BOTH, RevocationKind.LOST)
+    assert any(isinstance(order, ev.SendLeave) for order in quiet.orders())
+    (join,) = quiet.steps()
+    assert isinstance(join, ev.SendJoin)
+    assert join.member_id == ""
