@@ -153,7 +153,7 @@ def offset_at(data: bytes | memoryview) -> int | None:
     """Return the offset of the first entry; None if its header is incomplete."""
     if len(data) < HEADER_BYTES:
         return None
-    offset: int = _HEADER.unpack_from(data, 0)[0]
+    offset: int = _HEADER.unpack_from(data)[0]
     return offset
 
 
@@ -172,7 +172,7 @@ def cut_off_entry(data: bytes | memoryview) -> CutOff | None:
     """Return the first entry if it is incomplete, else None."""
     if len(data) < HEADER_BYTES:
         return None
-    offset, size = _HEADER.unpack_from(data, 0)
+    offset, size = _HEADER.unpack_from(data)
     whole: int = HEADER_BYTES + size
     if size < MIN_ENTRY_SIZE or whole <= len(data):
         return None

@@ -230,7 +230,7 @@ def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
     """Check a set's start against the entry before it: no checksum covers its offset."""
     if len(data) < HEADER_BYTES or gathered.next_offset == gathered.fetch_offset:
         return  # nothing precedes it; and a resumed set may begin below the fetch offset
-    first = base_offset + _HEADER.unpack_from(data, 0)[0]
+    first = base_offset + _HEADER.unpack_from(data)[0]
     if first < gathered.next_offset:
         reason = f"offset {first} inside lies behind offset {gathered.next_offset - 1}"
         raise unplaced(reason)

@@ -14,7 +14,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.records import xerial
 from zkconsumer.records.bounded import OverBound
 from zkconsumer.records.codecs import Codec, compress, decompress
-from zkconsumer.records.zstd_frames import check_whole
+from zkconsumer.records.zstd_frames import MAGIC, check_whole
 
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 TEXT = b"".join(b"line %d of a log\n" % number for number in range(9000))
@@ -178,6 +178,18 @@ def test_zstd_checksum_is_checked() -> None:
     packed[-1] ^= 1
     with pytest.raises(CorruptRecord, match="can't decompress"):
         decompress(Codec.ZSTD, bytes(packed), magic=2, max_bytes=MEBIBYTE)
+
+
+def test_a_zstd_block_of_an_unknown_kind_is_damage() -> None:
+    """Also where its size leads to the end of the frame."""
+
+    def frame(kind: int) -> bytes:
+        last_block = (3 << 3 | kind << 1 | 1).to_bytes(3, "little")
+        return MAGIC + bytes((0b0010_0000, 3)) + last_block + b"any"
+
+    check_whole(frame(0))
+    with pytest.raises(ValueError, match="zstd block of an unknown kind"):
+        check_whole(frame(3))
 
 
 @pytest.mark.parametrize("left", range(1, 5))

@@ -1,9 +1,13 @@
 """The filter of read_committed: what is dropped, from where to where, and of whom."""
 
+import zlib
+
 import pytest
 
-from tests.support.batches import NOW, decode, of_producer, records
+from tests.support.batches import NOW, decode, of_producer, records, with_body
+from tests.support.engines import each_engine
 from tests.support.markers import build_marker
+from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import (
@@ -14,6 +18,9 @@ from zkconsumer.records.transactions import (
     readable_end,
 )
 from zkconsumer.wire.messages.fetch import AbortedTransaction
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 
 def batch(producer_id: int, *offsets: int, is_transactional: bool = True) -> bytes:
@@ -75,6 +82,23 @@ def test_a_dropped_batch_is_not_decompressed() -> None:
     data = build_batch(records(0, 1), codec=Codec.GZIP, traits=of_producer(7))
     decoded = decode(data, room=0, aborted=[OF_SEVEN])
     assert (decoded.error, decoded.next_offset) == (None, 2)
+
+
+def left_to_python(producer_id: int, offset: int) -> bytes:
+    """A batch that the native core does not read: its gzip header has a checksum of its own."""
+    data = build_batch(records(offset), codec=Codec.GZIP, traits=of_producer(producer_id))
+    head = b"\x1f\x8b\x08\x02\x00\x00\x00\x00\x00\x03"
+    head += (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little")
+    return with_body(data, head + data[BATCH_HEADER.size + 10 :])
+
+
+def test_what_is_read_by_another_decoder_does_not_end_an_aborted_transaction() -> None:
+    """Those that are open go on behind it, and those that begin behind it are dropped."""
+    data = batch(7, 0) + left_to_python(8, 1) + batch(7, 2) + batch(9, 3) + abort(9, 4)
+    assert seen(data, (7, 0), (9, 3)) == [1]
+    assert seen(data, (7, 0)) == [1, 3]
+    assert seen(data, (9, 3)) == [0, 1, 2]
+    assert seen(data, (8, 1)) == [0, 2, 3]
 
 
 def test_a_producer_can_abort_again() -> None:

@@ -345,6 +345,25 @@ def test_many_owners_that_leave_at_once_cost_one_more_round() -> None:
     assert member.core._round - before <= 2
 
 
+def test_many_topics_that_change_at_once_cost_one_round() -> None:
+    """A watch fires for each; other messages that came among them are not lost."""
+    group = Group()
+    topics = [f"t{number}" for number in range(20)]
+    for topic in topics:
+        group.set_topic(topic, 1)
+    member = group.joined("a", dict.fromkeys(topics, 1))
+    before = member.core._round
+    for topic in topics:
+        group.set_topic(topic, 2)
+        if topic == "t5":
+            commit = member.commit()
+    assert len(member.control.mailbox._items) == 21
+    group.settle()
+    assert member.core._round == before + 1
+    assert len(member.owned()) == 40
+    assert commit.reply.wait(0) == (0, True)
+
+
 def test_watches_do_not_pile_up() -> None:
     """After many rounds a change is still seen once."""
     group = Group()
