@@ -16,7 +16,7 @@ TESTS = (
     *(
         f"tests/{lane}/{name}"
         for lane in ("unit", "threads")
-        for name in (*PACKAGES, "streams", "consumer", "status", "metrics")
+        for name in (*PACKAGES, "native", "streams", "consumer", "status", "metrics")
     ),
     "tests/contracts",
     "tests/property",

@@ -36,6 +36,13 @@ _LEFT_ALONE = (
     | _TEXTS
     | _TYPES
     | m.FunctionDef(name=m.Name("__repr__") | m.Name("__str__"))
+    | m.FunctionDef(
+        decorators=[
+            m.ZeroOrMore(),
+            m.Decorator(decorator=m.Name("overload")),
+            m.ZeroOrMore(),
+        ]
+    )
     | m.If(test=m.Name("TYPE_CHECKING"))
     | m.Assign(targets=[m.AssignTarget(target=m.Name("__all__") | m.Name("__slots__"))])
     | m.Assign(value=_TYPES)

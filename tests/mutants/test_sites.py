@@ -30,6 +30,12 @@ class Thing:
         assert a != 3
         note = f"{a + 1}"
         cast("int", a)
+
+    @overload
+    def read(self, count: int = 1) -> int: ...
+    @overload
+    @deprecated("use the other one")
+    def read(self, count: str = "1" + "2") -> str: ...
 '''
 
 

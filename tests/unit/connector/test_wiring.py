@@ -97,6 +97,14 @@ def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) ->
     parts.close(1_000)
 
 
+def test_the_threads_of_a_connector_bear_its_name() -> None:
+    """In lists of threads and in the log: a process may have several connectors."""
+    parts = assembled(consumer_id="c1")
+    assert parts.consumer_id == "g1_c1"
+    assert (parts.control_scope.name, parts.fetch_scope.name) == ("g1_c1", "g1_c1")
+    parts.close(1_000)
+
+
 def test_streams_go_on_for_the_configured_share_of_a_session() -> None:
     """By the clock that the connector was given."""
     parts = assembled(zookeeper_silence_percent=50)

@@ -1,6 +1,7 @@
 """Extremes, means and percentiles."""
 
 import random
+from math import exp
 from statistics import fmean, stdev
 
 import pytest
@@ -57,6 +58,17 @@ def test_old_values_leave_the_sample() -> None:
         spread.add(5.0, 3_600_000 + number)
     view = spread.read()
     assert (view.most, view.quantiles[-1]) == (1_000.0, 5.0)
+
+
+@pytest.mark.parametrize(("luck", "stays"), [(14.99, True), (15.01, False)])
+def test_the_sample_forgets_as_fast_as_the_originals(luck: float, *, stays: bool) -> None:
+    """In Yammer's biased sample a second is worth a draw that is e ** 0.015 times as lucky."""
+    draws = [1 - exp(-luck)] * SAMPLE_SIZE + [0.0]
+    spread = Spread(iter(draws).__next__)
+    for _ in range(SAMPLE_SIZE):
+        spread.add(1.0, 0)
+    spread.add(1_000.0, 1_000_000)
+    assert (spread.read().quantiles[-1] > 1.0) is stays
 
 
 def test_the_sample_is_fair_where_no_time_passes() -> None:
