@@ -8,6 +8,7 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.manual_clock import ManualClock
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector import connector, fetch_wiring
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
@@ -26,6 +27,7 @@ from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, 
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets import wiring as offset_wiring
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
 from zkconsumer.streams.delivery import Delivery
@@ -197,6 +199,54 @@ def test_brokers_are_met_where_they_speak_what_is_wanted(
     assembled(server, security=wanted).close(1_000)
     plain = (Broker(1, "plain", 9092), Broker(2, "old", 9092))
     assert seen == [PLAINTEXT, plain, wanted, (Broker(1, "tls", 9093),)]
+
+
+def test_connections_to_brokers_are_made_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both those that fetch and those that look leaders up; by the connector's clock."""
+    seen: list[object] = []
+    dialers: list[BrokerDialer] = []
+
+    def dialer(connector: TcpConnector, **parts: Any) -> BrokerDialer:
+        seen.append(connector._receive_buffer_bytes)
+        timeouts_ms = (parts["connect_timeout_ms"], parts["request_timeout_ms"])
+        seen.append((parts["client_id"], *timeouts_ms, parts["clock"]))
+        dialers.append(BrokerDialer(connector, **parts))
+        return dialers[-1]
+
+    def cluster(*args: Any, **parts: Any) -> ClusterClient:
+        assert args == (dialers[-1], ())
+        seen.append((parts["request_timeout_ms"], parts["retry_backoff_ms"], parts["clock"]))
+        return ClusterClient(*args, **parts)
+
+    monkeypatch.setattr(fetch_wiring, "BrokerDialer", dialer)
+    monkeypatch.setattr(fetch_wiring, "ClusterClient", cluster)
+    assembled(
+        client_id="me",
+        socket_receive_buffer_bytes=12_345,
+        socket_timeout_ms=6_006,
+        refresh_leader_backoff_ms=77,
+    ).close(1_000)
+    assert seen == [12_345, ("me", 6_006, 6_006, CLOCK), (6_006, 77, CLOCK)]
+
+
+@pytest.mark.parametrize(("socket_timeout_ms", "epochs_ms"), [(60_000, 3_000), (1_500, 1_500)])
+def test_a_new_leader_is_not_waited_for_longer_than_three_seconds(
+    monkeypatch: pytest.MonkeyPatch, socket_timeout_ms: int, epochs_ms: int
+) -> None:
+    """To say where its epoch began; nor longer than for any other response."""
+    asked: list[tuple[object, int]] = []
+
+    def managing(**parts: Any) -> FetchManager:
+        parts["access"].epoch_ends({T0: 3})
+        return FetchManager(**parts)
+
+    def epoch_ends(_self: ClusterClient, doubts: object, *, timeout_ms: int) -> None:
+        asked.append((doubts, timeout_ms))
+
+    monkeypatch.setattr(ClusterClient, "epoch_ends", epoch_ends)
+    monkeypatch.setattr(fetch_wiring, "FetchManager", managing)
+    assembled(socket_timeout_ms=socket_timeout_ms).close(1_000)
+    assert asked == [({T0: 3}, epochs_ms)]
 
 
 @pytest.mark.parametrize(("shutdown_ms", "limit_ms"), [(600, 400), (1, 1), (10**9, None)])

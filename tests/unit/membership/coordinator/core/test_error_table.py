@@ -54,3 +54,11 @@ def test_an_explanation_names_request_code_and_way_out() -> None:
     text = explain(MembershipRequest.JOIN, E.INVALID_SESSION_TIMEOUT)
     assert text.startswith("JoinGroup was refused with INVALID_SESSION_TIMEOUT (26): session.")
     assert "error code 9999" in explain(MembershipRequest.SYNC, 9999)
+
+
+def test_a_code_without_advice_is_explained_by_its_meaning() -> None:
+    """In the words of the protocol."""
+    code = E.GROUP_AUTHORIZATION_FAILED
+    assert explain(MembershipRequest.FIND, code) == (
+        f"FindCoordinator was refused with GROUP_AUTHORIZATION_FAILED (30): {code.text}"
+    )

@@ -1,5 +1,7 @@
 """Three silences, told apart by arithmetic."""
 
+from dataclasses import replace
+
 from zkconsumer.membership.coordinator.core.heartbeat import Heartbeat
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 
@@ -77,6 +79,35 @@ def test_a_rebalance_ends_trust_when_it_waits_no_longer() -> None:
         beat.on_sent(start_ms)
         beat.on_response(start_ms + 10, rebalancing=start_ms > 400)
     assert beat.trusted_until_ms == 400 + 5000
+
+
+def test_a_join_ends_what_a_rebalance_did_to_trust() -> None:
+    """The member is in the next generation, whatever the last heartbeat said."""
+    beat = joined()
+    beat.on_sent(400)
+    beat.on_response(410, rebalancing=True)
+    assert beat.trusted_until_ms == 1400
+    beat.on_joined(4_000, 4_500)
+    assert beat.trusted_until_ms == 5000
+    assert not beat.in_flight
+
+
+def test_the_rebalance_timeout_bounds_trust_where_there_is_one() -> None:
+    """Else it is the poll interval, as for JoinGroup."""
+    beat = Heartbeat(replace(SETTINGS, rebalance_timeout_ms=700))
+    beat.on_joined(0, 100)
+    beat.on_sent(400)
+    beat.on_response(410, rebalancing=True)
+    assert beat.trusted_until_ms == 700
+
+
+def test_a_generation_that_is_void_awaits_no_heartbeat() -> None:
+    """The next generation's first one need not wait for it."""
+    beat = joined()
+    beat.on_sent(400)
+    beat.void()
+    assert not beat.in_flight
+    assert beat.is_due(700)
 
 
 def test_looks_again_when_something_is_due() -> None:

@@ -1,0 +1,147 @@
+"""When a member is to look again: after which pauses, and by which of its timers."""
+
+from tests.support.lone_member import A0, TOPICS, Member, of_kind, parts
+from zkconsumer.error_codes import ErrorCode as E
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.states import GroupSettings
+
+SETTINGS = GroupSettings(
+    strategies=("cooperative-sticky",),
+    session_timeout_ms=9_000,
+    heartbeat_interval_ms=3_000,
+    max_poll_interval_ms=20_000,
+    retry_backoff_ms=100,
+    retry_backoff_max_ms=400,
+)
+
+
+def stable() -> Member:
+    """A member that has joined, and polled, at 0."""
+    member = Member(SETTINGS)
+    member.take(parts(A0))
+    return member
+
+
+def test_a_stable_member_looks_again_for_its_next_heartbeat() -> None:
+    """Then for the end of the session, unless it is answered; the poll interval comes last."""
+    member = stable()
+    assert member.core.next_deadline_ms() == 3_000
+    assert member.later(2_999) == []
+    assert member.later(1) == [ev.SendHeartbeat("me", 1)]
+    assert member.core.next_deadline_ms() == 9_000
+    member.notify(ev.HeartbeatCompleted("me", 1, 0))
+    assert member.core.next_deadline_ms() == 6_000
+
+
+def test_the_poll_interval_is_counted_from_the_last_poll() -> None:
+    """It is a deadline of its own where no heartbeat is due before it."""
+    member = stable()
+    for _ in range(6):
+        member.beat(0)
+    assert member.core.next_deadline_ms() == 20_000
+    member.poll()
+    assert member.core.next_deadline_ms() == 21_000
+    assert of_kind(member.later(2_000), ev.SendLeave) == []
+
+
+def test_a_member_that_left_for_want_of_polls_waits_for_one() -> None:
+    """No timer brings it back."""
+    member = stable()
+    member.later(20_000)
+    assert member.core.next_deadline_ms() is None
+
+
+def test_a_refused_heartbeat_is_sent_again_after_a_pause() -> None:
+    """The coordinator still loads: another interval may be more than the session has left."""
+    member = stable()
+    assert member.beat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
+    assert member.core.next_deadline_ms() == 3_100
+    assert member.later(99) == []
+    assert member.later(1) == [ev.SendHeartbeat("me", 1)]
+
+
+def test_lookups_that_fail_are_repeated_after_pauses_that_grow() -> None:
+    """With a failure as with an error that may pass; a coordinator that is found ends them."""
+    member = Member(SETTINGS)
+    member.notify(ev.Subscribed(TOPICS))
+    actions = member.poll()
+    for code, pause_ms in ((None, 100), (E.COORDINATOR_NOT_AVAILABLE, 200), (None, 400)):
+        (search,) = actions
+        assert isinstance(search, ev.FindCoordinator)
+        assert member.notify(ev.CoordinatorUnknown(search.round, code)) == []
+        assert member.core.next_deadline_ms() == member.now_ms + pause_ms
+        assert member.later(pause_ms - 1) == []
+        actions = member.later(1)
+    (search,) = actions
+    assert isinstance(search, ev.FindCoordinator)
+    member.notify(ev.CoordinatorLocated(search.round))
+    (search,) = member.notify(ev.CoordinatorLost())
+    assert isinstance(search, ev.FindCoordinator)
+    member.notify(ev.CoordinatorUnknown(search.round, None))
+    assert member.core.next_deadline_ms() == member.now_ms + 100
+
+
+def test_joins_that_fail_are_repeated_after_pauses_that_grow() -> None:
+    """Until a share is taken: then the next failure is a first one again."""
+    member = Member(SETTINGS)
+    join = member.subscribe()
+    for pause_ms in (100, 200, 400, 400):
+        refused = ev.JoinCompleted(round=join.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)
+        assert member.notify(refused) == []
+        assert member.later(pause_ms - 1) == []
+        (action,) = member.later(1)
+        assert isinstance(action, ev.SendJoin)
+        join = action
+    sync = member.joined(join)
+    member.notify(ev.SyncCompleted(sync.round, 0, parts(A0)))
+    (taken,) = member.poll()
+    assert isinstance(taken, ev.TakeOver)
+    member.notify(ev.CallbackDone(taken.round))
+    (action,) = member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
+    assert isinstance(action, ev.SendJoin)
+    refused = ev.JoinCompleted(round=action.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)
+    member.notify(refused)
+    assert of_kind(member.later(99), ev.SendJoin) == []
+    assert of_kind(member.later(1), ev.SendJoin)
+
+
+def test_trust_counts_from_the_sync_that_was_answered() -> None:
+    """It was sent later than the join, so the coordinator has heard of us since."""
+    member = Member(SETTINGS)
+    join = member.subscribe()
+    member.now_ms += 500
+    sync = member.joined(join)
+    assert member.core.trusted_until_ms == 9_000
+    member.now_ms += 500
+    member.notify(ev.SyncCompleted(sync.round, 0, parts(A0)))
+    assert member.core.trusted_until_ms == 9_500
+
+
+def test_a_generation_that_is_void_is_trusted_no_longer() -> None:
+    """Whatever the last heartbeat said."""
+    member = stable()
+    member.beat(0)
+    member.beat(E.ILLEGAL_GENERATION)
+    assert member.core.trusted_until_ms is None
+
+
+def test_timeouts_that_the_coordinator_agreed_to_count_from_then_on() -> None:
+    """JoinGroup 0 has one time-out for both of ours."""
+    member = Member(SETTINGS)
+    member.core.set_timeouts(
+        GroupSettings(
+            strategies=SETTINGS.strategies,
+            session_timeout_ms=6_000,
+            heartbeat_interval_ms=2_000,
+            max_poll_interval_ms=20_000,
+            rebalance_timeout_ms=2_500,
+        )
+    )
+    member.take(parts(A0))
+    assert member.core.trusted_until_ms == 6_000
+    assert member.core.next_deadline_ms() == 2_000
+    member.now_ms = 2_000
+    beat = member.notify(ev.TimerExpired())[-1]
+    assert isinstance(beat, ev.SendHeartbeat)
+    member.notify(ev.HeartbeatCompleted("me", 1, E.REBALANCE_IN_PROGRESS))
+    assert member.core.trusted_until_ms == 2_500

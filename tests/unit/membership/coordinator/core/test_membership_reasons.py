@@ -1,0 +1,131 @@
+"""The words in which a member tells why: in the log, to the coordinator, and to the caller."""
+
+import pytest
+
+from tests.support.lone_member import A0, TOPICS, Member, eager, of_kind, parts
+from zkconsumer.error_codes import ErrorCode as E
+from zkconsumer.membership.coordinator.core import events as ev
+from zkconsumer.membership.coordinator.core.error_table import MembershipRequest, explain
+from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
+from zkconsumer.model import TopicPartition
+
+
+@pytest.mark.parametrize("code", [E.ILLEGAL_GENERATION, E.UNKNOWN_MEMBER_ID])
+def test_a_member_that_was_removed_is_told_by_what(code: E) -> None:
+    """By a heartbeat, or by a commit."""
+    member = Member()
+    member.take(parts(A0))
+    assert member.beat(code) == [ev.FenceMember(explain(MembershipRequest.HEARTBEAT, code))]
+    other = Member()
+    other.take(parts(A0))
+    refused = ev.CommitCompleted("me", 1, code)
+    assert other.notify(refused) == [ev.FenceMember(explain(MembershipRequest.COMMIT, code))]
+
+
+def test_a_fatal_refusal_names_the_request_in_all_that_is_told() -> None:
+    """The loss, and the error of the poll."""
+    member = Member()
+    member.take(parts(A0))
+    code = E.GROUP_AUTHORIZATION_FAILED
+    reason = explain(MembershipRequest.HEARTBEAT, code)
+    assert member.beat(code) == [ev.FenceMember(reason), ev.Raise(code, reason)]
+
+
+def test_a_coordinator_that_moved_is_forgotten_for_what_it_said() -> None:
+    """Or for its silence; a connection that broke needs no word of ours."""
+    member = Member()
+    member.take(parts(A0))
+    forget = member.beat(E.NOT_COORDINATOR)[0]
+    assert forget == ev.ForgetCoordinator(explain(MembershipRequest.HEARTBEAT, E.NOT_COORDINATOR))
+    silent = Member()
+    silent.take(parts(A0))
+    silent.later(3_000)
+    forget = silent.later(42_000)[0]
+    assert forget == ev.ForgetCoordinator(
+        "session timed out without receiving a heartbeat response"
+    )
+    broken = Member()
+    broken.take(parts(A0))
+    assert of_kind(broken.notify(ev.CoordinatorLost()), ev.ForgetCoordinator) == []
+
+
+def test_a_caller_that_stops_polling_is_told_what_helps() -> None:
+    """With the setting and its value; and once more, when it comes back."""
+    member = eager()
+    member.take(parts(A0))
+    notice, leave, fence = member.later(300_000)
+    assert notice == ev.Notice(
+        "no poll within max.poll.interval.ms=300000: leaving the group "
+        "(raise it, or lower max.poll.records)"
+    )
+    assert leave == ev.SendLeave("me", "consumer poll timeout has expired.")
+    assert fence == ev.FenceMember("the consumer stopped polling")
+    assert member.poll()[0] == ev.Notice("polled again after it left for want of polls: it rejoins")
+    assert of_kind(member.poll(), ev.Notice) == []
+
+
+def test_a_static_member_that_leaves_for_a_misfit_says_so() -> None:
+    """To the coordinator, whose log shows it."""
+    member = Member(GroupSettings(strategies=("range",), instance_id="one"))
+    foreign = frozenset({TopicPartition("another", 0)})
+    sync = member.joined(member.subscribe())
+    member.notify(ev.SyncCompleted(sync.round, 0, foreign))
+    (join,) = of_kind(member.later(10_000), ev.SendJoin)
+    assert isinstance(join, ev.SendJoin)
+    sync = member.joined(join)
+    reason = "received assignment does not match the current subscription"
+    assert member.notify(ev.SyncCompleted(sync.round, 0, foreign)) == [ev.SendLeave("me", reason)]
+
+
+def test_a_coordinator_that_may_not_be_looked_for_is_told_of() -> None:
+    """With the code; it is not looked for again before the next poll."""
+    member = Member()
+    member.notify(ev.Subscribed(TOPICS))
+    (search,) = member.poll()
+    assert isinstance(search, ev.FindCoordinator)
+    code = E.GROUP_AUTHORIZATION_FAILED
+    refused = ev.CoordinatorUnknown(search.round, code)
+    assert member.notify(refused) == [ev.Raise(code, explain(MembershipRequest.FIND, code))]
+    assert member.later(10_000) == []
+    assert of_kind(member.poll(), ev.FindCoordinator)
+
+
+def test_a_group_of_another_protocol_is_no_group_of_ours() -> None:
+    """SyncGroup may tell it when JoinGroup did not (KIP-559)."""
+    member = Member()
+    sync = member.joined(member.subscribe())
+    code = E.INCONSISTENT_GROUP_PROTOCOL
+    actions = member.notify(ev.SyncCompleted(sync.round, 0, parts(A0), "range"))
+    assert actions == [ev.Raise(code, explain(MembershipRequest.SYNC, code))]
+    assert member.core.state is MembershipState.UNJOINED
+
+
+def test_a_rebalance_that_a_commit_tells_of_is_joined() -> None:
+    """Once the member is stable: else it takes part already."""
+    member = Member()
+    member.take(parts(A0))
+    (join,) = member.notify(ev.CommitCompleted("me", 1, E.REBALANCE_IN_PROGRESS))
+    assert isinstance(join, ev.SendJoin)
+    assert join.cause is ev.JoinReason.GROUP_REBALANCES
+    assert member.notify(ev.CommitCompleted("me", 1, E.REBALANCE_IN_PROGRESS)) == []
+
+
+def test_a_rebalance_that_goes_on_is_joined_again_at_once() -> None:
+    """SyncGroup's refusal is no failure: there is no pause."""
+    member = Member()
+    sync = member.joined(member.subscribe())
+    (join,) = member.notify(ev.SyncCompleted(sync.round, E.REBALANCE_IN_PROGRESS))
+    assert isinstance(join, ev.SendJoin)
+    assert (join.cause, join.member_id) == (ev.JoinReason.GROUP_REBALANCES, "me")
+
+
+def test_a_member_that_leaves_before_it_has_joined_says_no_good_bye() -> None:
+    """The coordinator has no member of that name; and what was open is no longer awaited."""
+    member = Member()
+    join = member.subscribe()
+    assert member.notify(ev.Leave()) == []
+    assert member.notify(ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED)) == []
+    member.notify(ev.Subscribed(TOPICS))
+    (again,) = member.poll()
+    assert isinstance(again, ev.SendJoin)
+    assert (again.member_id, again.cause) == ("", ev.JoinReason.JOINED)
