@@ -64,7 +64,6 @@ class Pauses:
 
     Attributes:
         until_ms: when the next try is due.
-        count: how often a pause began or ended: identifies a pause.
     """
 
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
@@ -72,16 +71,13 @@ class Pauses:
         self._random = random
         self._failed = 0
         self.until_ms = 0
-        self.count = 0
 
     def pause(self, now_ms: int) -> None:
         """Record a failed try."""
         self.until_ms = now_ms + self._backoff.delay_ms(self._failed, self._random())
         self._failed += 1
-        self.count += 1
 
     def over(self) -> None:
         """Record a successful try."""
         self._failed = 0
         self.until_ms = 0
-        self.count += 1

@@ -56,6 +56,23 @@ def test_an_explanation_names_request_code_and_way_out() -> None:
     assert "error code 9999" in explain(MembershipRequest.SYNC, 9999)
 
 
+@pytest.mark.parametrize(
+    ("request_", "name"),
+    [
+        (MembershipRequest.FIND, "FindCoordinator"),
+        (MembershipRequest.JOIN, "JoinGroup"),
+        (MembershipRequest.SYNC, "SyncGroup"),
+        (MembershipRequest.HEARTBEAT, "Heartbeat"),
+        (MembershipRequest.COMMIT, "OffsetCommit"),
+    ],
+)
+def test_a_request_is_called_as_the_protocol_calls_it(
+    request_: MembershipRequest, name: str
+) -> None:
+    """So that it is found in the broker's log and documents."""
+    assert explain(request_, E.UNKNOWN).startswith(f"{name} was refused with UNKNOWN (-1): ")
+
+
 def test_a_code_without_advice_is_explained_by_its_meaning() -> None:
     """In the words of the protocol."""
     code = E.GROUP_AUTHORIZATION_FAILED

@@ -7,12 +7,13 @@ import pytest
 from tests.support.group_members import tps
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import DecodeError
+from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.events import JoinReason
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import (
+    STATIC_MEMBERS_SINCE,
     GroupTerms,
     cooperative_data,
     sticky_data,
@@ -27,11 +28,15 @@ from zkconsumer.wire.consumer_protocol import (
     encode_subscription,
 )
 from zkconsumer.wire.messages.group_members import (
+    HeartbeatRequest,
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
+    SyncGroupRequest,
     SyncGroupResponse,
 )
+
+StaticRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
 
 SETTINGS = GroupSettings(strategies=tuple(ASSIGNORS))
 TERMS = GroupTerms(group_id="g", settings=SETTINGS, rack_id="r1")
@@ -154,9 +159,13 @@ def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> No
 def test_a_member_that_cannot_be_read_gets_nothing() -> None:
     """The rest of the group is not to wait for it."""
     good = member("m", ConsumerSubscription(topics=("t",)), version=0)
-    bad = JoinGroupMember(member_id="n", metadata=b"\x00\x00\x00\x00\x00\x09")
+    bad = JoinGroupMember(
+        member_id="n", group_instance_id="i", metadata=b"\x00\x00\x00\x00\x00\x09"
+    )
     read, unreadable = requests.join_completed(JOIN, result("range", good, bad))
     assert list(unreadable) == ["n"]
+    assert "Subscription" in unreadable["n"]
+    assert read.members[1] == ev.JoinedMember("n", frozenset(), instance_id="i")
     assign = ev.Assign(1, "range", read.members)
     assert requests.topics_of(assign) == frozenset({"t"})
     assert requests.shares_of(assign, {"t": (0, 1)}) == {
@@ -176,6 +185,140 @@ def test_a_share_that_cannot_be_read() -> None:
     )
     refused = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS, assignment=b"\x01")
     assert requests.sync_completed(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_join_says_all_that_the_coordinator_must_know() -> None:
+    """The group, the member, the times that it asks for, and a static member's instance."""
+    settings = replace(SETTINGS, instance_id="i1")
+    terms = GroupTerms(group_id="g", settings=settings)
+    request = requests.join_request(terms, JOIN, session_timeout_ms=10, rebalance_timeout_ms=20)
+    assert (request.group_id, request.member_id) == ("g", "m")
+    assert (request.session_timeout_ms, request.rebalance_timeout_ms) == (10, 20)
+    assert (request.protocol_type, request.group_instance_id) == ("consumer", "i1")
+
+
+def test_a_share_is_asked_for_in_the_members_name() -> None:
+    """In its generation, with the shares of all that a leader made."""
+    terms = GroupTerms(group_id="g", settings=replace(SETTINGS, instance_id="i1"))
+    sync = ev.SendSync(
+        round=3, member_id="m", generation=5, protocol="range", shares={"m": (), "n": ()}
+    )
+    request = requests.sync_request(terms, sync)
+    assert (request.group_id, request.generation_id, request.member_id) == ("g", 5, "m")
+    assert request.group_instance_id == "i1"
+    assert [assignment.member_id for assignment in request.assignments] == ["m", "n"]
+
+
+def test_what_the_coordinator_says_of_a_join_is_told() -> None:
+    """To a leader that came back as well: it has nothing to assign (KIP-814)."""
+    response = JoinGroupResponse(
+        error_code=0,
+        generation_id=5,
+        protocol_name="range",
+        leader="n",
+        member_id="m",
+        skip_assignment=True,
+        members=(),
+    )
+    assert requests.join_completed(JOIN, response) == (
+        ev.JoinCompleted(
+            round=3,
+            code=0,
+            member_id="m",
+            generation=5,
+            protocol="range",
+            leader_id="n",
+            members=(),
+            skip_assignment=True,
+        ),
+        {},
+    )
+    refused = replace(response, error_code=79, generation_id=-1, member_id="given")
+    completed, _ = requests.join_completed(JOIN, refused)
+    assert (completed.round, completed.code, completed.member_id) == (3, 79, "given")
+
+
+def test_what_the_coordinator_says_of_a_share_is_told() -> None:
+    """With the round that it is for, and the protocol where a version has it."""
+    sync = ev.SendSync(round=3, member_id="m", generation=5, protocol="range", shares={})
+    share = encode_assignment(ConsumerAssignment(assigned_partitions=to_wire(tps("t", 1))))
+    response = SyncGroupResponse(error_code=0, assignment=share, protocol_name="range")
+    assert requests.sync_completed(sync, response) == (ev.SyncCompleted(3, 0, tps("t", 1), "range"))
+    old = SyncGroupResponse(error_code=0, assignment=share, protocol_name=None)
+    assert requests.sync_completed(sync, old) == ev.SyncCompleted(3, 0, tps("t", 1))
+    refused = SyncGroupResponse(error_code=27, assignment=b"")
+    assert requests.sync_completed(sync, refused) == ev.SyncCompleted(3, 27)
+
+
+@pytest.mark.parametrize(
+    ("request_", "since"),
+    [
+        (join_request(), STATIC_MEMBERS_SINCE),
+        (
+            requests.sync_request(
+                TERMS, ev.SendSync(round=1, member_id="m", generation=5, protocol="", shares={})
+            ),
+            requests.STATIC_SYNC_SINCE,
+        ),
+        (
+            requests.heartbeat_request(TERMS, ev.SendHeartbeat("m", 5)),
+            requests.STATIC_BEATS_SINCE,
+        ),
+    ],
+    ids=["JoinGroup", "SyncGroup", "Heartbeat"],
+)
+def test_static_members_need_the_first_version_that_names_them(
+    request_: StaticRequest, since: int
+) -> None:
+    """Older ones can't be sent for them; members of other kinds take any version."""
+    static = replace(request_, group_instance_id="instance")
+
+    def sent(version: int) -> bytes:
+        return encode_request(static, version=version, correlation_id=1, client_id="c")
+
+    with pytest.raises(LocalProtocolError, match="group_instance_id"):
+        sent(since - 1)
+    assert b"instance" in sent(since)
+    terms = GroupTerms(group_id="g", settings=replace(SETTINGS, instance_id="instance"))
+    assert requests.least_version(terms, since=since) == since
+    assert requests.least_version(TERMS, since=since) == 0
+    assert (requests.least_join_version(terms), requests.least_join_version(TERMS)) == (
+        STATIC_MEMBERS_SINCE,
+        0,
+    )
+
+
+def test_the_strategy_is_told_what_each_member_has() -> None:
+    """Sticky: what a member has it keeps, unless a later generation has it elsewhere."""
+    assign = ev.Assign(
+        1,
+        "sticky",
+        (
+            ev.JoinedMember("m", frozenset({"t"}), tps("t", 0, 1), 4),
+            ev.JoinedMember("n", frozenset({"t"}), tps("t", 1, 2), 5),
+        ),
+    )
+    shares = requests.shares_of(assign, {"t": (0, 1, 2)})
+    assert {member_id: frozenset(share) for member_id, share in shares.items()} == {
+        "m": tps("t", 0),
+        "n": tps("t", 1, 2),
+    }
+
+
+def test_static_members_are_assigned_in_the_order_of_their_instances() -> None:
+    """Their member ids are new with each start: a restart must move nothing (KIP-345)."""
+    members = tuple(
+        JoinGroupMember(
+            member_id=member_id,
+            group_instance_id=instance_id,
+            metadata=encode_subscription(ConsumerSubscription(topics=("t",)), version=0),
+        )
+        for member_id, instance_id in (("a", "i2"), ("b", "i1"))
+    )
+    read, _ = requests.join_completed(JOIN, result("range", *members))
+    assert [member.instance_id for member in read.members] == ["i2", "i1"]
+    shares = requests.shares_of(ev.Assign(1, "range", read.members), {"t": (0, 1)})
+    assert shares == {"b": tuple(tps("t", 0)), "a": tuple(tps("t", 1))}
 
 
 def test_a_heartbeat_names_the_member() -> None:

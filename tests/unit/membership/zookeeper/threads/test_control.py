@@ -348,19 +348,19 @@ def test_many_owners_that_leave_at_once_cost_one_more_round() -> None:
 def test_many_topics_that_change_at_once_cost_one_round() -> None:
     """A watch fires for each; other messages that came among them are not lost."""
     group = Group()
-    topics = [f"t{number}" for number in range(20)]
+    topics = [f"t{number}" for number in range(6)]
     for topic in topics:
         group.set_topic(topic, 1)
     member = group.joined("a", dict.fromkeys(topics, 1))
     before = member.core._round
     for topic in topics:
         group.set_topic(topic, 2)
-        if topic == "t5":
+        if topic == "t3":
             commit = member.commit()
-    assert len(member.control.mailbox._items) == 21
+    assert len(member.control.mailbox._items) == 7
     group.settle()
     assert member.core._round == before + 1
-    assert len(member.owned()) == 40
+    assert len(member.owned()) == 12
     assert commit.reply.wait(0) == (0, True)
 
 
