@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
+from zkconsumer.printable import shown
 from zkconsumer.zk.json_dialect import JsonValue, NotJson, parse_object
 from zkconsumer.zk.nodes import Malformed
 from zkconsumer.zk.paths import BROKER_TOPICS
@@ -71,11 +72,12 @@ def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
     parsed = parse_object(data)
     if isinstance(parsed, NotJson):
         return Malformed(parsed.reason)
-    leader, in_sync = parsed.fields.get("leader"), _ids(parsed.fields.get("isr"))
+    leader, isr = parsed.fields.get("leader"), parsed.fields.get("isr")
+    in_sync = _ids(isr)
     if not _is_int(leader):
-        return Malformed(f"no number in its field 'leader': {leader!r}"[:120])
+        return Malformed(f"no number in its field 'leader': {shown(leader)}")
     if in_sync is None:
-        return Malformed(f"no list of broker ids in its field 'isr': {parsed.fields.get('isr')!r}")
+        return Malformed(f"no list of broker ids in its field 'isr': {shown(isr)}")
     epoch = parsed.fields.get("leader_epoch")
     return PartitionStateNode(
         leader=leader if leader >= 0 else None,
@@ -91,12 +93,12 @@ def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
         return Malformed(parsed.reason)
     partitions = parsed.fields.get("partitions")
     if not isinstance(partitions, dict):
-        return Malformed(f"no object in its field 'partitions': {partitions!r}"[:120])
+        return Malformed(f"no object in its field 'partitions': {shown(partitions)}")
     found: dict[int, tuple[int, ...]] = {}
     for name, value in partitions.items():
         replicas = _ids(value)
         if _NUMBER.fullmatch(name) is None or replicas is None:
-            return Malformed(f"partition {name!r} has no list of broker ids: {value!r}"[:120])
+            return Malformed(f"partition {shown(name)} has no list of broker ids: {shown(value)}")
         found[int(name)] = replicas
     return dict(sorted(found.items()))
 
@@ -125,7 +127,7 @@ def parse_controller(data: bytes) -> int | Malformed:
         return Malformed(parsed.reason)
     broker_id = parsed.fields.get("brokerid")
     if not _is_int(broker_id):
-        return Malformed(f"no number in its field 'brokerid': {broker_id!r}"[:120])
+        return Malformed(f"no number in its field 'brokerid': {shown(broker_id)}")
     return broker_id
 
 
@@ -136,7 +138,7 @@ def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
         return Malformed(parsed.reason)
     config = parsed.fields.get("config")
     if not isinstance(config, dict):
-        return Malformed(f"no object in its field 'config': {config!r}"[:120])
+        return Malformed(f"no object in its field 'config': {shown(config)}")
     return {name: value if isinstance(value, str) else str(value) for name, value in config.items()}
 
 

@@ -1,5 +1,7 @@
 """What brokers and tools write about the cluster, of all ages, and what is none of it."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +96,39 @@ def test_the_settings_of_a_topic() -> None:
     assert parse_topic_config(data) == {"retention.ms": "1000", "x": "5"}
     assert isinstance(parse_topic_config(b'{"version":1}'), Malformed)
     assert isinstance(parse_topic_config(b""), Malformed)
+
+
+LONG = b"[" + b"7," * 50_000 + b"null]"
+
+
+@pytest.mark.parametrize(
+    ("parse", "data", "reason"),
+    [
+        (parse_partition_state, b'{"leader":%b}', "no number in its field 'leader': [7, 7, "),
+        (
+            parse_partition_state,
+            b'{"leader":1,"isr":%b}',
+            "no list of broker ids in its field 'isr': [7, 7, ",
+        ),
+        (parse_replicas, b'{"partitions":%b}', "no object in its field 'partitions': [7, 7, "),
+        (
+            parse_replicas,
+            b'{"partitions":{"0":%b}}',
+            "partition '0' has no list of broker ids: [7, 7, ",
+        ),
+        (parse_controller, b'{"brokerid":%b}', "no number in its field 'brokerid': [7, 7, "),
+        (parse_topic_config, b'{"config":%b}', "no object in its field 'config': [7, 7, "),
+    ],
+)
+def test_a_reason_shows_what_is_there_and_not_at_any_length(
+    parse: Callable[[bytes], object], data: bytes, reason: str
+) -> None:
+    """A node may hold a megabyte, and the reason is logged and shown."""
+    found = parse(data % LONG)
+    assert isinstance(found, Malformed)
+    assert found.reason.startswith(reason)
+    assert found.reason.endswith("...")
+    assert len(found.reason) < 200
 
 
 @given(st.binary(max_size=60) | st.from_regex(rb'\{"[a-z]+":(\{|\[|"|[0-9])[^\x00]{0,20}\}'))

@@ -6,12 +6,15 @@ from types import SimpleNamespace
 import pytest
 from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import Connect, Exists
+from kazoo.protocol.states import KazooState, KeeperState
 
 from tests.support.manual_clock import ManualClock
-from zkconsumer.config_zookeeper import OPEN
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
+from zkconsumer.errors import RegistryError
 from zkconsumer.zk import kazoo_pings
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.kazoo_store import _KazooRawClient
+from zkconsumer.zk.session import SessionState
 
 
 def client() -> _KazooRawClient:
@@ -46,6 +49,43 @@ def test_it_is_said_when_silences_are_noticed_late(
         record.getMessage() for record in caplog.records if "silences" in record.getMessage()
     ]
     assert len(message) == (not knows)
+
+
+@pytest.mark.parametrize(("session_ms", "longest_s"), [(6_000, 0.75), (800, 0.2), (120_000, 5.0)])
+def test_it_reconnects_for_ever_and_in_time_for_the_session(
+    session_ms: int, longest_s: float
+) -> None:
+    """Pauses double from 50 ms up to an eighth of the session, with jitter; commands fail once."""
+    made = _KazooRawClient(parse_connect_string("h:2181"), session_ms, 1_000, ManualClock(), OPEN)
+    retry = made._kazoo._conn_retry
+    assert (retry.max_tries, retry.delay, retry.backoff, retry.max_jitter) == (-1, 0.05, 2, 0.4)
+    assert retry.max_delay == longest_s
+    assert made._kazoo._retry.max_tries == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (KeeperState.CLOSED, "the client stopped for good, see the log of kazoo"),
+        (KeeperState.AUTH_FAILED, "does not believe that we are me .*: check zookeeper.auth.user"),
+    ],
+)
+def test_a_client_that_stopped_says_why(state: str, reason: str) -> None:
+    """Every request does from then on; the end of a session is no such end."""
+    security = ZookeeperSecurity(scheme="digest", username="me", password="p")
+    made = _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), security)
+    told: list[SessionState] = []
+    made.on_session(lambda event: told.append(event.state))
+    made._tracker.report(SessionState.CONNECTED, 7)
+    made._kazoo._state = KeeperState.EXPIRED_SESSION
+    made._note_state(KazooState.LOST)
+    assert told == [SessionState.CONNECTED, SessionState.LOST]
+    made._tracker.report(SessionState.CONNECTED, 8)
+    made._kazoo._state = state
+    made._note_state(KazooState.LOST)
+    assert told[-1] is SessionState.DEAD
+    with pytest.raises(RegistryError, match=f"ZooKeeper .*h:2181.*{reason}"):
+        made.get(["/"], None, 8)
 
 
 def test_what_the_server_granted_counts_and_the_end_of_a_session_grants_nothing() -> None:
