@@ -48,7 +48,7 @@ class CommitService:
             interval_ms=settings.auto_commit_interval_ms,
             now_ms=world.clock.now_ms(),
         )
-        self._repeats = Repeats(log)
+        self._repeats = Repeats(log, world.clock)
 
     @property
     def due_ms(self) -> int | None:

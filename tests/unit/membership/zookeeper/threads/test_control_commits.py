@@ -151,6 +151,25 @@ def test_an_automatic_commit_whose_answer_is_lost_is_said_and_repeated(
     assert member.owned()[T0].committed_offset == 1
 
 
+def test_automatic_commits_that_work_again_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    """Once it has been so for ten seconds; what fails again and again is told once a minute."""
+    group = Group()
+    member = group.joined("a")
+    member.deliver(T0, list(range(40)))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            member.consume(1)
+            member.store.lose_replies(1)
+            group.pass_time(AUTO_COMMIT_MS)
+        assert sum("auto-commit" in line for line in caplog.messages) == 1
+        for _ in range(11):
+            member.consume(1)
+            group.pass_time(AUTO_COMMIT_MS)
+    assert caplog.messages[-1] == (
+        "automatic commits: works again; it failed for 2 s, 2 times more"
+    )
+
+
 # --- sessions ------------------------------------------------------------------------------------
 
 
