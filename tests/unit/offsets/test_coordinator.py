@@ -191,6 +191,18 @@ def test_no_broker_answers(bench: OffsetBench) -> None:
         assert f"fake-{number}:9092: can't connect" in reported
 
 
+@pytest.mark.parametrize("step", [Close(), Raw(b"HTTP/1.1 400 Bad Request"), Hang()])
+def test_a_coordinator_that_answers_nothing_is_named_once(bench: OffsetBench, step: Step) -> None:
+    """Whatever its connection says of itself."""
+    bench.net.brokers[2].script(ApiKey.OFFSET_FETCH, *[step] * 50)
+    settings = ChannelSettings(timeout_ms=50, backoff_ms=20, limit_ms=200)
+    reported = failure(OffsetBench(bench.net, settings=settings))
+    reason = reported.removeprefix("group g: no offset coordinator answers: ").split(": check")[0]
+    for part in reason.split("; then "):
+        assert part.startswith("broker 2 (fake-2:9092): ")
+        assert part.count("fake-2") == 1
+
+
 def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBench) -> None:
     """However long each of them may take."""
     for broker in bench.net.brokers:
