@@ -313,19 +313,10 @@ class Raise:
     final: bool = False
 
 
-Action = (
-    FindCoordinator
-    | ForgetCoordinator
-    | RevokePartitions
-    | TakeOver
-    | SendJoin
-    | Assign
-    | SendSync
-    | SendHeartbeat
-    | SendLeave
-    | FenceMember
-    | Notice
-    | Raise
-)
+GroupOrder = FindCoordinator | SendHeartbeat | SendLeave
+JoinStep = SendJoin | Assign | SendSync
+HandlerCall = RevokePartitions | TakeOver
+MemberChange = ForgetCoordinator | FenceMember | Notice | Raise
+Action = GroupOrder | JoinStep | HandlerCall | MemberChange
 
 NO_SHARES: Shares = {}

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode, mode_of
+from zkconsumer.backoff import Backoff
 
 
 class MembershipState(Enum):
@@ -80,6 +81,11 @@ class GroupSettings:
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
     leave_on_close: bool = True
+
+    @property
+    def backoff(self) -> Backoff:
+        """The pauses of one member's requests, without a random part."""
+        return Backoff(self.retry_backoff_ms, self.retry_backoff_max_ms, jitter=0.0)
 
     @property
     def mode(self) -> RebalanceMode:

@@ -33,6 +33,11 @@ class GroupTerms:
     settings: GroupSettings
     rack_id: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The member's name in log messages."""
+        return f"group {self.group_id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StickyData:
