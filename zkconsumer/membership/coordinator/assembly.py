@@ -1,4 +1,4 @@
-"""Wires up a coordinator's member: the session that its two threads share, and their bodies."""
+"""Wires up a coordinator's member: its session, its two threads, and what passes between them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.errors import ConfigError
 from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
+from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorConnection,
     CoordinatorFinder,
@@ -15,6 +16,8 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
 from zkconsumer.membership.coordinator.threads.group_thread import GroupThread
 from zkconsumer.membership.coordinator.threads.join_thread import JoinThread
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
+from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
+from zkconsumer.membership.coordinator.threads.orders import GroupOrders, JoinSteps
 from zkconsumer.scope import ThreadScope
 
 
@@ -44,9 +47,11 @@ class MemberEnvironment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberThreads:
-    """A member that is ready to run."""
+    """A member that is ready to run: its two threads, and what they share with the caller's."""
 
-    session: MemberSession
+    jobs: OffsetJobs
+    orders: GroupOrders
+    caller: Caller
     group: GroupThread
     join: JoinThread
 
@@ -70,21 +75,25 @@ def build_member(terms: GroupTerms, environment: MemberEnvironment) -> MemberThr
     problem = requests.strategies_problem(terms.settings.strategies)
     if problem is not None:
         raise ConfigError(problem)
+    clock, cluster = environment.clock, environment.cluster
+    caller = Caller(clock, environment.wake)
+    orders = GroupOrders(CoordinatorConnection(environment.dialer))
+    steps = JoinSteps(CoordinatorConnection(environment.dialer))
     session = MemberSession(
-        terms,
-        clock=environment.clock,
-        random=environment.random,
-        wake=environment.wake,
-        join_connection=CoordinatorConnection(environment.dialer),
-        group_connection=CoordinatorConnection(environment.dialer),
+        terms, clock=clock, random=environment.random, orders=orders, steps=steps, caller=caller
     )
+    jobs = OffsetJobs(session, caller, orders)
     timeout_ms = environment.request_timeout_ms
     return MemberThreads(
-        session=session,
-        group=GroupThread(session, environment.cluster, request_timeout_ms=timeout_ms),
+        jobs=jobs,
+        orders=orders,
+        caller=caller,
+        group=GroupThread(jobs, orders, caller, cluster, request_timeout_ms=timeout_ms),
         join=JoinThread(
             session,
-            environment.cluster,
+            steps,
+            caller,
+            cluster,
             request_timeout_ms=timeout_ms,
             on_group_topics=environment.on_group_topics,
         ),

@@ -8,6 +8,8 @@ request that it responded to).
 Source: Kafka ``Heartbeat``, KIP-62.
 """
 
+from dataclasses import replace
+
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 
 
@@ -25,9 +27,13 @@ class Heartbeat:
         self._rebalancing = False
         self.in_flight = False
 
-    def set_timeouts(self, settings: GroupSettings) -> None:
+    def set_timeouts(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
         """Set the timeouts that were agreed with the coordinator."""
-        self._settings = settings
+        self._settings = replace(
+            self._settings,
+            session_timeout_ms=session_timeout_ms,
+            rebalance_timeout_ms=rebalance_timeout_ms,
+        )
 
     # --- what happens -------------------------------------------------------------------
 

@@ -51,9 +51,8 @@ class MembershipCore:
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
         self._settings = settings
         self._heartbeat = Heartbeat(settings)
-        self.set_timeouts = (
-            self._heartbeat.set_timeouts
-        )  # JoinGroup 0 has one timeout for both of ours
+        # JoinGroup 0 has one timeout for both of ours.
+        self.set_timeouts = self._heartbeat.set_timeouts
         self._ownership = Ownership(settings.mode)
         self._search = CoordinatorSearch(settings, random)
         self._join_pauses = Pauses(settings, random)

@@ -7,9 +7,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import GroupFailed
 from zkconsumer.membership.coordinator.assembly import MemberThreads
 from zkconsumer.membership.coordinator.core import events as ev
-from zkconsumer.membership.coordinator.polled.commits import MemberCommits
-from zkconsumer.membership.coordinator.polled.handler_runs import HandlerRuns
-from zkconsumer.membership.coordinator.polled.waiting import CallerWaits
+from zkconsumer.membership.coordinator.polled.caller_events import CallerEvents
 from zkconsumer.membership.coordinator.threads.counts import CoordinatorGroupCounts
 from zkconsumer.membership.protocol import CommitDone, Offsets, OwnershipHandler
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -50,14 +48,16 @@ class GroupMember:
         request_timeout_ms: int,
     ) -> None:
         self._threads = threads
-        self._session = threads.session
-        self._clock = threads.session.clock
-        self._waits = CallerWaits(self._clock, threads.session.responses)
-        self._commits = MemberCommits(threads.session, self._waits)
-        self._calls = HandlerRuns(threads.session, handler, self._commits.flush)
+        self._session = threads.jobs.session
+        self._clock = self._session.clock
+        self._caller = threads.caller
+        self._commits = threads.jobs
+        self._events = CallerEvents(
+            self._session, self._caller, threads.orders, handler, self._commits.flush
+        )
         self._view = view
         self._request_timeout_ms = request_timeout_ms
-        self.counts: CoordinatorGroupCounts = threads.session.counts
+        self.counts: CoordinatorGroupCounts = self._session.counts
         threads.start(scope, self._broken)
 
     # --- state --------------------------------------------------------------------------
@@ -89,58 +89,58 @@ class GroupMember:
 
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
         """See ``Membership``."""
-        self._session.receive(ev.Subscribed(topics, open_ended))
+        self._events.report(ev.Subscribed(topics, open_ended))
 
     def poll(self) -> None:
         """See ``Membership``."""
         self.run_callbacks()
-        failure = self._waits.death or self._session.take_failure()
+        failure = self._caller.take_failure()
         if failure is not None:
             raise failure
-        self._session.on_poll()
-        self._calls.run()
+        self._events.poll()
+        self._events.run()
 
     def on_topics_changed(self) -> None:
         """See ``Membership``."""
-        self._session.on_topics_changed(self._view().partitions)
+        self._threads.join.on_topics_changed(self._view().partitions)
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._session.receive(ev.RejoinTriggered(ev.JoinReason.ASKED))
+        self._events.report(ev.RejoinTriggered(ev.JoinReason.ASKED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
-        before = self._waits.closing_by_ms
+        before = self._caller.closing_by_ms
         try:
-            self._leave(self._waits.deadline(timeout_ms))
+            self._leave(self._caller.deadline(timeout_ms))
         finally:
             # Even if the handler raised: later calls have their full time again.
-            self._waits.closing_by_ms = before
+            self._caller.closing_by_ms = before
 
     def close(self, timeout_ms: int) -> None:
         """See ``Membership``."""
         try:
             self._leave(self._clock.now_ms() + timeout_ms)
         finally:
-            self._waits.is_closed = True
+            self._caller.is_closed = True
             self._threads.stop()
             self._commits.abandon()
 
     def _leave(self, deadline_ms: int) -> None:
-        session = self._session
-        self._waits.closing_by_ms = deadline_ms
-        session.leave()
+        self._caller.closing_by_ms = deadline_ms
+        self._events.leave()
         grace_ms = _INTERRUPTED_LEAVE_TIMEOUT_MS
         try:
-            self._calls.run_and_flush()
+            self._events.run_and_flush()
             grace_ms = _LEAVE_TIMEOUT_MS
         except Exception:
             grace_ms = _LEAVE_TIMEOUT_MS
             raise
         finally:
-            if session.leave_group():
+            self._threads.join.forget_topics()
+            if self._events.leave_group():
                 leave_by_ms = min(deadline_ms, self._clock.now_ms() + grace_ms)
-                self._waits.wait(lambda: session.left, leave_by_ms)
+                self._caller.wait(lambda: self._threads.orders.has_left, leave_by_ms)
             self.run_callbacks()
 
     # --- commits ------------------------------------------------------------------------
@@ -169,6 +169,6 @@ class GroupMember:
             self._session.terms.group_id, f"the member broke down: {error!r}", final=True
         )
         failure.__cause__ = error
-        self._waits.death = failure
-        self._session.fail(failure)
-        self._session.responses.notify()
+        self._caller.death = failure
+        self._caller.wake()
+        self._caller.responses.notify()

@@ -4,6 +4,7 @@ It sleeps until the core has a deadline, a commit is due, or an order arrives.
 """
 
 import logging
+from functools import partial
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -18,12 +19,14 @@ from zkconsumer.errors import (
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.error_table import Handling, MembershipRequest, handling
+from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorAddress,
     CoordinatorFinder,
 )
-from zkconsumer.membership.coordinator.threads.member_session import GroupOrder, MemberSession
+from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
 from zkconsumer.membership.coordinator.threads.offset_traffic import Located, OffsetTraffic
+from zkconsumer.membership.coordinator.threads.orders import GroupOrders
 from zkconsumer.wire.messages.group_members import LeaveGroupRequest, leave_request
 
 log = logging.getLogger(__name__)
@@ -33,24 +36,41 @@ class GroupThread:
     """The body of the thread that sends heartbeats and commits.
 
     Args:
+        orders: those of this thread.
+        caller: learns of errors, and that LeaveGroup was sent.
         request_timeout_ms: how long a broker may take for a response.
     """
 
     def __init__(
-        self, session: MemberSession, cluster: CoordinatorFinder, *, request_timeout_ms: int
+        self,
+        jobs: OffsetJobs,
+        orders: GroupOrders,
+        caller: Caller,
+        cluster: CoordinatorFinder,
+        *,
+        request_timeout_ms: int,
     ) -> None:
+        session = jobs.session
         self._session = session
+        self._jobs = jobs
+        self._orders = orders
+        self._caller = caller
         self._cluster = cluster
         # A member that waits longer than its session for a response has been removed.
         session_ms = session.terms.settings.session_timeout_ms
         self._timeout_ms = min(request_timeout_ms, session_ms)
-        self._offsets = OffsetTraffic(session, self._locate_offsets, timeout_ms=request_timeout_ms)
+        self._offsets = OffsetTraffic(
+            jobs,
+            orders.connection,
+            partial(self._locate, for_offsets=True),
+            timeout_ms=request_timeout_ms,
+        )
         self._stopped = False
 
     def run(self) -> None:
         """Execute orders until ``stop``."""
         while not self._stopped:
-            order = self._session.group_orders.get(self._limit_ms())
+            order = self._orders.get(self._limit_ms())
             if order is not None and not self._stopped:
                 self._execute(order)
             if not self._stopped:
@@ -60,11 +80,10 @@ class GroupThread:
     def stop(self) -> None:
         """End ``run`` soon, whatever the network does. Thread: any."""
         self._stopped = True
-        self._session.group_connection.stop()
-        self._session.group_orders.put(None)
+        self._orders.stop()
 
     def _limit_ms(self) -> int | None:
-        dues = [self._session.deadline_ms(), self._offsets.next_due_ms()]
+        dues = [self._session.deadline_ms(), self._jobs.next_due_ms()]
         due_ms = min((due_ms for due_ms in dues if due_ms is not None), default=None)
         return None if due_ms is None else max(0, due_ms - self._session.clock.now_ms())
 
@@ -73,7 +92,7 @@ class GroupThread:
         if due_ms is not None and self._session.clock.now_ms() >= due_ms:
             self._session.notify(ev.TimerExpired())
 
-    def _execute(self, order: GroupOrder) -> None:
+    def _execute(self, order: ev.GroupOrder) -> None:
         match order:
             case ev.FindCoordinator(round_):
                 found = self._locate()
@@ -87,50 +106,42 @@ class GroupThread:
             case ev.SendLeave():
                 self._leave(order)
 
-    def _locate(self) -> Located:
-        """Return the coordinator's address; an error code; or the error if no broker responded."""
-        return self._search(for_offsets=False)
-
-    def _locate_offsets(self) -> Located:
-        """Return the same for offsets: without coordinators, any broker accepts them."""
-        return self._search(for_offsets=True)
-
-    def _search(self, *, for_offsets: bool) -> Located:
+    def _locate(self, *, for_offsets: bool = False) -> Located:
+        """Find the coordinator; for offsets any broker, where none coordinates."""
         location = self._session.location
         if location.address is not None and (location.address.coordinates or for_offsets):
             return location.address
         if location.rests:
             return ConnectionLost("the connection to the coordinator broke time after time")
         try:
-            return self._find_offset_coordinator() if for_offsets else self._find_coordinator()
+            return self._find(for_offsets=for_offsets)
         except AuthenticationFailed as error:
-            self._session.fail(error)
+            self._caller.fail(error)
             return error
         except UnsupportedVersion as error:
             advise = requests.too_old_for_offsets if for_offsets else requests.too_old
             code = int(ErrorCode.UNSUPPORTED_VERSION)
             failure = GroupFailed(self._session.terms.group_id, advise(error), code=code)
-            self._session.fail(failure)
+            self._caller.fail(failure)
             return failure
         except ZkConsumerError as error:
-            log.info("%s: no coordinator found: %s", self._session.name, error)
+            log.info("%s: no coordinator found: %s", self._session.terms.name, error)
             return error
 
-    def _find_coordinator(self) -> CoordinatorAddress | int:
-        group_id = self._session.terms.group_id
-        found = self._cluster.coordinator(group_id, timeout_ms=self._timeout_ms)
+    def _find(self, *, for_offsets: bool) -> CoordinatorAddress | int:
+        terms, location = self._session.terms, self._session.location
+        try:
+            found = self._cluster.coordinator(terms.group_id, timeout_ms=self._timeout_ms)
+        except UnsupportedVersion:
+            if not for_offsets:
+                raise
+            broker = self._cluster.coordinator_of_offsets(timeout_ms=self._timeout_ms)
+            log.info("%s: its offsets are in ZooKeeper, by way of %s", terms.name, broker)
+            return location.found(broker, coordinates=False)
         if isinstance(found, int):
             return found
-        log.info("%s: its coordinator is %s", self._session.name, found)
-        return self._session.location.found(found)
-
-    def _find_offset_coordinator(self) -> CoordinatorAddress | int:
-        try:
-            return self._find_coordinator()
-        except UnsupportedVersion:
-            metadata = self._cluster.coordinator_of_offsets(timeout_ms=self._timeout_ms)
-        log.info("%s: its offsets are in ZooKeeper, by way of %s", self._session.name, metadata)
-        return self._session.location.found(metadata, coordinates=False)
+        log.info("%s: its coordinator is %s", terms.name, found)
+        return location.found(found)
 
     def _beat(self, order: ev.SendHeartbeat) -> None:
         session = self._session
@@ -139,19 +150,17 @@ class GroupThread:
             return
         least = requests.least_version(session.terms, since=requests.STATIC_BEATS_SINCE)
         try:
-            response = session.group_connection.connection(address).call(
+            response = self._orders.connection.connection(address).call(
                 requests.heartbeat_request(session.terms, order),
                 timeout_ms=self._timeout_ms,
                 at_least=least,
             )
-        except AuthenticationFailed as error:
-            session.fail(error)
-            session.on_connection_lost(address, str(error))
-        except (TransportError, RemoteProtocolError) as error:
-            if isinstance(error, RemoteProtocolError):
-                log.warning(
-                    "%s: the response to a heartbeat cannot be read: %s", session.name, error
-                )
+        except (AuthenticationFailed, TransportError, RemoteProtocolError) as error:
+            name = session.terms.name
+            if isinstance(error, AuthenticationFailed):
+                self._caller.fail(error)
+            elif isinstance(error, RemoteProtocolError):
+                log.warning("%s: the response to a heartbeat cannot be read: %s", name, error)
             session.on_connection_lost(address, str(error))
         except ZkConsumerError as error:
             code = ErrorCode.UNSUPPORTED_VERSION
@@ -171,17 +180,17 @@ class GroupThread:
         address = session.location.address
         try:
             if address is not None:
-                connection = session.group_connection.connection(address)
+                connection = self._orders.connection.connection(address)
                 version = connection.version_of(LeaveGroupRequest)
                 request = leave_request(
                     session.terms.group_id, order.member_id, version=version, reason=order.reason
                 )
                 connection.call(request, timeout_ms=self._timeout_ms)
-        except (TransportError, RemoteProtocolError) as error:
-            log.info("%s: could not send LeaveGroup: %s", session.name, error)
-            if address is not None:
-                session.on_connection_lost(address, str(error))
         except ZkConsumerError as error:
-            log.info("%s: could not send LeaveGroup: %s", session.name, error)
+            log.info("%s: could not send LeaveGroup: %s", session.terms.name, error)
+            is_lost = isinstance(error, TransportError | RemoteProtocolError)
+            if is_lost and address is not None:
+                session.on_connection_lost(address, str(error))
         finally:
-            session.on_left()
+            self._orders.has_left = True
+            self._caller.responses.notify()

@@ -5,7 +5,7 @@ connection lasts from JoinGroup to SyncGroup. A newer step interrupts an older o
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -16,16 +16,20 @@ from zkconsumer.errors import (
 )
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core import requests
+from zkconsumer.membership.coordinator.core.terms import changed
+from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     Connection,
     CoordinatorAddress,
     CoordinatorFinder,
 )
-from zkconsumer.membership.coordinator.threads.join_steps import JoinStep
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
+from zkconsumer.membership.coordinator.threads.orders import JoinSteps
 from zkconsumer.wire.messages.group_members import JoinGroupRequest, JoinGroupResponse
 
 log = logging.getLogger(__name__)
+
+Topics = dict[str, tuple[int, ...]]
 
 _GRACE_MS = 5_000
 """How much longer a JoinGroup may take than the rebalance; Kafka's ``JOIN_GROUP_TIMEOUT_LAPSE``."""
@@ -51,6 +55,8 @@ class JoinThread:
     def __init__(
         self,
         session: MemberSession,
+        steps: JoinSteps,
+        caller: Caller,
         cluster: CoordinatorFinder,
         *,
         request_timeout_ms: int,
@@ -58,13 +64,15 @@ class JoinThread:
     ) -> None:
         settings = session.terms.settings
         self._session = session
-        self._steps = session.join_steps
+        self._steps = steps
+        self._caller = caller
         self._cluster = cluster
         self._request_timeout_ms = request_timeout_ms
         self._on_group_topics = on_group_topics
         self._session_ms = settings.session_timeout_ms
         self._rebalance_ms = settings.rebalance_timeout_ms or settings.max_poll_interval_ms
         self._waits_ms = self._rebalance_ms + _GRACE_MS
+        self._led_topics: Topics = {}
         self._stopped = False
 
     def run(self) -> None:
@@ -79,7 +87,7 @@ class JoinThread:
         self._stopped = True
         self._steps.stop()
 
-    def _execute(self, step: JoinStep, address: CoordinatorAddress | None) -> None:
+    def _execute(self, step: ev.JoinStep, address: CoordinatorAddress | None) -> None:
         if isinstance(step, ev.Assign):
             self._session.notify(self._assign(step))
         elif address is not None and self._steps.begin(step):
@@ -107,7 +115,7 @@ class JoinThread:
             return None, error
         except AuthenticationFailed as error:
             # Report it as a broken connection, so that the member survives a passing failure.
-            self._session.fail(error)
+            self._caller.fail(error)
             return None, error
         except UnsupportedVersion as error:
             static = self._session.terms.settings.instance_id is not None
@@ -135,7 +143,7 @@ class JoinThread:
             log.warning(
                 "%s: the broker does not take session.timeout.ms=%d: with %d instead, the longest "
                 "that brokers of 0.9 take by default",
-                self._session.name,
+                self._session.terms.name,
                 self._session_ms,
                 _OLD_SESSION_MS,
             )
@@ -146,7 +154,7 @@ class JoinThread:
         for member_id, why in unreadable.items():
             log.error(
                 "%s: member %s gets no partitions: what it subscribes to can't be read: %s",
-                self._session.name,
+                self._session.terms.name,
                 member_id,
                 why,
             )
@@ -159,9 +167,7 @@ class JoinThread:
         """Set the time-outs that the coordinator enforces: version 0 has one for both."""
         rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
         self._waits_ms = rebalance_ms + _GRACE_MS
-        self._session.set_timeouts(
-            session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms
-        )
+        self._session.set_timeouts(self._session_ms, rebalance_ms)
 
     def _send_join(
         self, step: ev.SendJoin, connection: Connection, version: int
@@ -187,7 +193,9 @@ class JoinThread:
             try:
                 self._watch_topics(requests.topics_of(assign))
             except ZkConsumerError as error:
-                log.warning("%s: can't watch the group's topics: %s", self._session.name, error)
+                log.warning(
+                    "%s: can't watch the group's topics: %s", self._session.terms.name, error
+                )
 
     # --- the leader's work --------------------------------------------------------------
 
@@ -198,9 +206,9 @@ class JoinThread:
             return ev.AssignmentFailed(step.round, str(error))
         return ev.AssignmentMade(step.round, requests.shares_of(step, partitions))
 
-    def _watch_topics(self, topics: frozenset[str]) -> dict[str, tuple[int, ...]]:
+    def _watch_topics(self, topics: frozenset[str]) -> Topics:
         """Return the partitions of these topics, which are watched from now on."""
-        partitions: dict[str, tuple[int, ...]] = {}
+        partitions: Topics = {}
         if topics:
             view = self._cluster.view(topics, timeout_ms=self._request_timeout_ms)
             partitions = {
@@ -209,9 +217,21 @@ class JoinThread:
         self._lead(topics, partitions)
         return partitions
 
-    def _lead(self, topics: frozenset[str], partitions: dict[str, tuple[int, ...]]) -> None:
-        self._session.on_leading(topics, partitions)
+    def _lead(self, topics: frozenset[str], partitions: Topics) -> None:
+        self._led_topics = {topic: partitions.get(topic, ()) for topic in topics}
         self._on_group_topics(topics)
+
+    def on_topics_changed(self, partitions: Mapping[str, tuple[int, ...]]) -> None:
+        """Rejoin if topics that we assign have other partitions than before. Thread: any, one."""
+        led = self._led_topics
+        now = {topic: partitions[topic] for topic in led if topic in partitions}
+        if changed(led, now):
+            led.update(now)
+            self._session.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS))
+
+    def forget_topics(self) -> None:
+        """Compare no topics until we assign again. Thread: any."""
+        self._led_topics = {}
 
     # --- SyncGroup ----------------------------------------------------------------------
 

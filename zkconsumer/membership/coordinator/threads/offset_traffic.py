@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from zkconsumer.backoff import Backoff
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -24,8 +23,11 @@ from zkconsumer.membership.coordinator.core.error_table import (
     handling,
 )
 from zkconsumer.membership.coordinator.core.read_job import ReadJob
-from zkconsumer.membership.coordinator.threads.coordinator_connection import CoordinatorAddress
-from zkconsumer.membership.coordinator.threads.member_session import MemberSession
+from zkconsumer.membership.coordinator.threads.coordinator_connection import (
+    CoordinatorAddress,
+    CoordinatorConnection,
+)
+from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
@@ -45,77 +47,70 @@ Located = CoordinatorAddress | int | ZkConsumerError
 
 
 class OffsetTraffic:
-    """Sends the commits and reads that are due.
+    """Sends the commits and reads that are due. Thread: the group thread.
 
     Args:
-        session: the member, with its commits and reads.
+        connection: that of the thread.
         locate: returns the coordinator's address, or why there is none.
         timeout_ms: how long the coordinator may take for a response.
     """
 
     def __init__(
-        self, session: MemberSession, locate: Callable[[], Located], *, timeout_ms: int
+        self,
+        jobs: OffsetJobs,
+        connection: CoordinatorConnection,
+        locate: Callable[[], Located],
+        *,
+        timeout_ms: int,
     ) -> None:
-        settings = session.terms.settings
-        self._session = session
+        self._jobs = jobs
+        self._session = jobs.session
+        self._connection = connection
         self._locate = locate
         self._timeout_ms = timeout_ms
         self._limit_ms = min(_FIRST_TIMEOUT_MS, timeout_ms)
-        self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
-
-    def next_due_ms(self) -> int | None:
-        """Return when ``send_due`` has something to do."""
-        with self._session.lock:
-            dues = [self._session.commits.next_due_ms()]
-            dues += [job.due_ms for job in self._open_reads()]
-        return min((due_ms for due_ms in dues if due_ms is not None), default=None)
 
     def send_due(self) -> None:
         """Send what is due."""
-        session = self._session
-        with session.lock:
-            due_ms = session.commits.next_due_ms()
-        if due_ms is not None and session.clock.now_ms() >= due_ms:
+        clock, jobs = self._session.clock, self._jobs
+        with jobs.lock:
+            due_ms = jobs.commits.next_due_ms()
+        if due_ms is not None and clock.now_ms() >= due_ms:
             self._commit()
-            session.settle()
-        with session.lock:
-            jobs = self._open_reads()
-        for job in jobs:
-            if session.clock.now_ms() >= job.due_ms:
+            jobs.settle()
+        for job in jobs.open_reads():
+            if clock.now_ms() >= job.due_ms:
                 self._read(job)
 
     # --- commits ------------------------------------------------------------------------
 
     def _commit(self) -> None:
-        session = self._session
-        with session.lock:
-            session.commits.check(session.signature(), session.claims)
-            if not session.commits.busy:
+        session, lock, commits = self._session, self._jobs.lock, self._jobs.commits
+        with lock:
+            commits.check(session.signature(), session.claims)
+            if not commits.busy:
                 return
-        address = self._coordinator()
-        if not isinstance(address, CoordinatorAddress):
-            with session.lock:
-                if isinstance(address, str):
-                    session.commits.postpone_all(address, session.clock.now_ms())
-                else:
-                    session.commits.refuse(address)
-            return
-        with session.lock:
-            batch = session.commits.batch(
-                session.signature(), session.claims, session.clock.now_ms()
-            )
-        if batch is None:
+        address, batch = self._coordinator(), None
+        with lock:
+            now_ms = session.clock.now_ms()
+            if isinstance(address, str):
+                commits.postpone_all(address, now_ms)
+            elif isinstance(address, ZkConsumerError):
+                commits.refuse(address)
+            else:
+                batch = commits.batch(session.signature(), session.claims, now_ms)
+        if batch is None or not isinstance(address, CoordinatorAddress):
             return
         try:
             codes = self._send(batch, address)
         except (TransportError, RemoteProtocolError) as error:
             sent = not isinstance(error, ConnectFailed)
-            with session.lock:
-                session.commits.on_request_failed(str(error), session.clock.now_ms(), sent=sent)
+            with lock:
+                commits.on_request_failed(str(error), session.clock.now_ms(), sent=sent)
             session.on_connection_lost(address, str(error))
         except ZkConsumerError as error:
-            with session.lock:
-                session.commits.on_unsendable(error)
+            with lock:
+                commits.on_unsendable(error)
         else:
             self._committed(batch, codes, address)
 
@@ -125,7 +120,7 @@ class OffsetTraffic:
         static = batch.signature.instance_id is not None
         offsets = dict(sorted(batch.offsets.items()))
         least, most = wire.bounds(in_kafka=address.coordinates)
-        response = self._session.group_connection.connection(address).call(
+        response = self._connection.connection(address).call(
             wire.commit_request(self._session.terms.group_id, offsets, batch.signature),
             timeout_ms=self._timeout_ms,
             at_least=wire.STATIC_MEMBERS_SINCE if static else least,
@@ -138,9 +133,9 @@ class OffsetTraffic:
     ) -> None:
         session = self._session
         signature = batch.signature
-        with session.lock:
+        with self._jobs.lock:
             session.counts.commits += 1
-            session.commits.on_response(codes, session.signature(), session.clock.now_ms())
+            self._jobs.commits.on_response(codes, session.signature(), session.clock.now_ms())
         if signature.generation >= 0:
             code = _membership_code(codes.values())
             session.notify(ev.CommitCompleted(signature.member_id, signature.generation, code))
@@ -148,50 +143,44 @@ class OffsetTraffic:
 
     # --- committed positions ------------------------------------------------------------
 
-    def _open_reads(self) -> list[ReadJob]:
-        """Return the reads that need not wait for a commit of the same partitions."""
-        commits = self._session.commits
-        return [
-            job for job in self._session.reads if not job.ended and not commits.touches(job.left)
-        ]
-
     def _read(self, job: ReadJob) -> None:
-        session = self._session
-        code: int | None = None
         address = self._coordinator()
-        if not isinstance(address, CoordinatorAddress):
-            if isinstance(address, str):
-                job.failed(address)
-            else:
-                job.error = address
+        if isinstance(address, str):
+            job.failed(address)
+        elif isinstance(address, ZkConsumerError):
+            job.error = address
         else:
-            try:
-                connection = session.group_connection.connection(address)
-                least, most = wire.bounds(in_kafka=address.coordinates)
-                version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
-                response = connection.call(
-                    wire.fetch_request(session.terms.group_id, sorted(job.left), version=version),
-                    timeout_ms=self._limit_ms,
-                    at_least=version,
-                    at_most=version,
-                )
-                self._limit_ms = min(_FIRST_TIMEOUT_MS, self._timeout_ms)
-                code = job.on_response(
-                    wire.positions(response, unknown_is_none=not address.coordinates)
-                )
-            except (TransportError, RemoteProtocolError) as error:
-                if isinstance(error, RequestTimedOut):
-                    self._limit_ms = min(self._limit_ms * 2, self._timeout_ms)
-                job.failed(str(error))
-                session.on_connection_lost(address, str(error))
-            except ZkConsumerError as error:
-                job.error = without_frames(error)
-            else:
-                self._judge(address, () if code is None else (code,))
+            self._read_from(address, job)
         if job.ended:
             job.on_end()
         else:
-            job.postpone(session.clock.now_ms(), self._backoff)
+            job.postpone(self._session.clock.now_ms(), self._session.terms.settings.backoff)
+
+    def _read_from(self, address: CoordinatorAddress, job: ReadJob) -> None:
+        group_id = self._session.terms.group_id
+        try:
+            connection = self._connection.connection(address)
+            least, most = wire.bounds(in_kafka=address.coordinates)
+            version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
+            response = connection.call(
+                wire.fetch_request(group_id, sorted(job.left), version=version),
+                timeout_ms=self._limit_ms,
+                at_least=version,
+                at_most=version,
+            )
+            self._limit_ms = min(_FIRST_TIMEOUT_MS, self._timeout_ms)
+            code = job.on_response(
+                wire.positions(response, unknown_is_none=not address.coordinates)
+            )
+        except (TransportError, RemoteProtocolError) as error:
+            if isinstance(error, RequestTimedOut):
+                self._limit_ms = min(self._limit_ms * 2, self._timeout_ms)
+            job.failed(str(error))
+            self._session.on_connection_lost(address, str(error))
+        except ZkConsumerError as error:
+            job.error = without_frames(error)
+        else:
+            self._judge(address, () if code is None else (code,))
 
     def _coordinator(self) -> CoordinatorAddress | str | ZkConsumerError:
         """Return the coordinator's address; a passing reason if unknown; or a lasting error."""

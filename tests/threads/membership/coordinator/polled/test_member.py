@@ -181,6 +181,25 @@ def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
     assert member.member.committed([one], timeout_ms=5_000) == {one: OffsetAndMetadata(7)}
 
 
+def test_a_subscription_made_while_the_member_leaves_is_a_members(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """What its handler subscribes to on the way out is joined, and committed as a member."""
+
+    def subscribe(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+        member.handler.on_give_up = lambda _partitions, _why: None
+        member.subscribe("t")
+
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    member.handler.on_give_up = subscribe
+    member.member.unsubscribe(5_000)
+    member.poll_until("all again", lambda: member.has == ALL)
+    assert member.member.generation == broker.group.generation
+    member.member.commit({TopicPartition("t", 0): OffsetAndMetadata(7)}, timeout_ms=5_000)
+    assert broker.offsets == {TopicPartition("t", 0): OffsetAndMetadata(7)}
+
+
 def test_an_interrupted_good_bye_is_said_all_the_same(
     broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +211,7 @@ def test_an_interrupted_good_bye_is_said_all_the_same(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(member.member._calls, "_flush", interrupt)
+        patch.setattr(member.member._events, "_flush", interrupt)
         with pytest.raises(KeyboardInterrupt):
             member.member.unsubscribe(5_000)
     assert broker.kinds(LeaveGroupRequest)

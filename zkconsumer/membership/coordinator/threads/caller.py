@@ -1,0 +1,79 @@
+"""The caller's thread, as a member's threads know it: what wakes it, and what its poll raises."""
+
+from collections.abc import Callable
+from threading import RLock
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import GroupFailed, ZkConsumerError, without_frames
+from zkconsumer.scope import WakeEvent
+
+_MAX_SLEEP_MS = 500
+"""Longest sleep of the caller's thread in one piece: signal handlers run in between."""
+
+
+class Caller:
+    """Waits for results, until their time is over, a close ends, or a thread has died.
+
+    Args:
+        wake: wakes the caller where it polls. Thread: any.
+
+    Attributes:
+        responses: wakes the caller where it waits for a commit, or to leave.
+        quiet_until_ms: until when the core need not learn of a poll, if nothing happens.
+        closing_by_ms: the deadline of a close under way, which bounds all others; None: none.
+        is_closed: whether the member was closed.
+        failure: the error that ``poll`` has to raise; None: none.
+        death: set when a thread of the member died, which is a bug; every ``poll`` reports it.
+    """
+
+    def __init__(self, clock: Clock, wake: Callable[[], None]) -> None:
+        self.wake = wake
+        self.responses = WakeEvent()
+        self.quiet_until_ms = 0
+        self.closing_by_ms: int | None = None
+        self.is_closed = False
+        self.failure: ZkConsumerError | None = None
+        self.death: GroupFailed | None = None
+        self._clock = clock
+        self._lock = RLock()
+
+    def fail(self, error: ZkConsumerError, *, replaces: bool = False) -> None:
+        """Have ``poll`` raise an error: in place of one that waits, or only if none does."""
+        with self._lock:
+            if replaces or self.failure is None:
+                self.failure = without_frames(error)
+        self.wake()
+
+    def take_failure(self) -> ZkConsumerError | None:
+        """Return the error that ``poll`` has to raise; a final one stays."""
+        if self.death is not None:
+            return self.death
+        if self.failure is None:
+            return None
+        with self._lock:
+            failure = self.failure
+            if not (isinstance(failure, GroupFailed) and failure.final):
+                self.failure = None
+            return failure
+
+    def deadline(self, timeout_ms: int) -> int:
+        """Return the deadline of a call that may take ``timeout_ms``."""
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
+
+    def wait(
+        self, done: Callable[[], bool], deadline_ms: int, received: WakeEvent | None = None
+    ) -> None:
+        """Wait for a result; return without it where it can't come any more.
+
+        Args:
+            done: returns whether it is there.
+            deadline_ms: when to give up.
+            received: wakes this wait; None: ``responses``, which wakes the caller's thread.
+        """
+        received = self.responses if received is None else received
+        while not done():
+            left_ms = deadline_ms - self._clock.now_ms()
+            if left_ms <= 0 or self.death is not None or self.is_closed:
+                return
+            received.wait(min(left_ms, _MAX_SLEEP_MS))
