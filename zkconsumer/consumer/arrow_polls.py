@@ -105,7 +105,7 @@ class ArrowPolls(Iteration):
     def _collected(
         self, limit_ms: int | None, most: int, schema: "Schema", starts: Starts
     ) -> "RecordBatch":
-        """Return the records fetched within `limit_ms`; put their start positions into `starts`."""
+        """Return records fetched within ``limit_ms``; put their start positions into ``starts``."""
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         parts = self._parts

@@ -98,12 +98,11 @@ class AutomaticCommits:
         level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
         self._last_failure = error
         if isinstance(error, CommitFailed):
-            text = "automatic commit refused, what it was about may be read again: %s"
-            log.log(level, text, error)
+            log.log(level, "automatic commit refused, its records may be read again: %s", error)
         elif error is not None:
             log.log(level, "automatic commit failed: %s", error)
         if self._settings.callback is not None:
             try:
                 self._settings.callback(offsets, error)
-            except Exception:  # the caller's code; no call of the caller made this commit
+            except Exception:  # the caller's code; there is no call to raise it from
                 log.exception("default_offset_commit_callback failed")

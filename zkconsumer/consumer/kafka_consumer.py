@@ -349,7 +349,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         Source: Kafka ``KafkaConsumer.metrics``.
         """
         if not self.config.metrics_enabled:
-            return None  # type: ignore[return-value]  # kafka-python's answer to who wants none
+            return None  # type: ignore[return-value]  # as kafka-python's
         found = self._numbers()
         return raw_of(found) if raw else found
 

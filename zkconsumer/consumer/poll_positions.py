@@ -52,7 +52,7 @@ class PollPositions:
         }
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Read on from `start`."""
+        """Continue reading at ``start``."""
         self._buffer.drop(tp)
         self.starts.settle((tp,))
         self._engine.seek(tp, start)

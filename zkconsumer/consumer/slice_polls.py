@@ -60,10 +60,10 @@ class SliceConsumer(KafkaConsumer):
     def known_end_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: int
     ) -> dict[TopicPartition, int]:
-        """Return ``end_offsets`` of those partitions whose leaders answer in time.
+        """Return ``end_offsets`` of those partitions whose leaders respond in time.
 
         Raises:
-            ZkConsumerError: as ``end_offsets``, if it is of no partition.
+            ZkConsumerError: as ``end_offsets``, for errors that concern no single partition.
         """
         responses = self._responses(dict.fromkeys(partitions, int(LATEST)), timeout_ms)
         return {

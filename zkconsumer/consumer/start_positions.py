@@ -35,7 +35,7 @@ class Seekable(Protocol):
     """The part of the fetch engine that is used here."""
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Continue reading at `start`."""
+        """Continue reading at ``start``."""
         ...
 
 

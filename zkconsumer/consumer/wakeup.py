@@ -39,7 +39,7 @@ class Wakeup:
             raise Woken("wakeup() was called")
 
     def wait(self, timeout_ms: int) -> None:
-        """Wait for a signal, one since the last wait included, or the time-out."""
+        """Wait until the time-out, or for a signal; one since the last wait counts, too."""
         for piece_ms in naps(timeout_ms):
             self._wakeup.wait(piece_ms)
             if self._signalled or self._woken:

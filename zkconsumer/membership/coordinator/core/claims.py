@@ -38,6 +38,6 @@ class Claims:
         return {tp: self._take_overs[tp] for tp in partitions if tp in self._take_overs}
 
     def gone(self, partitions: Iterable[TopicPartition], since: TakeOvers) -> list[TopicPartition]:
-        """Return the partitions that are no longer ours, or were taken over again after `since`."""
+        """Return the partitions that are not ours now, or were taken over again after ``since``."""
         mine = self._take_overs
         return sorted(tp for tp in partitions if tp not in mine or mine[tp] != since.get(tp))

@@ -1,7 +1,8 @@
 """The queue of commits: one request at a time, in order; queued jobs share a request. Pure.
 
 Queued jobs are merged into one request with the latest position of each partition. The final
-offsets are those that one request per job would have stored, and no older one can overtake a newer.
+offsets are those that one request per job would have stored: an older one never overtakes a newer
+one.
 Jobs end in the order in which they were queued.
 """
 

@@ -205,7 +205,7 @@ class ForgetCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class RevokePartitions:
-    """Stop delivering these partitions and call the listener. A step; in the caller's thread."""
+    """Stop delivering these partitions; call the listener. A step in the caller's thread."""
 
     round: int
     partitions: frozenset[TopicPartition]
@@ -214,7 +214,7 @@ class RevokePartitions:
 
 @dataclass(frozen=True, slots=True)
 class TakeOver:
-    """Read the ``added`` partitions and call on_partitions_assigned. A step; as above."""
+    """Read the ``added`` partitions; call on_partitions_assigned. A step in the caller's thread."""
 
     round: int
     added: frozenset[TopicPartition]

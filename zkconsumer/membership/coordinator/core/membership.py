@@ -319,8 +319,8 @@ class MembershipCore:
     def _misfit(self) -> None:
         """Join again for other partitions; a static member leaves if that did not help.
 
-        If it comes back with another subscription, the broker gives it the partitions of before,
-        and to each further join, too, since that is like the one that it came back with.
+        The broker gives a returning static member its former partitions even if its subscription
+        has changed, and again at each further join, which repeats that subscription.
         """
         self._misfits += 1
         if self._misfits > 1 and self._settings.instance_id is not None:

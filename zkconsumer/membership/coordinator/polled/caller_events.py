@@ -151,7 +151,7 @@ class CallerEvents:
                     else:
                         log.exception("%s: the handler failed again", self._session.terms.name)
                 finally:
-                    # Else it is not done: the next poll notices, and joins again.
+                    # A call that was not reached is not done: the next poll notices, and rejoins.
                     if reached:
                         self._on_done(call)
             finally:
@@ -173,7 +173,7 @@ class CallerEvents:
         return partial(self._then_flush, give_up) if call.why is RevocationKind.REVOKED else give_up
 
     def _then_flush(self, work: Callable[[], None]) -> None:
-        """Flush after it, even if the caller's code failed; not after an interrupt (Ctrl-C)."""
+        """Run ``work``, then flush, even if it failed; not after an interrupt (Ctrl-C)."""
         try:
             work()
         except Exception:

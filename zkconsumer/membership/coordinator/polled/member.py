@@ -19,7 +19,7 @@ _LEAVE_TIMEOUT_MS = 2_000
 """How long a closing member waits until LeaveGroup is sent."""
 
 _INTERRUPTED_LEAVE_TIMEOUT_MS = 300
-"""The same after an exception of a signal handler (Ctrl-C), when the user wants to be gone."""
+"""The same after a signal handler's exception (Ctrl-C): the user wants the program to end."""
 
 
 class GroupMember:
@@ -114,7 +114,7 @@ class GroupMember:
         try:
             self._leave(self._caller.deadline(timeout_ms))
         finally:
-            # Even if the handler raised: later calls have their full time again.
+            # Even if the handler raised: later calls have their own deadlines.
             self._caller.closing_by_ms = before
 
     def close(self, timeout_ms: int) -> None:

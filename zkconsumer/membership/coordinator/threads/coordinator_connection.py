@@ -161,7 +161,7 @@ class CoordinatorLocation:
 
     @property
     def rests(self) -> bool:
-        """Return whether to wait before the next lookup, since the last addresses failed."""
+        """Whether to wait before the next lookup, since the last addresses failed."""
         return self._clock.now_ms() < self._rests_until_ms
 
     def on_response(self) -> None:

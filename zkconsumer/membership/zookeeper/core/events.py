@@ -272,7 +272,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Recreated:
-    """The topics of these were deleted and created again: what was read is of former ones."""
+    """The topics of these were deleted and created again: what was read belongs to the former."""
 
     partitions: tuple[TopicPartition, ...]
 

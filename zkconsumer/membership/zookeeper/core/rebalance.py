@@ -1,6 +1,6 @@
 """The rebalance of one member as a state machine: events in, actions out, nothing else. Pure.
 
-``rebalance_state`` draws the states. Rules:
+``states`` draws the states. Rules:
 
 1. One step at a time. A trigger that arrives during a round means one more round, however many
    arrive (Kafka's watcher thread collapses them likewise).

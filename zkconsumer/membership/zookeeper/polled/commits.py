@@ -141,7 +141,7 @@ class CallersCommits:
             wait_ms(_RETRY_MS)
 
     def _report_former_topics(self, found: Mapping[TopicPartition, FetchedOffset]) -> None:
-        """Warn once of each offset of a former topic: it counts as none."""
+        """Warn once about each committed offset of a former topic, which is ignored."""
         former = {tp: offset.former for tp, offset in found.items() if offset.former is not None}
         events = {tp: offset for tp, offset in former.items() if self._reported.get(tp) != offset}
         self._reported |= events

@@ -78,7 +78,7 @@ class ZookeeperGroup:
         # Only the caller's thread knows what was handed out: it commits.
         member = configured_member(context, bridge, auto_commit=False)
         bridge.attend = member.control.attend
-        member.control.life = watch = PollWatch(self.max_poll_interval_ms, clock)
+        member.control.poll_watch = watch = PollWatch(self.max_poll_interval_ms, clock)
         member.listener.listener = bridge
         member.listener.on_lost = bridge.on_lost
         caller = CallerSide(bridge=bridge, watch=watch, counts=counts, signal=signal, wakeup=wakeup)

@@ -14,7 +14,7 @@ from zkconsumer.zk.nodes import Pattern, Registration
 class PollSubscription:
     """A ``StreamSubscription`` of named topics; patterns are expanded before.
 
-    Scala members would read a pattern as Java's, and ours is Python's.
+    Scala members would take a pattern for one of Java's; ours are Python's.
     """
 
     wildcard = False

@@ -89,7 +89,7 @@ class CommitService:
         self._world.trigger(ev.RebalanceCause.COMMIT_FAILED)
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit `offset`, unless the caller has explicitly committed a larger one of this log.
+        """Commit ``offset``, unless the caller has explicitly committed a larger one of this log.
 
         Returns:
             False if the chunk must not be handed over: the claim is no longer ours, or another

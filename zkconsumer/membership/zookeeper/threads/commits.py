@@ -31,11 +31,10 @@ Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata, int]]
 def consumed_offset(claim: PartitionClaim) -> int | None:
     """Return the offset that an automatic commit writes for a claim; None: nothing new.
 
-    A caller that committed its current message has gone further than what counts as consumed: this
-    is not undone. An offset that the caller named, ahead or behind, stands until more is consumed
-    than it named, and than was consumed by then, or the log goes back. A start offset from the
-    reset policy is new even though nothing was read yet: the next owner must not reset to another
-    one.
+    A caller may commit its current message, which counts as consumed only later: that commit stays.
+    An offset that the caller named stays until consumption has passed it, and what was consumed
+    when it was named; or until the position jumps back in a truncated log. A start offset from the
+    reset policy is new although nothing was read yet: the next owner must not reset to another one.
     """
     committed, consumed = claim.committed_offset, claim.consumed_offset
     if claim.jumps_back != claim.committed_jumps:

@@ -45,7 +45,8 @@ class ControlThread:
     """Runs the rebalance core of one connector.
 
     Attributes:
-        life: set before the thread runs, where the caller must poll now and then.
+        poll_watch: makes the member leave when its caller stops polling; None: it need not poll.
+            Set before the thread runs.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ControlThread:
         self._close: CloseRequest | None = None
         self._backlog: deque[Message] = deque()
         self.mailbox = world.mailbox
-        self.life: PollWatch | None = None
+        self.poll_watch: PollWatch | None = None
         self._thread_id: int | None = None
         self.done = False
 
@@ -118,8 +119,9 @@ class ControlThread:
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
         finish_ms = self._finish_due_ms if self._unfinished else None
-        life_ms = None if self.life is None else self.life.due_ms
-        dues = (self._core.next_deadline_ms(), self._commits.due_ms, finish_ms, life_ms)
+        watch = self.poll_watch
+        silent_ms = None if watch is None else watch.due_ms
+        dues = (self._core.next_deadline_ms(), self._commits.due_ms, finish_ms, silent_ms)
         due = [due_ms for due_ms in dues if due_ms is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
@@ -128,7 +130,7 @@ class ControlThread:
         if self._core.next_deadline_ms() is not None:
             self._feed(ev.DeadlineReached())
         self._commits.tick(now_ms)
-        if self.life is not None and self.life.take(now_ms) and self._last_join is not None:
+        if watch is not None and watch.take(now_ms) and self._last_join is not None:
             self._withdraw(self._last_join)
         if self._unfinished and now_ms >= self._finish_due_ms:
             self._finish_leaving()
@@ -231,7 +233,7 @@ class ControlThread:
             case ev.Begun() | ev.RetryLater():
                 pass
             case ev.Lost(partitions) | ev.Recreated(partitions):
-                # Includes partitions that were released though the response to that got lost.
+                # Some may have been released: only the response got lost.
                 self._claims.released(partitions)
                 self._steps.report_lost(partitions)
             case ev.Blocked():
@@ -324,9 +326,8 @@ class ControlThread:
             elif not self._store.connected:
                 log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
                 if isinstance(action, ev.Commit):
-                    self._steps.report_lost(
-                        action.partitions
-                    )  # there is no hand-over to tell of it
+                    # No hand-over will report it.
+                    self._steps.report_lost(action.partitions)
                 unfinished.append(action)
             else:
                 response = self._act(action)

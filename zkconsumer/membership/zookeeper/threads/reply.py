@@ -30,7 +30,7 @@ class Reply(Generic[T]):
         self._box.put((None, error))
 
     def settle(self, work: Callable[[], T]) -> None:
-        """Provide what `work` returns or raises: without either its caller would wait for ever.
+        """Provide what ``work`` returns or raises, so that the waiting thread never hangs.
 
         Raises:
             BaseException: an error that is not one of ours, provided as well; it ends the thread.
