@@ -5,8 +5,9 @@ from tests.support.manual_clock import ManualClock
 from tests.support.spoken_cluster import SpokenCluster
 from tests.support.spoken_groups import SpokenGroups
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.reading.deadline import ReadingLimits
 from zkconsumer.status.reading.sessions import Sessions
-from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.snapshot import SnapshotReader
 
 LONG_MS = 10_000
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

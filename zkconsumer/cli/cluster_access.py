@@ -24,10 +24,10 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.properties_file import load_properties
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, TopicStatus
 from zkconsumer.status.reading.broker_cluster import BrokerSource
-from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.deadline import Deadline, ReadingLimits
 from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
 from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
-from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store

@@ -15,7 +15,8 @@ from tests.support.large_cluster import LARGE, MEMBERS, PATIENCE_MS, connected
 from tests.support.spoken_cluster import END_OFFSET
 from tests.support.yardstick import cost_of
 from zkconsumer.status.model import ClusterSnapshot, GroupState
-from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.deadline import ReadingLimits
+from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.zk.pipeline import PendingResponse, Pipeline, Send
 
 READ_MOST, LOOK_MOST = 65.0, 1.8

@@ -15,7 +15,8 @@ from tests.support.served_page import ServedPage
 from tests.support.waiting import wait_until
 from tests.support.yardstick import piece_s
 from zkconsumer.scope import ThreadScope
-from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.deadline import ReadingLimits
+from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.web.app import Site, build_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.history.past import RecordedPast

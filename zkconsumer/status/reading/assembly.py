@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from zkconsumer.model import Broker
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
     BrokersAlone,
@@ -25,13 +24,14 @@ from zkconsumer.status.reading.values import GroupOffsets, LogSpan
 from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence
 
 
-def assemble(
+def assemble(  # noqa: PLR0913 - one fact a line, all by name
     kept: Kept,
     *,
     now_ms: int,
     through: str | BrokersAlone,
     sessions: Seen[frozenset[int]] | None = None,
     clock_skew_ms: Seen[int] | None = None,
+    clock_ahead_ms: int = 0,
     abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
     """Return the current snapshot.
@@ -45,7 +45,9 @@ def assemble(
     live_sessions = _alive(kept, sessions)
     keys = [GroupKey(GroupKind.ZOOKEEPER, name) for name in sorted(kept.zookeeper_groups)]
     keys += [GroupKey(GroupKind.COORDINATOR, name) for name in sorted(kept.coordinator_groups)]
-    alone = through if isinstance(through, BrokersAlone) else None
+    alone: BrokersAlone | None = None
+    if isinstance(through, BrokersAlone):
+        alone = replace(through, no_zookeeper=kept.no_zookeeper)
     moment = _Moment(now_ms, clock_skew_ms, live_sessions, abandoned_after_ms, alone)
     return ClusterSnapshot(
         taken_ms=now_ms,
@@ -61,6 +63,7 @@ def assemble(
         failures=kept.failures.all(),
         live_sessions=live_sessions,
         clock_skew_ms=clock_skew_ms,
+        clock_ahead_ms=clock_ahead_ms,
         no_brokers=kept.no_brokers,
         brokers_alone=alone,
     )
@@ -182,18 +185,12 @@ def _group(
     if key.kind is GroupKind.ZOOKEEPER:
         whole = _with_offsets(group, offsets, kept)
         state = zookeeper_state(whole, ids, moment.live_sessions)
-        coordinator = _metadata(name, kept) if offsets else None
+        coordinator = kept.coordinator_of_offsets(name) if offsets else None
         return moment.settle(replace(whole, state=state, coordinator=coordinator), kept)
     if name in kept.zookeeper_groups and not group.members and group.protocol is None:
         return None
     whole = _with_offsets(_with_read(group, ids or {}), offsets, kept)
     return moment.settle(replace(whole, state=moment.state(whole)), kept)
-
-
-def _metadata(name: str, kept: Kept) -> Broker | None:
-    """Return the coordinator of a ZooKeeper group's offsets."""
-    listed = kept.coordinator_groups.get(name)
-    return kept.keepers.get(name) or (listed.coordinator if listed is not None else None)
 
 
 def _state_of(group: GroupStatus) -> GroupState:

@@ -1,7 +1,6 @@
 """Sends requests to many brokers at once, so that one that hangs delays only its own response."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from zkconsumer.clock import Clock
@@ -12,18 +11,12 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import Unanswered
 
 T = TypeVar("T")
 
 Question: TypeAlias = Callable[[NegotiatedConnection], T]
 """Queries one broker, by any number of requests. It may run twice, on a stale connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """A broker did not respond, and why."""
-
-    reason: str
 
 
 class BrokerRound:

@@ -18,7 +18,7 @@ from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.parts import parts_of
 from zkconsumer.status.model import GroupStatus
-from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.broker_round import BrokerRound, Question
 from zkconsumer.status.reading.coordinator_responses import (
     DEAD,
     described_status,
@@ -29,7 +29,7 @@ from zkconsumer.status.reading.coordinator_responses import (
     reconciled_status,
 )
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
+from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead, Unanswered
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.group_admin import (
     ConsumerGroupDescribeRequest,

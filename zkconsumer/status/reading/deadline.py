@@ -1,6 +1,37 @@
-"""The deadline for one part of a snapshot."""
+"""The time limits of reading a snapshot, and the deadline for one part of it."""
+
+from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingLimits:
+    """Time limits of reading.
+
+    Attributes:
+        cluster_ms: for brokers and topics.
+        cluster_every_ms: the maximum age of brokers and topics, which are a fifth of all reads, and
+            seldom change.
+        groups_ms: for the groups in ZooKeeper.
+        brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
+        quiet_ms: how long a ZooKeeper group without offsets in Kafka is assumed to have none; not
+            while it has members and no offsets at all: it has yet to commit.
+        look_ms: for reading some groups again.
+        sessions_ms: for the list of sessions.
+        times_ms: for reading the timestamps of the groups' next records.
+        times_most: about how many of them to read at a time; 0: none.
+    """
+
+    cluster_ms: int = 5_000
+    cluster_every_ms: int = 5_000
+    groups_ms: int = 5_000
+    brokers_ms: int = 5_000
+    quiet_ms: int = 60_000
+    look_ms: int = 2_000
+    sessions_ms: int = 2_000
+    times_ms: int = 2_000
+    times_most: int = 0
 
 
 class Deadline:

@@ -13,14 +13,14 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
-from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.broker_round import BrokerRound, Question
 from zkconsumer.status.reading.coordinators import CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_requests
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.round_clock import RoundClock
-from zkconsumer.status.reading.values import GroupOffsets, GroupReads, LogSpan
+from zkconsumer.status.reading.values import GroupOffsets, GroupReads, LogSpan, Unanswered
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
 
@@ -106,17 +106,21 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
     )
 
 
-class CoordinatorGroupReader:
-    """Reads some groups again. Thread: one at a time, except ``close``.
+class SelectedGroupsReader:
+    """Reads selected groups again. Thread: one at a time, except ``close``.
 
     Args:
         store: the connection to ZooKeeper; None: no ZooKeeper groups are read.
         dialer: connects to the brokers.
         clock: for deadlines and ages.
+        limit_ms: the time limit of a look.
     """
 
-    def __init__(self, store: ZkStore | None, dialer: BrokerDialer, clock: RoundClock) -> None:
+    def __init__(
+        self, store: ZkStore | None, dialer: BrokerDialer, clock: RoundClock, limit_ms: int
+    ) -> None:
         self._clock = clock
+        self._limit_ms = limit_ms
         self._scope = ThreadScope("status-look", clock=clock)
         # These groups are read in full, so that no write goes unnoticed.
         self._groups = None if store is None else ZookeeperGroups(store, clock, owners_max_age_ms=0)
@@ -125,9 +129,9 @@ class CoordinatorGroupReader:
         self._logs = LogReader(self._brokers, clock)
         self._coordinators = CoordinatorReader(self._brokers, clock)
 
-    def look(self, plan: ReadPlan, deadline: Deadline) -> GroupReads:
-        """Run all queries."""
-        groups = self._groups
+    def look(self, plan: ReadPlan) -> GroupReads:
+        """Send all requests of a plan; return what was read in time."""
+        groups, deadline = self._groups, Deadline(self._clock, self._limit_ms)
         if plan.in_zookeeper and groups is not None:
             self._part.start(lambda: _read(groups, plan, deadline))
         responses = self._brokers.request(

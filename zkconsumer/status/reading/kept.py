@@ -29,6 +29,7 @@ from zkconsumer.status.reading.values import (
     LogSpan,
     LogsRead,
     OffsetsRead,
+    Unanswered,
 )
 from zkconsumer.status.set_back import moved_back
 from zkconsumer.zk.absence import NoBrokers
@@ -97,7 +98,7 @@ class _Unmoved(NamedTuple):
 
 
 class Kept:
-    """The last known values. They are replaced, never changed, except ``keepers``.
+    """The last known values. They are replaced, never changed.
 
     Args:
         cluster_part: the part that fails if brokers and topics can't be read.
@@ -110,7 +111,7 @@ class Kept:
         zookeeper_groups: by id, without their states.
         coordinator_groups: likewise.
         offsets: the offsets in Kafka of each group.
-        keepers: the coordinators of those offsets.
+        offset_coordinators: the coordinators of those offsets, as far as they were looked up.
         spans: start and end of logs.
         log_problems: why the last read of a partition's span failed.
         failures: the current failures.
@@ -125,7 +126,7 @@ class Kept:
         self.zookeeper_groups: dict[str, GroupStatus] = {}
         self.coordinator_groups: dict[str, GroupStatus] = {}
         self.offsets: dict[str, GroupOffsets] = {}
-        self.keepers: dict[str, Broker] = {}
+        self.offset_coordinators: dict[str, Broker] = {}
         self.spans: dict[TopicPartition, LogSpan] = {}
         self.log_problems: dict[TopicPartition, str] = {}
         self.failures = Failures()
@@ -144,8 +145,11 @@ class Kept:
         self._unmoved = moved_back(self._unmoved, by_ms)
         self._last_read_ms -= by_ms
 
-    def take_cluster(self, read: ClusterRead, now_ms: int) -> None:
-        """Record brokers and topics, or why there are no brokers."""
+    def take_cluster(self, read: ClusterRead | Unanswered, now_ms: int) -> None:
+        """Record brokers and topics, or why they could not be read."""
+        if isinstance(read, Unanswered):
+            self.failures.note(self._cluster_part, {self._cluster_part: read.reason}, now_ms)
+            return
         self.brokers, self.topics = read.brokers, read.topics
         self.no_brokers, self.no_zookeeper = read.no_brokers, read.no_zookeeper
         there = {
@@ -156,12 +160,11 @@ class Kept:
         self.log_problems = {tp: why for tp, why in self.log_problems.items() if tp in there}
         self.failures.note(self._cluster_part, {}, now_ms)
 
-    def lose_cluster(self, reason: str, now_ms: int) -> None:
-        """Record that they could not be read."""
-        self.failures.note(self._cluster_part, {self._cluster_part: reason}, now_ms)
-
-    def take_groups(self, read: GroupsRead, now_ms: int) -> None:
-        """Record ZooKeeper groups that were read."""
+    def take_groups(self, read: GroupsRead | Unanswered, now_ms: int) -> None:
+        """Record ZooKeeper groups, or why they could not be read."""
+        if isinstance(read, Unanswered):
+            self.failures.note(GROUPS_PART, {GROUPS_PART: read.reason}, now_ms)
+            return
         known = {**self.zookeeper_groups, **read.groups}
         self.zookeeper_groups = {
             name: offsets for name, offsets in known.items() if name in read.listed
@@ -169,10 +172,6 @@ class Kept:
         self.failures.note(
             GROUPS_PART, {} if read.failure is None else {GROUPS_PART: read.failure}, now_ms
         )
-
-    def lose_groups(self, reason: str, now_ms: int) -> None:
-        """Record that they could not be read."""
-        self.failures.note(GROUPS_PART, {GROUPS_PART: reason}, now_ms)
 
     def take_logs(self, read: LogsRead, now_ms: int) -> None:
         """Record the ends of logs."""
@@ -229,9 +228,9 @@ class Kept:
         self.offsets = {name: offsets for name, offsets in known.items() if name in groups}
         self._unmoved = {name: unmoved for name, unmoved in self._unmoved.items() if name in groups}
         self._note_unmoved(read.offsets, now_ms)
-        self.keepers = {
+        self.offset_coordinators = {
             name: broker
-            for name, broker in self.keepers.items()
+            for name, broker in self.offset_coordinators.items()
             if name in groups and name not in read.moved
         }
         parts = {f"offsets of group {name} in Kafka": name for name in read.failures}
@@ -292,6 +291,12 @@ class Kept:
             GroupKind.COORDINATOR: self.coordinator_groups,
         }
         return kinds[key.kind].get(key.group_id)
+
+    def coordinator_of_offsets(self, name: str) -> Broker | None:
+        """Return the coordinator of a group's offsets in Kafka; None if unknown."""
+        listed = self.coordinator_groups.get(name)
+        known = self.offset_coordinators.get(name)
+        return known or (None if listed is None else listed.coordinator)
 
     def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
         """Return the partition numbers of every topic, as in ZooKeeper; None: never read."""
@@ -376,12 +381,11 @@ def offset_requests(
         TopicPartition(topic, group_id) for topic, ids in partition_ids.items() for group_id in ids
     ]
     for name in groups:
+        coordinator = kept.coordinator_of_offsets(name)
+        if coordinator is None:
+            continue
         found = [kept.zookeeper_groups.get(name), kept.coordinator_groups.get(name)]
         known = [group for group in found if group is not None]
-        coordinator = next((group.coordinator for group in known if group.coordinator), None)
-        metadata = kept.keepers.get(name) or coordinator
-        if metadata is None:
-            continue
         partitions = {tp for group in known for tp in read_partitions(group, partition_ids)}
         topics = {tp.topic for tp in partitions}
         partitions |= {
@@ -389,5 +393,5 @@ def offset_requests(
             for topic in topics
             for number in partition_ids.get(topic, ())
         }
-        requested.setdefault(metadata, {})[name] = sorted(partitions) or everything
+        requested.setdefault(coordinator, {})[name] = sorted(partitions) or everything
     return requested

@@ -17,9 +17,9 @@ from zkconsumer.cluster.offset_times import (
 from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.broker_round import BrokerRound, Question
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.values import LogSpan, LogsRead
+from zkconsumer.status.reading.values import LogSpan, LogsRead, Unanswered
 
 
 class LogReader:

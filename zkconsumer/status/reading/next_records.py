@@ -134,33 +134,35 @@ def _with_times(group: GroupStatus, known: Mapping[Placed, int]) -> GroupStatus:
 
 
 class NextRecords:
-    """Reads the timestamps. Thread: one at a time, except ``close``.
+    """Reads the timestamps. Thread: one reads those of all groups, and one those of some.
 
     Args:
         dialer: connects to the brokers; the caller stops it.
         clock: for deadlines.
-        memory: caches the results.
+        limit_ms: the time limit of a request.
         most: the number of offsets to read at a time; 0: none.
+
+    Attributes:
+        memory: caches the results.
     """
 
-    def __init__(
-        self, dialer: BrokerDialer, clock: Clock, memory: TimesMemory, *, most: int
-    ) -> None:
-        self._times = RecordTimes(dialer, clock)
+    def __init__(self, dialer: BrokerDialer, clock: Clock, limit_ms: int, *, most: int) -> None:
+        self._of_all, self._of_some = RecordTimes(dialer, clock), RecordTimes(dialer, clock)
         self._clock = clock
-        self._memory = memory
+        self._limit_ms = limit_ms
         self._most = most
+        self.memory = TimesMemory()
 
     def request(
         self,
         snapshot: ClusterSnapshot,
         leaders: Mapping[TopicPartition, Broker],
-        deadline: Deadline,
         keys: Collection[GroupKey] | None = None,
     ) -> None:
         """Read the timestamps of these groups' next records (None: all, and drop other offsets)."""
         if not self._most:
             return
+        deadline = Deadline(self._clock, self._limit_ms)
         all_placed = {
             placed
             for key, group in snapshot.groups.items()
@@ -168,14 +170,15 @@ class NextRecords:
             for placed in partitions_of(group)
         }
         if keys is None:
-            self._memory.keep_only(all_placed)
-        waiting = set(self._memory.unknown(all_placed, self._clock.now_ms(), self._most))
+            self.memory.keep_only(all_placed)
+        times = self._of_all if keys is None else self._of_some
+        waiting = set(self.memory.unknown(all_placed, self._clock.now_ms(), self._most))
         while waiting and not deadline.is_over:
             # Different offsets of one partition are requested one after the other.
             wanted = dict(waiting)
-            reported = self._times.read(wanted, leaders, timeout_ms=max(1, deadline.left_ms))
+            reported = times.read(wanted, leaders, timeout_ms=max(1, deadline.left_ms))
             requested = set(wanted.items())
-            self._memory.learn(
+            self.memory.learn(
                 requested,
                 {(tp, wanted[tp]): at for tp, at in reported.items()},
                 self._clock.now_ms(),
@@ -184,4 +187,5 @@ class NextRecords:
 
     def close(self, timeout_ms: int) -> None:
         """Interrupt running queries. Idempotent. Thread: any."""
-        self._times.close(timeout_ms)
+        self._of_all.close(timeout_ms)
+        self._of_some.close(timeout_ms)

@@ -5,9 +5,9 @@ from typing import Generic, TypeVar
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope
-from zkconsumer.status.reading.broker_round import Unanswered
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.round_clock import RoundClock
+from zkconsumer.status.reading.values import Unanswered
 
 T = TypeVar("T")
 
@@ -35,6 +35,12 @@ class Part(Generic[T]):
         self._requested = requested
         self._reported: Mailbox[T | Unanswered] = Mailbox()
         self._running = False
+
+    def begin(self, read: Callable[[Deadline], T], limit_ms: int) -> Callable[[], T | Unanswered]:
+        """Begin to read within a time limit; return the function that waits for the result."""
+        deadline = Deadline(self._clock, limit_ms)
+        self.start(lambda: read(deadline))
+        return lambda: self.result(deadline)
 
     def start(self, read: Callable[[], T]) -> None:
         """Begin to read, unless the last read still runs."""

@@ -11,8 +11,9 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.parts import parts_of
 from zkconsumer.status.doctor.readiness import ReadinessFacts
 from zkconsumer.status.model import ClusterSnapshot
-from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.broker_round import BrokerRound, Question
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import Unanswered
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME, FetchPartition, FetchRequest, FetchTopic
 from zkconsumer.wire.releases import Release
 

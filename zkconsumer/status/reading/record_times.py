@@ -16,8 +16,9 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.parts import parts_of
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.broker_round import BrokerRound, Question
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import Unanswered
 from zkconsumer.wire.messages.fetch import (
     LAST_BY_NAME,
     FetchedPartition,

@@ -35,6 +35,13 @@ class Unreadable:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A server did not respond, and why."""
+
+    reason: str
+
+
 Read: TypeAlias = T | Unreadable | None
 """The node at a path; None if absent."""
 

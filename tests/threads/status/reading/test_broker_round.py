@@ -11,8 +11,9 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
+from zkconsumer.status.reading.broker_round import BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import Unanswered
 
 LONG_MS, SHORT_MS = 10_000, 50
 B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)

@@ -11,8 +11,9 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupKey, GroupKind, GroupState
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.status.reading.deadline import ReadingLimits
 from zkconsumer.status.reading.kept import CLUSTER_PART_ALONE
-from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.versions import BrokerGeneration
 

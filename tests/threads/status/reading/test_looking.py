@@ -13,7 +13,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
-from zkconsumer.status.reading import snapshot as snapshot_module
+from zkconsumer.status.reading import reader_state
 from zkconsumer.status.reading.assembly import assemble
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
@@ -64,7 +64,7 @@ def test_a_look_during_which_the_clock_is_set_back_is_not_shown(world: StatusWor
     reader.read()
     world.clock.advance(SHORT_MS)
     world.tree.commit("g", *T0, b"41")
-    look = reader._holds_lookaround.look
+    look = reader._selected.look
 
     def read_meanwhile(*plan: Any) -> Any:
         found = look(*plan)
@@ -73,7 +73,7 @@ def test_a_look_during_which_the_clock_is_set_back_is_not_shown(world: StatusWor
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader._holds_lookaround, "look", read_meanwhile)
+        patch.setattr(reader._selected, "look", read_meanwhile)
         snapshot = reader.look([G])
     assert snapshot.groups[G].seen_ms == world.clock.wall_ms() == snapshot.taken_ms
     world.clock.advance(SHORT_MS)
@@ -253,7 +253,10 @@ def test_a_look_while_everything_is_read(world: StatusWorld) -> None:
 
     def answer_after_a_look(frame: RequestFrame) -> Said | None:
         broker.response = response
-        wait_until(lambda: bool(reader._groups._reported._items), what="the groups to be read")
+        wait_until(
+            lambda: bool(reader._zookeeper._groups_part._reported._items),
+            what="the groups to be read",
+        )
         look_later(world, reader)
         return response(frame)
 
@@ -273,7 +276,7 @@ def test_a_look_while_everything_is_put_together(
         look_later(world, reader)
         return assemble(*args, **options)
 
-    monkeypatch.setattr(snapshot_module, "assemble", assemble_after_a_look)
+    monkeypatch.setattr(reader_state, "assemble", assemble_after_a_look)
     assert_looked(reader.read(), world)
 
 

@@ -9,10 +9,10 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
-from zkconsumer.status.reading.broker_round import Unanswered
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.round_clock import RoundClock
+from zkconsumer.status.reading.values import Unanswered
 
 LONG_MS, SHORT_MS = 10_000, 20
 
