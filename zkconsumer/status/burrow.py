@@ -43,13 +43,13 @@ class BurrowStatus(IntEnum):
 
 
 _MEANINGS = {
-    BurrowStatus.NOTFOUND: "there is no such group, or nobody uses it any more",
-    BurrowStatus.OK: "gets on, or has nothing to do",
-    BurrowStatus.WARN: "gets on, but falls further behind",
-    BurrowStatus.ERR: "a partition does not get on",
+    BurrowStatus.NOTFOUND: "there is no such group, or it is no longer used",
+    BurrowStatus.OK: "makes progress, or has nothing to read",
+    BurrowStatus.WARN: "makes progress, but falls further behind",
+    BurrowStatus.ERR: "a partition makes no progress",
     BurrowStatus.STOP: "no longer commits, though there is something to read",
-    BurrowStatus.STALL: "commits the same offset again and again, though there is more to read",
-    BurrowStatus.REWIND: "went back to an earlier offset and has not made up for it",
+    BurrowStatus.STALL: "commits the same offset repeatedly, though there is more to read",
+    BurrowStatus.REWIND: "went back to an earlier offset, and has not caught up since",
 }
 
 

@@ -21,7 +21,7 @@ class RebalanceReason(StrEnum):
 
     JOINED = "member {} joined"
     LEFT = "member {} left"
-    RESTARTED = "member {} was started anew"
+    RESTARTED = "member {} was restarted"
     NEW_SESSION = "member {} lost its session and came back"
     SUBSCRIPTION = "member {} reads other topics, or with other numbers of streams"
     BROKEN_REGISTRATION = "the registration of member {} can't be used"

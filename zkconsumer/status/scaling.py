@@ -95,7 +95,7 @@ def plan_scaling(
         return CannotAssign(
             f"the cluster has no partitions of {', '.join(missing)}"
             if topics
-            else "the group has neither members nor offsets: say which topics it is to read"
+            else "the group has neither members nor offsets: name the topics that it is to read"
         )
     partitions = {topic: tuple(partition_ids[topic]) for topic in topics}
     subscriptions = {name: MemberSubscription(read) for name, read in members.items()}
@@ -159,7 +159,7 @@ def _zookeeper_shares(
 ) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
     known: Mapping[str, Strategy] = {"range": "range", "roundrobin": "roundrobin"}
     if strategy not in known:
-        return CannotAssign(f"{strategy} is no strategy of ZooKeeper groups: {', '.join(known)}")
+        return CannotAssign(f"{strategy} is not a strategy of ZooKeeper groups: {', '.join(known)}")
     owners = expected_owners(known[strategy], view)
     if isinstance(owners, CannotAssign):
         return owners
@@ -168,7 +168,7 @@ def _zookeeper_shares(
         return CannotAssign(
             f"{threads.count} streams are too many to plan; a member registers up to "
             f"{max(max(member.topics.values(), default=0) for member in view.members.values())}: "
-            "say how many there shall be"
+            "give their number"
         )
     shares: dict[str, list[TopicPartition]] = {str(thread): [] for thread in threads}
     for tp, thread in sorted(owners.items()):
@@ -183,7 +183,7 @@ def _coordinated_shares(
     partitions: PartitionIds,
 ) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
     if strategy not in ASSIGNORS:
-        return CannotAssign(f"assignor {strategy} is not known here: {', '.join(ASSIGNORS)}")
+        return CannotAssign(f"unknown assignor {strategy}: {', '.join(ASSIGNORS)}")
     owned: dict[str, set[TopicPartition]] = {}
     for partition in group.partitions:
         owned.setdefault(partition.owner or "", set()).add(partition.topic_partition)

@@ -31,11 +31,11 @@ class OwnershipFault(StrEnum):
     """A fault of a partition's ownership; the values are what users read."""
 
     UNOWNED = "nobody owns it"
-    NO_THREAD_ID = "its owner is no thread id"
+    NO_THREAD_ID = "its owner is not a thread id"
     NO_MEMBER = "its owner is not registered"
     NO_STREAM = "its owner has no such stream for this topic"
     OTHER_SESSION = "its owner node belongs to another session than its owner"
-    NO_SESSION = "its owner node belongs to no session, so it never goes away"
+    NO_SESSION = "its owner node belongs to no session, so it is never deleted"
     DEAD_SESSION = "the session of its owner node is dead"
     NOT_READ = "it is owned, but no member reads its topic"
     NO_PARTITION = "it is owned, but there is no such partition"

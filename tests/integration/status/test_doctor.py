@@ -249,7 +249,7 @@ def test_repairs(ward: Ward, capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert repaired is not None
     assert int(repaired) > 3
     assert call(ward, "--undo", undo, "--yes") == 1
-    assert "only its owner can make it again" in capsys.readouterr().err
+    assert "only its owner can create it again" in capsys.readouterr().err
     back = {**sick, FOREIGN: None}
     assert {path: ward.node(path) for path in sick} == back
     assert call(ward, "--quick", "--fix", "--yes", "--undo-file", f"{undo}.2") == 3

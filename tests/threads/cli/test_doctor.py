@@ -96,9 +96,9 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
         "  1 member of the group is"
     )
     assert f"\n    - {GHOST_PATH}: a persistent node, which" in out
-    assert "\n  What helps: See on its host that the process is gone." in out
+    assert "\n  What helps: Check on its host that the process is gone." in out
     assert "\n  --fix offers to delete 1 registration of group g.\n" in out
-    assert "That was so 30 s before, too." in out
+    assert "It was the same 30 s before." in out
     assert out.endswith("; looked at 1 group, twice, 30 s apart\n")
     assert err == (
         "zkconsumer: looking again within 30 s (--quick looks once): zookeeper group g shares out\n"
@@ -257,7 +257,9 @@ def test_each_repair_is_asked_about(
     monkeypatch.setattr(sys, "stdin", responses)
     assert call("--quick", "--fix") == 3
     err = capsys.readouterr().err
-    assert f"    delete {GHOST_PATH}\n  Before you say yes: Whoever is deleted and lives" in err
+    assert (
+        f"    delete {GHOST_PATH}\n  Before you say yes: A member that is deleted but alive" in err
+    )
     assert (node(world, GHOST_PATH), node(world, LEFT)) == (None, b"5")
 
 
@@ -314,7 +316,7 @@ def test_a_name_that_turns_text_around_is_escaped_where_nothing_is_done(
     monkeypatch.setattr(doctor, "as_text", meanwhile)
     assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 0
     err = capsys.readouterr().err
-    assert "nothing was done: /brokers/topics/dropped\\u202e is there by now\n" in err
+    assert "nothing was done: /brokers/topics/dropped\\u202e exists by now\n" in err
     assert "\u202e" not in err
 
 

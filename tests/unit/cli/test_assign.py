@@ -178,4 +178,4 @@ def test_without_a_cluster_the_counts_are_needed(capsys: pytest.CaptureFixture[s
 def test_members_that_could_not_share_anything_out(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 3, and the reason."""
     assert plan("--members", "2", "--strategy", "sticky") == 3
-    assert "sticky is no strategy of ZooKeeper groups" in capsys.readouterr().err
+    assert "sticky is not a strategy of ZooKeeper groups" in capsys.readouterr().err

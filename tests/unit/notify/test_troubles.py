@@ -56,7 +56,7 @@ def test_a_trouble_is_told_as_the_banner_tells_it() -> None:
         (
             BILLING,
             Severity.WARNING,
-            "billing: gets on, but falls further behind (orders-5)",
+            "billing: makes progress, but falls further behind (orders-5)",
             f"zkconsumer doctor --group billing {connect}",
         ),
         (

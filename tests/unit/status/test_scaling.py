@@ -111,7 +111,7 @@ def test_a_group_without_members() -> None:
     nothing = zookeeper_group(members=())
     refused = plan_scaling(nothing, PARTITIONS, Scale(members=2), "range")
     assert isinstance(refused, CannotAssign)
-    assert "say which topics" in refused.reason
+    assert "name the topics" in refused.reason
 
 
 def test_what_can_not_be_shared_out() -> None:
@@ -203,7 +203,7 @@ def test_more_streams_than_can_be_shown_are_not_planned() -> None:
     plan = plan_scaling(group, ids, Scale(members=3), "range")
     assert isinstance(plan, CannotAssign)
     assert "streams are too many to plan" in plan.reason
-    assert "2147483647: say how many" in plan.reason
+    assert "2147483647: give their number" in plan.reason
     enough = plan_scaling(group, ids, Scale(members=3, streams=2), "range")
     assert isinstance(enough, SharePlan)
     assert len(enough.readers) == 6

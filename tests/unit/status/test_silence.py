@@ -104,7 +104,7 @@ def test_a_group_that_has_just_stopped_is_a_warning() -> None:
     found = {diagnosis.code: diagnosis for diagnosis in examine(snapshot, Circumstances())}
     stopped = found[Code.GROUP_STOPPED]
     assert stopped.severity is Severity.WARNING
-    assert "nobody reads 60 records" in stopped.what
+    assert "60 records wait to be read" in stopped.what
     assert "Its last commit was 22 min ago." in stopped.what
     done = replace(group, partitions=(group.partitions[0]._replace(log_end=40, log_start=0),))
     assert Code.GROUP_STOPPED not in {

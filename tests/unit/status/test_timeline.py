@@ -288,7 +288,7 @@ def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> 
 def test_a_restarted_member_is_told_with_its_former_id() -> None:
     """In one sentence."""
     reason = Reason(RebalanceReason.RESTARTED, "g_h-2", "g_h-1")
-    assert str(reason) == "member g_h-2 was started anew (was g_h-1)"
+    assert str(reason) == "member g_h-2 was restarted (was g_h-1)"
 
 
 def test_all_groups_of_a_cluster_have_timelines() -> None:

@@ -17,9 +17,9 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.doctor.fix import Fix
-from zkconsumer.status.doctor.fixing import FixPlan, PlannedWrite, plan_fix
+from zkconsumer.status.doctor.fixing import GONE, FixPlan, PlannedWrite, plan_fix
 from zkconsumer.status.doctor.incidents import unfolded
-from zkconsumer.status.doctor.undo import UndoRecord, plan_undo
+from zkconsumer.status.doctor.undo import UNCHANGED, UndoRecord, plan_undo
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.store import DeleteOp, ZkStore
 
@@ -99,7 +99,7 @@ def undo_repairs(
     plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
     for path, why in plan.skipped.items():
         _write(f"left as it is: {path}: {why}")
-    whole = all(why == "it is as it was" for why in plan.skipped.values())
+    whole = all(why == UNCHANGED for why in plan.skipped.values())
     if not plan.ops:
         _write("nothing is left to undo")
         return whole
@@ -134,7 +134,7 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
     for path, why in plan.skipped.items():
         _write(f"left as it is: {path}: {why}")
     if not plan.writes:
-        return all(why == "it is gone" for why in plan.skipped.values())
+        return all(why == GONE for why in plan.skipped.values())
     undo.add([write.undone for write in plan.writes])
     errors = store.write_many([write.op for write in plan.writes])
     failed: list[PlannedWrite] = []

@@ -128,5 +128,5 @@ def _version_after(op: _Write) -> int | None:
 
 def _described(error: OpError | None) -> str | None:
     if error in _CHANGED:
-        return "somebody wrote it since it was read, so it was left alone: try again"
+        return "it was written since it was read, so it was left alone: try again"
     return None if error is None else f"ZooKeeper refuses it: {error}"

@@ -34,11 +34,12 @@ def _not_read(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             code=Code.NOT_LOOKED_AT,
             severity=Severity.WARNING,
             what=(
-                f"{counted(len(lines), 'part')} of the cluster could not be read. What is said "
-                "about them is old, and nothing said does not mean that all is well."
+                f"{counted(len(lines), 'part')} of the cluster could not be read. What is "
+                "reported about them is old, and the absence of a finding does not mean that all "
+                "is well."
             ),
             evidence=lines,
-            repair="Look at the reasons, then run this again.",
+            repair="Remove the causes, then run this again.",
         )
 
 
@@ -51,14 +52,14 @@ def _zookeeper(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
         code=Code.ZOOKEEPER_UNKNOWN,
         severity=Severity.NOTE,
         what=(
-            "The cluster has a ZooKeeper, and was looked at through its brokers alone. What "
-            "is kept there is unknown, not well: groups that meet there, their members, "
-            "owners and offsets, topics that are being deleted, clocks."
+            "The cluster has a ZooKeeper, but was examined through its brokers alone. Everything "
+            "stored in ZooKeeper is unknown, not healthy: its groups with their members, owners "
+            "and offsets, topics that are being deleted, and clocks."
         ),
         evidence=(f"read through {alone.bootstrap_servers}",),
         repair=(
-            "Give --zookeeper to look at that, too. Where it is closed to you, and no group "
-            "of consumers of the old kind is left, nothing is missed."
+            "Give --zookeeper to examine it, too. If you have no access to it, and no groups of "
+            "old consumers are left, nothing is missed."
         ),
     )
 
@@ -82,8 +83,8 @@ def _brokers(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             what=f"{counted(len(unusable), 'broker')} can't be used by consumers.",
             evidence=unusable,
             repair=(
-                "Look at the broker's listeners (host.name, advertised.host.name and port up "
-                "to 0.8.2), and whether its host is reached from here."
+                "Check the broker's listeners (host.name, advertised.host.name and port up to "
+                "0.8.2), and whether its host can be reached from here."
             ),
         )
     # None: the controller is unknown.
@@ -92,15 +93,15 @@ def _brokers(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             code=Code.NO_CONTROLLER,
             severity=Severity.ERROR,
             what=(
-                "No broker is the controller: nobody names new leaders, and topics are "
-                "neither made nor deleted."
+                "No broker is the controller: no new leaders are elected, and topics are neither "
+                "created nor deleted."
             ),
             evidence=(
                 "brokers: " + names([str(broker.broker.id) for broker in snapshot.brokers], 10),
             ),
             repair=(
-                "It should take less than a session's time-out until one is. If it lasts, "
-                "look at the controller logs of all brokers, and at /controller."
+                "A new controller should be elected within the session time-out. If this lasts, "
+                "look at the controller logs of all brokers, and at the node /controller."
             ),
         )
 
@@ -130,17 +131,17 @@ def _topics(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             code=Code.TOPIC_UNREADABLE,
             severity=Severity.ERROR,
             what=(
-                f"The nodes of {counted(len(unreadable), 'topic')} make no sense, so that "
-                "nobody can read these topics."
+                f"The nodes of {counted(len(unreadable), 'topic')} are malformed: nobody can read "
+                "these topics."
                 if snapshot.brokers_alone is None
-                else f"Brokers say of {counted(len(unreadable), 'topic')} that nobody can read "
-                "there."
+                else f"Brokers report errors for {counted(len(unreadable), 'topic')}: nobody can "
+                "read there."
             ),
             evidence=unreadable,
             repair=(
-                "Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did."
+                "Look at /brokers/topics/<topic>: it was written by hand, or by another tool."
                 if snapshot.brokers_alone is None
-                else "Look at what they say, and in the log of the controller."
+                else "Look at the errors, and at the log of the controller."
             ),
         )
     if empty:
@@ -149,7 +150,7 @@ def _topics(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             severity=Severity.WARNING,
             what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
             evidence=[f"{topic}{_readers(snapshot, {topic})}" for topic in empty],
-            repair="Delete it, or make it again with partitions.",
+            repair="Delete it, or create it again with partitions.",
         )
 
 
@@ -192,9 +193,9 @@ def _leaders(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
             f"{partition.topic_partition}: {_replica_text(partition, there)}" for partition in lost
         ],
         repair=(
-            "Start a broker that has a replica in sync. If it is lost for good, "
-            "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
-            "lost then."
+            "Start a broker that has an in-sync replica. If all of those are lost for good, "
+            "unclean.leader.election.enable lets a replica that is behind become leader; the "
+            "records that it lacks are then lost."
         ),
         about=frozenset(partition.topic_partition for partition in lost),
     )
@@ -251,12 +252,12 @@ def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
         severity=Severity.WARNING,
         what=(
             f"{counted(len(behind), 'partition')} lack{'s' if len(behind) == 1 else ''} replicas; "
-            f"{alone} of them depend on one broker alone."
+            f"{alone} of them have at most one in-sync replica."
         ),
         evidence=lines,
         repair=(
-            "Start the brokers that are gone. One that runs and is behind has too much to do, "
-            "a slow disk, or messages larger than replica.fetch.max.bytes."
+            "Start the brokers that are gone. A broker that runs and is behind is overloaded, "
+            "has a slow disk, or has to replicate messages larger than replica.fetch.max.bytes."
         ),
         about=frozenset(partition.topic_partition for partition in behind),
     )
@@ -287,9 +288,9 @@ def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> Iterator[Diagno
             code=Code.CLOCK_SKEW,
             severity=Severity.WARNING,
             what=(
-                "Clocks differ. Ages and lag in seconds are wrong by as much; a broker whose "
-                "clock is off deletes records too early or too late, and finds other offsets by "
-                "time."
+                "Clocks differ. Ages and lags in seconds are wrong by as much; a broker whose "
+                "clock is wrong deletes records too early or too late, and returns wrong offsets "
+                "for a time."
             ),
             evidence=lines,
             repair="Set the clocks (NTP) on the hosts that differ from the others.",

@@ -32,17 +32,17 @@ def _paused(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
             code=Code.COMMITS_PAUSED,
             severity=Severity.ERROR,
             what=(
-                f"The owners of {counted(len(pairs), 'partition')} have not moved the committed "
-                f"offset for {_stuck_for(look, pairs)}, although there was something to read"
-                f"{_seen_for(look, pairs)}."
+                f"The owners of {counted(len(pairs), 'partition')} have not advanced the "
+                f"committed offset for {_stuck_for(look, pairs)}, although there was something to "
+                f"read{_seen_for(look, pairs)}."
             ),
             evidence=[_evidence(look, *pair) for pair in pairs],
             repair=(
-                "From outside nobody sees whether the owner reads without committing, or does not "
-                "read. Look at its log and its threads: a stream that nobody takes from (it "
-                "stops all partitions of its fetcher), a message larger than "
-                "fetch.message.max.bytes, an iterator that failed, commits that are refused, or "
-                "auto.commit.enable=false and a program that does not commit."
+                "Whether the owner reads without committing, or does not read at all, can't be "
+                "seen from outside. Look at its log and its threads for a stream that nobody "
+                "reads from (it blocks all partitions of its fetcher), a message larger than "
+                "fetch.message.max.bytes, an iterator that failed, rejected commits, or "
+                "auto.commit.enable=false in a program that never commits."
             ),
             about=frozenset(now.topic_partition for _, now in pairs),
             culprits=tuple(now.owner for _, now in pairs if now.owner is not None),
@@ -56,14 +56,13 @@ def _stalled(look: GroupContext, pairs: list[Pair]) -> Iterator[Diagnosis]:
             severity=Severity.ERROR,
             what=(
                 f"The owners of {counted(len(pairs), 'partition')} committed the same offset "
-                f"again and again for {look.around.silence_seen_ms(look.snapshot) // 1000} s, "
-                "although there was something to read: "
-                "they commit, but they don't get on."
+                f"repeatedly for {look.around.silence_seen_ms(look.snapshot) // 1000} s, although "
+                "there was something to read: they commit, but make no progress."
             ),
             evidence=[_evidence(look, *pair) for pair in pairs],
             repair=(
-                "Look at the owner's log and its threads: a record that it can't get past, a "
-                "message larger than its fetch size, a stream that nobody takes from, or a "
+                "Look at the owner's log and its threads for a record that it can't process, a "
+                "message larger than its fetch size, a stream that nobody reads from, or a "
                 "partition that the program paused."
             ),
             about=frozenset(now.topic_partition for _, now in pairs),
@@ -96,8 +95,8 @@ def _evidence(look: GroupContext, then: GroupPartition, now: GroupPartition) -> 
     committed = now.effective(look.group.kind)
     at = "nothing" if committed is None else str(committed.offset)
     return (
-        f"{now.topic_partition}: committed {at} then and now, the log went from {then.log_end} "
-        f"to {now.log_end}; owner {now.owner}{_committed_ago(look, now)}"
+        f"{now.topic_partition}: committed {at} then and now, the log end went from "
+        f"{then.log_end} to {now.log_end}; owner {now.owner}{_committed_ago(look, now)}"
     )
 
 

@@ -21,7 +21,7 @@ class Expected:
 
     def __post_init__(self) -> None:
         if self.data is None and self.session_id is None:
-            raise ValueError("a write that would be done whatever the node is by then")
+            raise ValueError("a write needs an expected state of its node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Fix:
 
     def __post_init__(self) -> None:
         if not self.writes:
-            raise ValueError("a repair that writes nothing")
+            raise ValueError("a repair needs at least one write")
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -75,5 +75,5 @@ class Fix:
 def session_name(session_id: int | None) -> str:
     """Return a session id as ZooKeeper's own tools write it."""
     if session_id is None:
-        return "a session that is not known"
+        return "an unknown session"
     return f"session {session_id & 0xFFFFFFFFFFFFFFFF:#x}" if session_id else "no session"

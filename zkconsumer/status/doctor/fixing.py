@@ -7,6 +7,7 @@ deletes of ephemeral nodes are offered only if no live client creates them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from zkconsumer.printable import shown
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
@@ -15,6 +16,8 @@ from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
 
 Nodes = Mapping[str, ZNode | None]
 """The current nodes by path; None if absent."""
+GONE: Final = "it is gone"
+"""Why a node that was to be deleted needs no write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ def owned_by(session_id: int) -> str:
 def _refusal(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None]) -> str | None:
     for path in fix.absent:
         if nodes.get(path) is not None:
-            return f"{path} is there by now"
+            return f"{path} exists by now"
     for path in fix.childless:
         if below := children.get(path):
             return f"{path} has {len(below)} by now: {', '.join(sorted(below)[:3])}"
@@ -88,12 +91,12 @@ def _refusal(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None
 
 def _plan_write(write: Write, node: ZNode | None) -> PlannedWrite | str:
     if node is None:
-        return "it is gone"
+        return GONE
     changed = difference(write.expected, node)
     if changed is not None:
         return changed
     if isinstance(write, SetNode) and node.data == write.data:
-        return "it holds that already"
+        return "it has that content already"
     undone = Undone(
         path=write.path,
         before=node.data,

@@ -33,64 +33,74 @@ class Headline(NamedTuple):
 
 
 _HEADLINES: Final[Mapping[Code, Headline]] = {
-    Code.NOT_LOOKED_AT: Headline("", "parts of the cluster are missing from this look"),
-    Code.ZOOKEEPER_UNKNOWN: Headline("", "nobody looked into its ZooKeeper"),
-    Code.NO_BROKERS: Headline("", "no broker is registered where it was looked"),
+    Code.NOT_LOOKED_AT: Headline("", "parts of the cluster could not be read"),
+    Code.ZOOKEEPER_UNKNOWN: Headline("", "its ZooKeeper was not examined"),
+    Code.NO_BROKERS: Headline("", "no broker is registered at this address"),
     Code.BROKER_UNUSABLE: Headline("", "consumers can't reach every broker"),
     Code.NO_CONTROLLER: Headline("", "the cluster has no controller"),
-    Code.CLOCK_SKEW: Headline("", "clocks of its hosts are apart"),
+    Code.CLOCK_SKEW: Headline("", "the clocks of its hosts differ"),
     Code.TOPIC_UNREADABLE: Headline("", "topics can't be read"),
     Code.TOPIC_WITHOUT_PARTITIONS: Headline("", "topics lack partitions"),
     Code.LEADER_MISSING: Headline("", "{partitions} offline"),
     Code.UNDER_REPLICATED: Headline("", "{partitions} under-replicated"),
     Code.MEMBER_STALE: Headline(_STUCK, "{who} registered but gone"),
-    Code.MEMBER_UNREADABLE: Headline(_BLOCKED, "{who} registered under what nobody can read"),
+    Code.MEMBER_UNREADABLE: Headline(_BLOCKED, "{who} registered in a format that nobody can read"),
     Code.MEMBER_FOREIGN: Headline(_BLOCKED, "{who} another kind of client"),
-    Code.MEMBER_NOT_UNDERSTOOD: Headline("", "{who} subscribed by a filter that we can't expand"),
+    Code.MEMBER_NOT_UNDERSTOOD: Headline(
+        "", ("{who} subscribed by a filter that can't be expanded here")
+    ),
     Code.MEMBER_UNREADABLE_BY_SCALA: Headline(_BLOCKED, "{who} unreadable to Scala members"),
     Code.MEMBER_TIME_FAR_OFF: Headline("", "{who} on a host whose clock is far off"),
     Code.MEMBER_IDLE: Headline(_STUCK, "{who} without partitions, and some have no owner"),
-    Code.OWNER_PERSISTENT: Headline(_STUCK, "{who} named by owner nodes that never go"),
-    Code.OWNER_OF_DEAD_SESSION: Headline(_STUCK, "{who} gone, and its owner nodes are not"),
+    Code.OWNER_PERSISTENT: Headline(_STUCK, "{who} named by owner nodes that never disappear"),
+    Code.OWNER_OF_DEAD_SESSION: Headline(_STUCK, "{who} gone, but its owner nodes remain"),
     Code.OWNER_OF_OTHER_SESSION: Headline(
-        "may read twice", "{who} back in another session than the one that owns"
+        "may read twice", "{who} registered in another session than its owner nodes"
     ),
     Code.OWNER_NO_MEMBER: Headline(_STUCK, "{who} an owner, but not registered"),
-    Code.OWNER_NO_THREAD: Headline("", "{who} an owner under no name of a member's stream"),
-    Code.OWNER_NOT_SUBSCRIBED: Headline("", "{who} still an owner where nobody subscribes"),
+    Code.OWNER_NO_THREAD: Headline("", "{who} an owner, but no member's stream"),
+    Code.OWNER_NOT_SUBSCRIBED: Headline("", "{who} still the owner of unsubscribed partitions"),
     Code.OWNER_MISSING: Headline(_STUCK, "partitions have no owner"),
     Code.SUBSCRIPTIONS_UNEQUAL: Headline(_BLOCKED, "its subscriptions are unequal"),
     Code.ASSIGNORS_DIFFER: Headline(
-        "may leave partitions unread", "its members assign differently"
+        "may leave partitions unread", "its members use different assignment strategies"
     ),
     Code.TOO_FEW_PARTITIONS: Headline("", "it has more readers than partitions"),
     Code.SUBSCRIBED_TOPIC_MISSING: Headline("", "it subscribes to topics that don't exist"),
-    Code.OFFSET_BELOW_LOG: Headline("loses records", "the log has deleted what it was to read"),
+    Code.OFFSET_BELOW_LOG: Headline(
+        "loses records", ("the log has deleted records that it had not read")
+    ),
     Code.OFFSET_BEYOND_END: Headline("will jump", "it committed beyond the end of the log"),
-    Code.OFFSETS_SPLIT: Headline("will jump", "its offsets are half in ZooKeeper, half in Kafka"),
-    Code.OFFSETS_DIFFER: Headline("may jump", "it has two offsets, and one of them is old"),
+    Code.OFFSETS_SPLIT: Headline(
+        "will jump", ("its offsets are partly in ZooKeeper, partly in Kafka")
+    ),
+    Code.OFFSETS_DIFFER: Headline(
+        "may jump", ("it has offsets in two storages, and one of them is outdated")
+    ),
     Code.OFFSETS_OF_DELETED_TOPICS: Headline("", "it has offsets of topics that are gone"),
     Code.COMMITS_PAUSED: Headline(_STUCK, "{who} no longer committing"),
     Code.READING_STALLED: Headline(_STUCK, "{who} committing the same offset again and again"),
     Code.GROUP_PROBLEM: Headline("", "it is only partly known"),
-    Code.PARTITION_PROBLEM: Headline("", "some of its partitions are not understood"),
-    Code.GROUP_OLD_AND_NEW: Headline("reads twice", "ZooKeeper and a coordinator both have it"),
-    Code.GROUP_STOPPED: Headline("has stopped", "nobody is in it, and records wait"),
+    Code.PARTITION_PROBLEM: Headline("", "some of its partitions have malformed data"),
+    Code.GROUP_OLD_AND_NEW: Headline(
+        "reads twice", ("it exists both in ZooKeeper and at a coordinator")
+    ),
+    Code.GROUP_STOPPED: Headline("has stopped", "it has no members, and records wait"),
     Code.GROUP_ABANDONED: Headline("", "nobody uses it any more"),
     Code.COORDINATOR_MISSING: Headline(_STUCK, "no broker coordinates it"),
-    Code.REBALANCE_ENDLESS: Headline(_STUCK, "it rebalances without end"),
+    Code.REBALANCE_ENDLESS: Headline(_STUCK, "it keeps rebalancing"),
     Code.READY_ZOOKEEPER_GROUPS: Headline("", "groups depend on ZooKeeper"),
     Code.READY_ABANDONED_GROUPS: Headline("", "abandoned groups need no migration"),
     Code.READY_BROKERS: Headline("", "brokers are too far behind to be upgraded in place"),
     Code.READY_MESSAGE_FORMATS: Headline("", "topics are in old message formats"),
-    Code.READY_SETTINGS: Headline("", "settings are in use that go away"),
+    Code.READY_SETTINGS: Headline("", "settings are in use that will be removed"),
     Code.READY_CLIENTS: Headline("", "clients are too old"),
-    Code.READY_NOT_SEEN: Headline("", "not everything was looked at"),
+    Code.READY_NOT_SEEN: Headline("", "not everything could be examined"),
 }
 """Of each kind, at its worst severity."""
 _MILDER: Final[Mapping[tuple[Code, Severity], Headline]] = {
     (Code.MEMBER_UNREADABLE, Severity.WARNING): Headline(
-        "", "its members register under what others can't read"
+        "", "its members register in a format that others can't read"
     ),
     (Code.MEMBER_FOREIGN, Severity.WARNING): Headline("", "other kinds of clients use it"),
     (Code.MEMBER_UNREADABLE_BY_SCALA, Severity.WARNING): Headline(
@@ -100,12 +110,12 @@ _MILDER: Final[Mapping[tuple[Code, Severity], Headline]] = {
     (Code.OWNER_MISSING, Severity.WARNING): Headline("may be stuck", "partitions have no owner"),
     (Code.SUBSCRIPTIONS_UNEQUAL, Severity.WARNING): Headline("", "its subscriptions are unequal"),
     (Code.OFFSET_BELOW_LOG, Severity.WARNING): Headline(
-        "may have lost records", "the log has deleted where it last committed"
+        "may have lost records", "the log has deleted its last committed position"
     ),
     (Code.READY_BROKERS, Severity.WARNING): Headline("", "not every broker's release is known"),
     (Code.READY_BROKERS, Severity.NOTE): Headline("", "brokers can be upgraded in place"),
-    (Code.READY_CLIENTS, Severity.WARNING): Headline("", "it is not known how old clients are"),
-    (Code.READY_CLIENTS, Severity.NOTE): Headline("", "clients are new enough, so far as counted"),
+    (Code.READY_CLIENTS, Severity.WARNING): Headline("", "the versions of clients are unknown"),
+    (Code.READY_CLIENTS, Severity.NOTE): Headline("", "clients are new enough, as far as counted"),
 }
 """Of kinds that mean something else where they are less severe."""
 

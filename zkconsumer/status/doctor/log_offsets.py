@@ -61,10 +61,10 @@ def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
         code=Code.OFFSET_BELOW_LOG,
         severity=Severity.WARNING if is_read else Severity.ERROR,
         what=(
-            f"{counted(len(found), 'partition')} committed at offsets that the log has "
-            f"deleted: up to {counted(lost, 'record')} went before the group committed them. "
-            "Who starts there goes where its auto.offset.reset says: with 'largest', the "
-            "default of Kafka 0.8, everything up to the end is passed over."
+            f"The committed offsets of {counted(len(found), 'partition')} have been deleted from "
+            f"the log: up to {counted(lost, 'record')} were deleted before the group committed "
+            "them. A member that starts there resets its position by auto.offset.reset: with "
+            "'largest', the default of Kafka 0.8, it skips everything up to the log end."
         ),
         evidence=[
             f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
@@ -72,9 +72,9 @@ def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
             for partition, at in found
         ],
         repair=(
-            "Before the group starts, set these offsets to the beginning of the log, or its "
-            "members' auto.offset.reset to smallest. Then see why it was late: the topic's "
-            "retention, or a group that stood still."
+            "Before the group starts, set these offsets to the log start offset, or "
+            "auto.offset.reset of its members to smallest. Then find out why it was late: the "
+            "topic's retention is too short, or the group had stopped."
         ),
         fix=_to_log_start(look, found),
         about=frozenset(partition.topic_partition for partition, _ in found),
@@ -101,12 +101,12 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
         return None
     return Fix(
         what=(
-            f"set {counted(len(writes), 'offset')} of group {look.group.group_id} to the "
-            "beginning of the log"
+            f"set {counted(len(writes), 'offset')} of group {look.group.group_id} to the log "
+            "start offset"
         ),
         caution=(
-            "Keep the group stopped until it is done. A log that is being cut can begin further "
-            "on by then: start the group soon."
+            "Keep the group stopped until this is done, and start it soon: retention may delete "
+            "more of the log in the meantime."
         ),
         writes=writes,
         childless=(paths.ids,),
@@ -119,8 +119,9 @@ def _beyond(found: list[Found]) -> Iterator[Diagnosis]:
             code=Code.OFFSET_BEYOND_END,
             severity=Severity.ERROR,
             what=(
-                f"{counted(len(found), 'partition')} committed beyond the end of the log. Who "
-                "starts there goes where its auto.offset.reset says, by default to the end."
+                f"The committed offsets of {counted(len(found), 'partition')} are beyond the log "
+                "end. A member that starts there resets its position by auto.offset.reset, by "
+                "default to the log end."
             ),
             evidence=[
                 f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
@@ -128,9 +129,10 @@ def _beyond(found: list[Found]) -> Iterator[Diagnosis]:
                 for partition, at in found
             ],
             repair=(
-                "Find out what happened to the log. Was the topic deleted and made again, then "
-                "none of its records was read: set the offset to the beginning. Did a replica "
-                "that was behind become leader, then what was there before is gone: set it to "
-                "the end, or further back to read twice rather than miss."
+                "Find out what happened to the log. If the topic was deleted and created again, "
+                "none of its records has been read: set the offset to the log start. If a "
+                "replica that was behind became leader, the records beyond its end are lost: set "
+                "the offset to the log end, or further back to read some records twice rather "
+                "than miss any."
             ),
         )

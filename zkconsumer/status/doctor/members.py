@@ -44,19 +44,22 @@ def _stale(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_STALE,
             severity=Severity.ERROR,
             what=(
-                f"{counted(len(gone), 'member')} of the group "
-                f"{'is' if len(gone) == 1 else 'are'} registered but not there: the others "
-                "leave a share of the partitions to it, which nobody reads."
+                f"{counted(len(gone), 'member')} of the group {'is' if len(gone) == 1 else 'are'} "
+                "registered but gone: nobody reads the partitions that are assigned to "
+                f"{'it' if len(gone) == 1 else 'them'}."
             ),
             evidence=[f"{_where(look, member)}: {_of_whom(look, member)}" for member in gone],
             repair=(
-                "See on its host that the process is gone. A registration of a session that ended "
-                "goes with it, within its time-out; a persistent one has to be deleted."
+                "Check on its host that the process is gone. The registration of a session that "
+                "ended disappears with the session, within its time-out; a persistent one has to "
+                "be deleted."
             ),
             fix=_delete(
                 look,
                 gone,
-                caution="Whoever is deleted and lives does not rebalance until it is restarted.",
+                caution=(
+                    "A member that is deleted but alive does not rebalance until it is restarted."
+                ),
             ),
             culprits=tuple(member.member_id for member in gone),
         )
@@ -83,23 +86,25 @@ def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
             severity=Severity.ERROR,
             what=(
-                f"The registration of {member.member_id} can't be read. Scala members of the "
-                "group fail every rebalance while it is there; others pass it over, and read "
-                "what it reads, too."
+                f"The registration of {member.member_id} can't be parsed. Scala members of the "
+                "group fail every rebalance while it exists; other members ignore it, and read "
+                "the same partitions as it does."
             ),
             evidence=(
                 f"{_where(look, member)} holds {text[:200]!r}",
-                f"why: {about or 'it is no registration'}",
-                f"it is of {session_name(member.session_id)}",
+                f"why: {about or 'it is not a registration'}",
+                f"it belongs to {session_name(member.session_id)}",
             ),
             repair=(
-                "Stop that client, and give it a group of its own: it can't share one with "
+                "Stop that client, and give it a group of its own: it can't share a group with "
                 "consumers of Kafka 0.8."
             ),
             fix=_delete(
                 look,
                 [member],
-                caution="Stop its process first: it may register again, and it reads on.",
+                caution=(
+                    "Stop its process first: otherwise it keeps reading, and may register again."
+                ),
             ),
             culprits=(member.member_id,),
         )
@@ -124,10 +129,10 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
         code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
         severity=Severity.WARNING,
         what=(
-            f"No member of the group registers as consumers of Kafka 0.8 do"
-            f"{' (pykafka registers the bare name of its topic)' if foreign else ''}. Among "
-            "themselves they may be well: who should read what is not known to us. Any other "
-            "consumer that joins disturbs them, and fails."
+            "No member of the group registers in the format of Kafka 0.8 "
+            f"consumers{' (pykafka registers the bare name of its topic)' if foreign else ''}. "
+            "They may work well together, but how they assign partitions is unknown here. Any "
+            "other consumer that joins disturbs them, and fails."
         ),
         evidence=[
             f"{_where(look, member)} of {session_name(member.session_id)} "
@@ -135,8 +140,8 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
             for member in found
         ],
         repair=(
-            "Let nothing else join this group. If no such client is meant to run, stop its "
-            "process: its registration goes with it."
+            "Let no other client join this group. If no such client is meant to run, stop its "
+            "process: its registration disappears with it."
         ),
     )
 
@@ -153,12 +158,12 @@ def _not_understood(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_NOT_UNDERSTOOD,
             severity=Severity.WARNING,
             what=(
-                f"What {counted(len(found), 'member')} of the group should read is not certain to "
-                "us. Nothing is said here about who should have which partition, and a member "
-                "that is not Scala's can't join."
+                f"What {counted(len(found), 'member')} of the group should read can't be "
+                "determined. So nothing is reported here about which member should own which "
+                "partition, and members other than Scala's can't join."
             ),
             evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
-            repair="Write its filter in a plainer way, or name the topics.",
+            repair="Simplify its filter, or name the topics.",
             culprits=tuple(member.member_id for member in found),
         )
 
@@ -170,13 +175,13 @@ def _unreadable_by_scala(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_UNREADABLE_BY_SCALA,
             severity=Severity.ERROR if len(look.members) > 1 else Severity.WARNING,
             what=(
-                f"{counted(len(found), 'registration')} can be read by us, but not by Scala "
-                "consumers: each of those in the group fails every rebalance."
+                f"{counted(len(found), 'registration')} can be parsed here, but not by Scala "
+                "consumers: each Scala member of the group fails every rebalance."
             ),
             evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
             repair=(
-                "Stop that client. The time in a registration has to be a text, and every number "
-                "a whole one of 32 bits."
+                "Stop that client. In a registration the timestamp has to be a string, and every "
+                "number a 32-bit integer."
             ),
             culprits=tuple(member.member_id for member in found),
         )
@@ -196,11 +201,11 @@ def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.MEMBER_FOREIGN,
             severity=Severity.WARNING,
             what=(
-                "Wildcard members name several expressions. Others see only the first of them, "
-                "so members don't agree on who reads what."
+                "Wildcard members name several expressions. Other members see only the first of "
+                "them, so they don't agree on who reads what."
             ),
             evidence=evidence,
-            repair="Give that client (kafka-node?) one topic a consumer, or a group of its own.",
+            repair="Give that client (kafka-node?) one topic per consumer, or a group of its own.",
         )
 
 
@@ -228,14 +233,14 @@ def _idle(look: GroupContext) -> Iterator[Diagnosis]:
             what=(
                 f"{counted(len(evidence), 'member')} own{'s' if len(evidence) == 1 else ''} "
                 "nothing, although partitions that should be theirs have no owner. A Scala "
-                "consumer that failed rebalance.max.retries times stays like this: registered, "
-                "silent, until something changes in the group."
+                "consumer that failed rebalance.max.retries times remains like this: registered "
+                "but inactive, until something changes in the group."
             ),
             evidence=evidence,
             repair=(
-                "Look in its log for 'can't rebalance after', remove the cause (the other "
+                "Look for 'can't rebalance after' in its log, remove the cause (see the other "
                 "findings of this group), then restart it. Don't delete its registration while "
-                "it runs. See that all members have the same partition.assignment.strategy."
+                "it runs. Check that all members have the same partition.assignment.strategy."
             ),
             about=frozenset(about),
             culprits=tuple(idle),
@@ -255,8 +260,9 @@ def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
             what="The clocks of some members' hosts are far from ZooKeeper's.",
             evidence=list(found.values()),
             repair=(
-                "Set their clocks (NTP). The group itself does not depend on it, but times in "
-                "logs, offsets by time and the retention of what they produce do."
+                "Synchronize their clocks (NTP). The group itself does not depend on them, but "
+                "times in logs, offsets by time and the retention of the records that they "
+                "produce do."
             ),
             culprits=tuple(found),
         )
@@ -271,8 +277,8 @@ def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
         if abs(off_ms) > skew_ms:
             side = "after" if off_ms > 0 else "before"
             return (
-                f"{member.member_id}: it says it registered {abs(off_ms) // 1000} s {side} "
-                "its node was made"
+                f"{member.member_id}: its registration is dated {abs(off_ms) // 1000} s {side} "
+                "its node was created"
             )
     in_id = _ID_TIME.search(member.member_id)
     if in_id is None or in_id.end() != len(member.member_id):
@@ -309,12 +315,14 @@ def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fi
 
 def _of_whom(look: GroupContext, member: MemberStatus) -> str:
     if member.session_id == 0:
-        return "a persistent node, which no consumer makes and which never goes by itself"
+        return "a persistent node, which no consumer creates, and which is never deleted by itself"
     since = ""
     if member.created_ms is not None:
         age_ms = zookeeper_now_ms(look.snapshot) - member.created_ms
-        since = f", made {max(0, age_ms) // 1000} s ago"
-    return f"of {session_name(member.session_id)}, which ZooKeeper does not name as alive{since}"
+        since = f", created {max(0, age_ms) // 1000} s ago"
+    return (
+        f"of {session_name(member.session_id)}, which is not among ZooKeeper's live sessions{since}"
+    )
 
 
 def _where(look: GroupContext, member: MemberStatus) -> str:

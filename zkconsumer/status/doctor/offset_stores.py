@@ -38,9 +38,9 @@ def _split(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.OFFSETS_SPLIT,
         severity=Severity.ERROR,
         what=(
-            "The group keeps the offsets of some partitions in ZooKeeper only, and of others "
-            "in Kafka only. A member that looks in one place finds nothing for the rest, and "
-            "starts where its auto.offset.reset says."
+            "The group keeps the offsets of some partitions in ZooKeeper only, and of others in "
+            "Kafka only. A member that reads only one storage finds no offsets for the other "
+            "partitions, and starts them by auto.offset.reset."
         ),
         evidence=(
             *(f"in ZooKeeper only: {line}" for line in in_zookeeper[:5]),
@@ -49,9 +49,9 @@ def _split(look: GroupContext) -> Iterator[Diagnosis]:
             f"in both {len(by_places.get(frozenset({'zookeeper', 'kafka'}), []))}",
         ),
         repair=(
-            "Give all members the same offsets.storage. To move, set offsets.storage=kafka "
-            "with dual.commit.enabled=true everywhere, restart one after the other, and turn "
-            "dual.commit.enabled off when all are over. For a group that is stopped: "
+            "Give all members the same offsets.storage. To move, set offsets.storage=kafka with "
+            "dual.commit.enabled=true everywhere, restart one after the other, and turn "
+            "dual.commit.enabled off when all of them have been restarted. For a stopped group: "
             "zkconsumer offsets migrate."
         ),
     )
@@ -78,14 +78,15 @@ def _differ(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.OFFSETS_DIFFER,
             severity=Severity.WARNING,
             what=(
-                "ZooKeeper and Kafka hold different offsets, and one of them is not written any "
-                "more. Members with dual.commit.enabled start from the larger, the others from "
-                "the one that their offsets.storage names."
+                "ZooKeeper and Kafka hold different offsets, and one of them is no longer "
+                "written. Members with dual.commit.enabled start from the larger offset, the "
+                "others from the storage that their offsets.storage names."
             ),
             evidence=evidence,
             repair=(
-                "See what offsets.storage and dual.commit.enabled the members have, and make it "
-                "the same. To set such a group back, lower the offset in both places."
+                "Check offsets.storage and dual.commit.enabled of the members, and set the same "
+                "values for all. To reset such a group to earlier offsets, lower them in both "
+                "storages."
             ),
         )
 
@@ -118,7 +119,7 @@ def _left_behind(
     if stood["zookeeper"] == stood["kafka"]:
         return None
     seconds = look.around.silence_seen_ms(look.snapshot) // 1000
-    return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not move for {seconds} s"
+    return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not change for {seconds} s"
 
 
 def _of_deleted_topics(look: GroupContext) -> Iterator[Diagnosis]:
@@ -139,14 +140,14 @@ def _of_deleted_topics(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.OFFSETS_OF_DELETED_TOPICS,
         severity=Severity.NOTE,
         what=(
-            f"ZooKeeper keeps offsets of {counted(len(topics), 'topic')} that the cluster no "
-            "longer has. A topic made again under that name would be read from there, not "
-            "from its beginning."
+            f"ZooKeeper keeps offsets of {counted(len(topics), 'topic')} that no longer exist. A "
+            "topic created again under that name would be read from these offsets, not from its "
+            "beginning."
         ),
         evidence=[
             f"{partition.topic_partition}: {committed.offset}" for partition, committed in left
         ],
-        repair="Delete them, unless the topic is to come back as it was.",
+        repair="Delete them, unless the topic will be restored with its old records.",
         fix=_delete(look, left, topics),
     )
 
@@ -159,7 +160,9 @@ def _delete(
     paths = GroupPaths(look.group.group_id)
     return Fix(
         what=f"delete {counted(len(left), 'offset')} of group {look.group.group_id}",
-        caution="If a topic comes back with its old records, the group reads it anew.",
+        caution=(
+            "If a topic is restored with its old records, the group reads it from the beginning."
+        ),
         writes=tuple(
             DeleteNode(
                 paths.offset(partition.topic_partition),

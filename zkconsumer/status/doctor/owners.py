@@ -25,24 +25,25 @@ _SAFE_TO_DELETE = {Code.OWNER_PERSISTENT, Code.OWNER_OF_DEAD_SESSION}
 _MILD = {Code.OWNER_NO_THREAD, Code.OWNER_NOT_SUBSCRIBED}
 _WHAT = {
     Code.OWNER_PERSISTENT: (
-        "{n} owned by nodes that belong to no session. They never go by themselves, and nobody "
-        "else can own these partitions while they are there."
+        "{n} owned by nodes that belong to no session. Such nodes are never deleted by "
+        "themselves, and nobody else can own these partitions while they exist."
     ),
     Code.OWNER_OF_DEAD_SESSION: (
-        "{n} owned by a session that is over. Whoever should read them can't claim them while "
-        "the node is there."
+        "{n} owned by a session that has ended. The members that should read them can't claim "
+        "them while the nodes exist."
     ),
     Code.OWNER_OF_OTHER_SESSION: (
-        "{n} owned by a member that is there in another session than the one that claimed them. "
-        "The node goes with the old session, and the member may not notice: then two read them."
+        "{n} owned by a member that is now registered in another session than the one that "
+        "claimed them. The nodes disappear with the old session, and the member may not notice: "
+        "then two members read them."
     ),
     Code.OWNER_NO_MEMBER: (
-        "{n} owned by somebody who is not registered in the group. The others don't count it in, "
-        "and wait for a partition that it does not give up."
+        "{n} owned by a member that is not registered in the group. The others don't include it "
+        "in the assignment, and wait for partitions that it does not release."
     ),
     Code.OWNER_NO_THREAD: (
-        "{n} owned under a text that is no stream which its member has for the topic. Consumers "
-        "of Kafka 0.8 write the consumer id, a dash, and the number of the stream."
+        "{n} owned under a name that is not a stream of the member for the topic. Consumers of "
+        "Kafka 0.8 write the consumer id, a dash, and the number of the stream."
     ),
     Code.OWNER_NOT_SUBSCRIBED: (
         "{n} owned although no member reads the topic, or the topic has no such partition."
@@ -50,24 +51,27 @@ _WHAT = {
 }
 _REPAIR = {
     Code.OWNER_PERSISTENT: (
-        "See that no process reads these partitions under that name, then delete the nodes."
+        "Make sure that no process reads these partitions under that name, then delete the nodes."
     ),
     Code.OWNER_OF_DEAD_SESSION: (
-        "Wait for the session's time-out. Nodes that outlive it by minutes are left over: delete "
-        "them. The group takes the partitions at its next rebalance."
+        "Wait for the session time-out. Nodes that outlive it by minutes are left over: delete "
+        "them. The group claims the partitions at its next rebalance."
     ),
     Code.OWNER_OF_OTHER_SESSION: (
-        "If it lasts longer than a session's time-out, restart that member. Two processes that "
-        "run under the same consumer.id look like this, too."
+        "If this lasts longer than the session time-out, restart that member. Two processes with "
+        "the same consumer.id look like this, too."
     ),
     Code.OWNER_NO_MEMBER: (
-        "Somebody deleted its registration, or it is another kind of client: find the process by "
-        "the host in its id, and restart it. A node of a dead session goes with it."
+        "Its registration was deleted, or it is another kind of client: find the process by the "
+        "host in its id, and restart it. The nodes of a dead session disappear with it."
     ),
     Code.OWNER_NO_THREAD: (
-        "Find the client. If it is none of Kafka's, give it a group of its own, else restart it."
+        "Find the client. If it is not one of Kafka's, give it a group of its own; otherwise "
+        "restart it."
     ),
-    Code.OWNER_NOT_SUBSCRIBED: ("Restart the owner: it did not give up what is read no more."),
+    Code.OWNER_NOT_SUBSCRIBED: (
+        "Restart the owner: it did not release partitions that are no longer subscribed."
+    ),
 }
 
 
@@ -118,7 +122,7 @@ def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> 
 def _evidence(look: GroupContext, fault: MisownedPartition) -> str:
     reported = f"{fault.topic_partition}: {fault.owner} of {session_name(fault.owner_session)}"
     if fault.member_session not in {None, fault.owner_session}:
-        return f"{reported}; that member is now of {session_name(fault.member_session)}"
+        return f"{reported}; that member is now in {session_name(fault.member_session)}"
     if fault.fault is OwnershipFault.NO_MEMBER:
         of_session = [
             member.member_id
@@ -128,7 +132,7 @@ def _evidence(look: GroupContext, fault: MisownedPartition) -> str:
         if of_session:
             return f"{reported}, which is that of {of_session[0]}"
         if look.snapshot.live_sessions is None:
-            return f"{reported}; whether that is alive, ZooKeeper did not tell"
+            return f"{reported}; whether that session is alive is unknown"
     return reported
 
 
@@ -140,8 +144,8 @@ def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
     return Fix(
         what=f"delete {counted(len(found), 'owner node')} of group {look.group.group_id}",
         caution=(
-            "Make sure that no process reads these partitions under these names. The group takes "
-            "them at its next rebalance: restart a member if there is none."
+            "Make sure that no process reads these partitions under these names. The group "
+            "claims them at its next rebalance: restart a member if there is none."
         ),
         writes=tuple(
             DeleteNode(
@@ -169,8 +173,8 @@ def _missing(look: GroupContext) -> Iterator[Diagnosis]:
         ),
         evidence=[_described(look, tp) for tp in unowned],
         repair=(
-            "The other findings of this group say what keeps it from sharing out. If there "
-            "are none, restart a member: that makes all of them share out anew."
+            "The other findings of this group say what prevents a rebalance. If there are none, "
+            "restart a member: then all of them rebalance."
         ),
         about=frozenset(unowned),
     )
@@ -188,10 +192,12 @@ def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[S
         }
         if before.members and any(tp not in had for tp in unowned):
             seconds = around.elapsed_ms(look.snapshot) // 1000
-            return Severity.ERROR, f"That was so {seconds} s before, too."
+            return Severity.ERROR, f"It was the same {seconds} s before."
     if look.settling:
-        return Severity.NOTE, "A member or an owner came just now: it may be sharing out."
-    return Severity.WARNING, "If a second look shows the same, the group is stuck."
+        return Severity.NOTE, (
+            "A member or an owner has just appeared: the group may be rebalancing."
+        )
+    return Severity.WARNING, "If a second snapshot shows the same, the group is stuck."
 
 
 def _described(look: GroupContext, tp: TopicPartition) -> str:

@@ -44,8 +44,8 @@ _GONE_IN_4: Final = {
     "auto.include.jmx.reporter": "metric.reporters",
     "metrics.jmx.blacklist": "metrics.jmx.exclude",
     "metrics.jmx.whitelist": "metrics.jmx.include",
-    "leader.imbalance.per.broker.percentage": "nothing: controllers look at each leader",
-    "controlled.shutdown.max.retries": "nothing: controllers answer when it is done",
+    "leader.imbalance.per.broker.percentage": "nothing: controllers check each leader",
+    "controlled.shutdown.max.retries": "nothing: controllers respond when it is done",
     "controlled.shutdown.retry.backoff.ms": "nothing: controllers answer when it is done",
 }
 _GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
@@ -100,7 +100,7 @@ def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple
     unknown = [f"broker {at}" for at, release in known.items() if release is None]
     return routes(
         _oldest(known),
-        names(unknown) or "the brokers, of which none is known",
+        names(unknown) or "the brokers, none of which is known",
         wanted,
         has_zookeeper=_has_zookeeper(snapshot),
     )
@@ -134,11 +134,15 @@ def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
             code=Code.READY_ZOOKEEPER_GROUPS,
             severity=Severity.ERROR if is_final else Severity.WARNING,
             what=(
-                f"{counted(len(used), 'group')} meet in ZooKeeper. "
+                f"{counted(len(used), 'group')} use ZooKeeper. "
                 + (
-                    "Kafka 4 has none, and refuses what their members ask brokers in."
+                    "Kafka 4 has no ZooKeeper, and rejects the request versions that their "
+                    "members use."
                     if is_final
-                    else "3.9 still serves them while it keeps its ZooKeeper; nothing later does."
+                    else (
+                        "3.9 still serves them as long as it runs with ZooKeeper; no later "
+                        "release does."
+                    )
                 )
             ),
             evidence=[
@@ -146,8 +150,8 @@ def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
                 for group in used
             ],
             repair=(
-                "Rewrite their programs against a coordinator's group, and carry their offsets: "
-                "docs/migrating-to-a-coordinator-group.md."
+                "Rewrite their programs for groups with a coordinator, and migrate their "
+                "offsets: docs/migrating-to-a-coordinator-group.md."
             ),
         )
     if len(groups) > len(used):
@@ -155,9 +159,13 @@ def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
         yield Diagnosis(
             code=Code.READY_ABANDONED_GROUPS,
             severity=Severity.NOTE,
-            what=f"{counted(len(left), 'group')} in ZooKeeper seem abandoned: nothing to migrate.",
+            what=(
+                f"{counted(len(left), 'group')} in ZooKeeper seem abandoned, and need no migration."
+            ),
             evidence=(names(left, 20),),
-            repair="See that nobody starts them again; zkconsumer groups delete removes them.",
+            repair=(
+                "Make sure that nobody starts them again; zkconsumer groups delete removes them."
+            ),
         )
 
 
@@ -170,13 +178,13 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
     unknown = [f"broker {at}" for at, release in known.items() if release is None]
     has_zookeeper = _has_zookeeper(snapshot)
     if not follows_directly(min(old.values()), wanted, has_zookeeper=has_zookeeper):
-        why = "the cluster has a ZooKeeper, or may have one" if has_zookeeper else "it is too old"
+        why = "the cluster has, or may have, a ZooKeeper" if has_zookeeper else "too old"
         yield Diagnosis(
             code=Code.READY_BROKERS,
             severity=Severity.ERROR,
-            what=f"{wanted} can't follow {counted(len(old), 'broker')} in place: {why}.",
+            what=f"{counted(len(old), 'broker')} can't be upgraded to {wanted} in place: {why}.",
             evidence=lines,
-            repair="Mirror to a new cluster; or go to 3.9 first: see the ways below.",
+            repair="Mirror to a new cluster, or upgrade to 3.9 first: see the ways below.",
         )
     elif unknown:
         yield Diagnosis(
@@ -187,7 +195,7 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
                 f"but the release of {names(unknown)} is not known."
             ),
             evidence=lines,
-            repair="Find it out, and run this again.",
+            repair="Find out that release, and run this again.",
         )
     else:
         yield Diagnosis(
@@ -196,9 +204,9 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
             what=f"{counted(len(old), 'broker')} can be upgraded one after the other.",
             evidence=lines,
             repair=(
-                "Name the release that they speak now (inter.broker.protocol.version) before the "
-                "first one, and raise it after the last one. "
-                "Releases are inferred from what brokers serve, and can be a little newer."
+                "Set inter.broker.protocol.version to their current release before upgrading the "
+                "first one, and raise it after the last one. Releases are inferred from the "
+                "requests that brokers support, and can be slightly newer."
             ),
         )
 
@@ -220,8 +228,8 @@ def _formats(facts: ReadinessFacts, target: Release) -> Iterator[Diagnosis]:
             ),
             evidence=[f"{topic}: format {magic}" for topic, magic in old.items()],
             repair=(
-                "A mirror writes them anew in format 2. In place, they go with their retention; "
-                "compacted topics keep them until they are compacted again."
+                "A mirror writes them again in format 2. Otherwise they disappear with their "
+                "retention; compacted topics keep them until they are compacted again."
             ),
         )
 
@@ -243,7 +251,7 @@ def _broker_settings(facts: ReadinessFacts, target: Release) -> Iterator[Diagnos
     gone = _GONE_IN_3 | (_GONE_IN_4 if target >= (4, 0) else {})
     prefixes = _GONE_PREFIXES if target >= (4, 0) else ()
     lines = [
-        f"{name}: {f'instead of it: {gone[name]}' if name in gone else 'goes with ZooKeeper'}"
+        f"{name}: {f'replaced by {gone[name]}' if name in gone else 'removed with ZooKeeper'}"
         for name in sorted(facts.settings or {})
         if name in gone or name.startswith(prefixes)
     ]
@@ -256,11 +264,11 @@ def _settings_gone(lines: list[str], where: str, target: Release) -> Diagnosis:
         code=Code.READY_SETTINGS,
         severity=Severity.WARNING,
         what=(
-            f"{counted(len(lines), 'setting')} of {where} will be gone in {release_text(target)}, "
-            "or without effect."
+            f"{counted(len(lines), 'setting')} of {where} will be removed in "
+            f"{release_text(target)}, or have no effect."
         ),
         evidence=lines,
-        repair="Take them out, and put in what replaces them.",
+        repair="Remove them, and set their replacements.",
     )
 
 
@@ -297,7 +305,9 @@ def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagno
         yield Diagnosis(
             code=Code.READY_NOT_SEEN,
             severity=severity,
-            what="Some of it was not seen. What is not said about it is not well, but unknown.",
+            what=(
+                "Not everything could be examined. Parts without findings are unknown, not healthy."
+            ),
             evidence=lines,
-            repair="Give what is missing, and run this again.",
+            repair="Provide what is missing, and run this again.",
         )

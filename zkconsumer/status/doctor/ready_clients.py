@@ -36,17 +36,17 @@ def examine_clients(
             code=Code.READY_CLIENTS,
             severity=Severity.ERROR,
             what=(
-                "Clients ask in versions that Kafka 4 refuses; counted since the brokers started, "
-                "or in the request logs."
+                "Clients send requests in versions that Kafka 4 rejects; counted since the "
+                "brokers started, or in the request logs."
                 if logs
-                else "Clients ask in versions that Kafka 4 refuses; counted since the brokers "
-                "started."
+                else "Clients send requests in versions that Kafka 4 rejects; counted since the "
+                "brokers started."
             ),
             evidence=some_of_both(refused, unknown),
             repair=(
-                "Bring these programs to a newer client library: Java 2.1 or later. Where it is "
-                "not named, the client's id and address stand in the brokers' request logs "
-                "(kafka.request.logger at DEBUG): give --request-log FILE."
+                "Upgrade these programs to a newer client library: Java 2.1 or later. If the "
+                "library is not named, the client's id and address are in the brokers' request "
+                "logs (kafka.request.logger at DEBUG): give --request-log FILE."
             ),
         )
     elif not unknown and brokers and brokers <= _read_well(metrics):
@@ -54,11 +54,14 @@ def examine_clients(
             code=Code.READY_CLIENTS,
             severity=Severity.NOTE,
             what=(
-                f"No client of {counted(len(brokers), 'broker')} has asked in a version "
-                "that Kafka 4 refuses since the brokers started."
+                f"No client has sent {counted(len(brokers), 'broker')} a request in a version "
+                "that Kafka 4 rejects since the brokers started."
             ),
             evidence=[read.source for read in metrics],
-            repair="Look again when what runs seldom has run: they count from their start.",
+            repair=(
+                "Check again after rarely running programs have run: brokers count from their "
+                "start."
+            ),
         )
     else:
         yield _unseen(snapshot, metrics, unknown, logs)
@@ -75,9 +78,11 @@ def _why_unknown(read: RequestMetrics) -> str | None:
     if read.problem is not None:
         return read.problem
     if not read.counts:
-        return "no counts of requests (kafka.network, RequestMetrics) are there: is it a broker's?"
+        return (
+            "no request counts found (kafka.network, RequestMetrics): is this a broker's endpoint?"
+        )
     if not read.tells_versions:
-        return "it tells no versions of requests: brokers before 2.0 don't count by them"
+        return "it reports no request versions: brokers before 2.0 don't count requests by version"
     return None
 
 
@@ -98,7 +103,7 @@ def _unseen(
     brokers = {status.broker.id for status in snapshot.brokers}
     left = sorted(brokers - _read_well(metrics))
     strangers = [
-        f"{read.source}: which broker's it is is not known: none is registered at that host, or "
+        f"{read.source}: its broker can't be determined: none is registered at that host, or "
         "several are"
         for read in metrics
         if read.broker not in brokers and _why_unknown(read) is None
@@ -112,16 +117,17 @@ def _unseen(
         code=Code.READY_CLIENTS,
         severity=Severity.WARNING,
         what=(
-            f"Which versions clients ask in was not seen{extent}: brokers tell that to nobody "
-            "over Kafka's protocol. Kafka 4 refuses Produce before 3, Fetch before 4 and others as "
-            "old: those of Java clients before 2.1, and of all that meet in ZooKeeper."
+            f"The request versions of clients are unknown{extent}: brokers don't report them over "
+            "Kafka's protocol. Kafka 4 rejects Produce before version 3, Fetch before version 4 "
+            "and other versions as old: those of Java clients before 2.1, and of all consumers "
+            "that use ZooKeeper."
         ),
         evidence=some_of_both(unknown, clients),
         repair=(
-            "Brokers from 2.0 on count requests by version. Open their JMX (JMX_PORT) and give "
-            "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. Older "
-            "ones write them down with kafka.request.logger at DEBUG: give --request-log FILE, "
-            "and look at each program's client library."
+            "Brokers from 2.0 on count requests by version. Enable their JMX (JMX_PORT) and give "
+            "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. "
+            "Older brokers log them with kafka.request.logger at DEBUG: give --request-log FILE, "
+            "and check each program's client library."
         ),
     )
 
@@ -129,10 +135,9 @@ def _unseen(
 def _of_log(log: RequestLog) -> str:
     if not log.total:
         return (
-            f"{log.source}: no completed requests: is kafka.request.logger at DEBUG (of 0.10: "
-            "TRACE)?"
+            f"{log.source}: no completed requests: is kafka.request.logger at DEBUG (0.10: TRACE)?"
         )
     return (
-        f"{log.source}: none of {counted(log.total, 'request')} is refused; of other times and "
-        "brokers it tells nothing"
+        f"{log.source}: none of {counted(log.total, 'request')} is rejected; it shows nothing "
+        "about other times and brokers"
     )

@@ -67,7 +67,7 @@ def suspicions(
             found.append(
                 Suspicion(
                     key=key,
-                    why="its offsets may stand still",
+                    why="its offsets may be stuck",
                     wait_ms=around.silence_ms,
                     standing=standing,
                 )

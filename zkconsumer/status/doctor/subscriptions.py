@@ -39,10 +39,10 @@ def _topics_missing(look: GroupContext) -> Iterator[Diagnosis]:
     yield Diagnosis(
         code=Code.SUBSCRIBED_TOPIC_MISSING,
         severity=Severity.WARNING,
-        what=f"Members subscribe to {counted(len(missing), 'topic')} that the cluster lacks.",
+        what=f"Members subscribe to {counted(len(missing), 'topic')} that do not exist.",
         evidence=[f"{topic}: {names(readers[topic], 2)}" for topic in missing],
         repair=(
-            "Correct the name, create the topic, or take it out of the subscription. Members "
+            "Correct the name, create the topic, or remove it from the subscription. Members "
             "notice when it is created."
         ),
     )
@@ -72,10 +72,10 @@ def _unequal(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.SUBSCRIPTIONS_UNEQUAL,
         severity=Severity.ERROR if sure else Severity.WARNING,
         what=(
-            "The members don't all read the same topics with the same number of streams. "
+            "Not all members read the same topics with the same number of streams. "
             + ("" if sure else "If their partition.assignment.strategy is roundrobin, ")
             + ("Round-robin fails" if sure else "it fails")
-            + " for every member until they do; range does not mind."
+            + " for every member until they do; range is not affected."
         ),
         evidence=[f"{topic}: read by {counted(threads[topic].count, 'stream')}" for topic in uneven]
         + [
@@ -84,7 +84,7 @@ def _unequal(look: GroupContext) -> Iterator[Diagnosis]:
             if count
         ],
         repair=(
-            f"Make the subscriptions equal ({one} and {other} to begin with), or set "
+            f"Make the subscriptions equal (start with {one} and {other}), or set "
             "partition.assignment.strategy=range on all members."
         ),
     )
@@ -106,11 +106,13 @@ def _assignors(look: GroupContext) -> Iterator[Diagnosis]:
         return
     lines = [f"{name} owns {_described(look, name, found)}" for name, found in fits.items()]
     if all(fits.values()):
-        yield _differ(Severity.ERROR, "Members share out by different strategies", lines)
+        yield _differ(Severity.ERROR, "Members use different assignment strategies", lines)
         return
     if look.faults:
         return  # rebalancing, or stuck for another reason
-    yield _differ(Severity.WARNING, "Members own what no strategy gives them", lines)
+    yield _differ(
+        Severity.WARNING, "Members own partitions that no strategy assigns to them", lines
+    )
 
 
 def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
@@ -125,7 +127,11 @@ def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
 def _described(look: GroupContext, member_id: str, fits: Iterable[Strategy]) -> str:
     number = counted(len(look.owned[member_id]), "partition")
     reported = " and ".join(fits)
-    return f"{number}: its share by {reported}" if reported else f"{number}: its share by neither"
+    return (
+        f"{number}: its share by {reported}"
+        if reported
+        else (f"{number}: its share by neither strategy")
+    )
 
 
 def _differ(severity: Severity, what: str, lines: list[str]) -> Diagnosis:
@@ -133,14 +139,14 @@ def _differ(severity: Severity, what: str, lines: list[str]) -> Diagnosis:
         code=Code.ASSIGNORS_DIFFER,
         severity=severity,
         what=(
-            f"{what}. Each computes for itself who reads what, and nothing checks that they "
-            "agree: the next rebalance can leave partitions without a reader."
+            f"{what}. Each member computes the assignment by itself, and nothing checks that they "
+            "agree: the next rebalance can leave partitions unread."
         ),
         evidence=lines,
         repair=(
             "Set the same partition.assignment.strategy, and the same exclude.internal.topics, "
-            "on all members. Clients other than Kafka's may divide in their own way: give them a "
-            "group of their own."
+            "on all members. Clients other than Kafka's may assign partitions in their own way: "
+            "give them a group of their own."
         ),
     )
 
@@ -208,7 +214,7 @@ def _too_few(what: str, evidence: list[str]) -> Diagnosis:
         what=f"{what}, because there are fewer partitions than readers.",
         evidence=evidence,
         repair=(
-            "That is fine for spares that stand by. Else take fewer streams or members, or add "
-            "partitions (records with a key then go to other partitions than before)."
+            "That is fine for members on standby. Otherwise use fewer streams or members, or add "
+            "partitions (keyed records then go to other partitions than before)."
         ),
     )

@@ -16,6 +16,8 @@ from zkconsumer.zk.store import CreateOp, SetOp, ZNode
 
 FORMAT: Final = "zkconsumer doctor undo"
 VERSION: Final = 1
+UNCHANGED: Final = "it is unchanged"
+"""Why a node needs no undoing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +81,20 @@ def plan_undo(record: UndoRecord, nodes: Mapping[str, ZNode | None]) -> UndoPlan
 
 def _plan_step(step: Undone, node: ZNode | None) -> CreateOp | SetOp | str:
     if node is not None and node.data == step.before and node.ephemeral_owner == step.session_id:
-        return "it is as it was"
+        return UNCHANGED
     if step.after is None:
         if node is not None:
-            return "somebody made it again"
+            return "it was created again"
         if step.session_id:
-            return f"it was of {session_name(step.session_id)}: only its owner can make it again"
+            return (
+                f"it belonged to {session_name(step.session_id)}: only its owner can create it "
+                "again"
+            )
         return CreateOp(step.path, step.before)
     if node is None:
         return "it is gone"
     if node.data != step.after or node.ephemeral_owner != step.session_id:
-        return "somebody wrote it since"
+        return "it was written since"
     return SetOp(step.path, step.before, node.version)
 
 
@@ -126,13 +131,13 @@ def decode_undo(text: str, name: str) -> UndoRecord:
     try:
         parsed: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name} is no undo file: {error}") from error
+        raise ConfigError(f"{name} is not an undo file: {error}") from error
     if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
-        raise ConfigError(f"{name} is no undo file: its format is not {FORMAT!r}")
+        raise ConfigError(f"{name} is not an undo file: its format is not {FORMAT!r}")
     version = parsed.get("version")
     if version != VERSION:
         raise ConfigError(
-            f"{name} has version {version!r}, and this program reads {VERSION}: take the program "
+            f"{name} has version {version!r}, but this program reads {VERSION}: use the program "
             "that wrote it, or a later one"
         )
     try:
@@ -160,13 +165,13 @@ def _decoded(value: object) -> bytes:
         case {"base64": str(text), **rest} if not rest:
             return base64.b64decode(text, validate=True)
         case _:
-            raise TypeError(f"{value!r} holds no bytes")
+            raise TypeError(f"{value!r} is not encoded bytes")
 
 
 def _step(entry: dict[str, object]) -> Undone:
     path, after = _text(entry["path"]), entry["after"]
     if not is_path(path):
-        raise ValueError(f"{path!r} is no path")
+        raise ValueError(f"{path!r} is not a path")
     return Undone(
         path=path,
         before=_decoded(entry["before"]),
@@ -177,11 +182,11 @@ def _step(entry: dict[str, object]) -> Undone:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a string")
     return value
 
 
 def _number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{value!r} is no whole number")
+        raise TypeError(f"{value!r} is not an integer")
     return value

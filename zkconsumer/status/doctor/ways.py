@@ -45,58 +45,58 @@ class Step(StrEnum):
     """What is done; ``{wanted}`` is the release, ``{new}`` that of a cluster beside this one."""
 
     NEW_CLUSTER = (
-        "Set up the new cluster ({new}, KRaft) beside this one. Make its topics, or "
-        "let the mirror make them (--create-topics)."
+        "Set up the new cluster ({new}, KRaft) beside this one. Create its topics, or let the "
+        "mirror create them (--create-topics)."
     )
     MIRROR = (
-        "Mirror: zkconsumer mirror --offsets-file FILE, from the oldest messages on, and leave it "
-        "running until the end. Producers and consumers go on here."
+        "Mirror: zkconsumer mirror --offsets-file FILE, from the oldest messages on, and leave "
+        "it running until the end. Producers and consumers stay on this cluster for now."
     )
     CLIENTS_TO_3 = (
-        "Bring every client that does not meet in ZooKeeper to Java 2.1 to 3.9: Kafka 4 takes "
-        "these, and so do the brokers of now; those of 4 speak to no broker before 2.1."
+        "Upgrade every client that does not use ZooKeeper to Java 2.1 to 3.9: Kafka 4 and the "
+        "current brokers accept these; clients of Kafka 4 can't talk to brokers before 2.1."
     )
-    CLIENTS = "Bring every client that does not meet in ZooKeeper to Java 2.1 or later."
+    CLIENTS = "Upgrade every client that does not use ZooKeeper to Java 2.1 or later."
     GROUPS = (
-        "Migrate groups, one after the other: stop its members, let the mirror pass what they have "
-        "committed, set the group in the new cluster to the same messages (FILE tells which "
-        "offsets they have there), start the new members there."
+        "Migrate the groups one after the other: stop the members, wait until the mirror has "
+        "copied everything that they have committed, set the group in the new cluster to the "
+        "same messages (FILE has their offsets there), and start the new members there."
     )
     GROUPS_AND_CLIENTS = (
-        f"{GROUPS} These are of Java 2.1 or later: such clients can't speak to the brokers of now, "
+        f"{GROUPS} They need Java 2.1 or later: such clients can't talk to the current brokers, "
         "so each program changes its client when it moves, not before."
     )
-    VERIFY = "Verify: zkconsumer mirror verify --offsets-file FILE counts every message."
+    VERIFY = "Verify: zkconsumer mirror verify --offsets-file FILE checks every message."
     SWITCH = (
-        "Switch the producers: stop them, wait until the mirror has copied the rest, start them on "
-        "the new cluster. Verify again, and turn this cluster off."
+        "Switch the producers: stop them, wait until the mirror has copied the rest, and start "
+        "them on the new cluster. Verify again, and shut this cluster down."
     )
     SWITCH_AND_CLIENTS = (
-        "Switch the producers: stop them, wait until the mirror has copied the rest, start them on "
-        "the new cluster with a client of Java 2.1 or later, which the brokers of now would "
-        "refuse. Verify again, and turn this cluster off."
+        "Switch the producers: stop them, wait until the mirror has copied the rest, and start "
+        "them on the new cluster with a client of Java 2.1 or later, which the current brokers "
+        "would reject. Verify again, and shut this cluster down."
     )
     TO_3_9 = (
-        "Upgrade broker by broker to 3.9, the ZooKeeper first where it is older than 3.5. Set "
-        "inter.broker.protocol.version to the release of now before the first one, raise it after "
-        "the last one. Clients stay as they are: 3.9 refuses none."
+        "Upgrade broker by broker to 3.9, and ZooKeeper first if it is older than 3.5. Set "
+        "inter.broker.protocol.version to the current release before the first broker, and raise "
+        "it after the last one. Clients stay as they are: 3.9 rejects none."
     )
     TO_3_9_KRAFT = (
         "Upgrade broker by broker to 3.9, then raise metadata.version by kafka-features. Clients "
-        "stay as they are: 3.9 refuses none."
+        "stay as they are: 3.9 rejects none."
     )
     GROUPS_HERE = (
         "Migrate ZooKeeper groups to coordinators: zkconsumer offsets migrate --from zookeeper "
-        "--to kafka, group by group, with their members stopped; start the rewritten ones."
+        "--to kafka, group by group, with the members stopped; then start the rewritten ones."
     )
     CHECK = "Verify: zkconsumer doctor, and zkconsumer lag for each group."
     TO_KRAFT = (
-        "Migrate the cluster from ZooKeeper to KRaft: controllers of 3.9 beside it, then broker by "
-        "broker."
+        "Migrate the cluster from ZooKeeper to KRaft: add controllers of 3.9, then migrate "
+        "broker by broker."
     )
     CHECK_CLIENTS = (
-        "Verify with zkconsumer doctor --ready-for {wanted}, after what runs seldom has run, that "
-        "no client asks in versions that Kafka 4 refuses."
+        "Verify with zkconsumer doctor --ready-for {wanted}, after rarely running programs have "
+        "run, that no client sends requests in versions that Kafka 4 rejects."
     )
     TO_4 = "Upgrade broker by broker to {wanted}, then raise metadata.version by kafka-features."
 
@@ -159,7 +159,8 @@ def routes(
     if oldest is None:
         find_out = (
             f"Find out the release of {unknown}, and run this again: the steps below are those "
-            "from 0.8, which hold for all, and whether it can be done in place is not known."
+            "from 0.8, which work for all releases, and whether an upgrade in place is possible "
+            "is unknown."
         )
         (mirror,) = _routes([Way.MIRROR], (0, 8), wanted, has_zookeeper=has_zookeeper)
         return (UpgradePath(mirror.way, (find_out, *mirror.steps)),)

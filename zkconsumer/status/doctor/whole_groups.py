@@ -36,17 +36,17 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
         code=Code.GROUP_OLD_AND_NEW,
         severity=Severity.ERROR,
         what=(
-            f"Consumers of ZooKeeper and consumers of a coordinator use the group id "
-            f"{old.group_id}. They don't know of each other: everything is delivered twice "
-            f"in topics{both}. Commits of the old ones to Kafka are refused meanwhile."
+            "Consumers in ZooKeeper and consumers of a coordinator use the same group id "
+            f"{old.group_id}. They don't know of each other: all records are delivered twice in "
+            f"topics{both}. The coordinator rejects commits of the old consumers meanwhile."
         ),
         evidence=(
             f"in ZooKeeper: {names([member.member_id for member in old.members], 3)}",
             f"at the coordinator: {names([member.member_id for member in new.members], 3)}",
         ),
         repair=(
-            "Stop one kind. To move over, stop the old ones, carry the offsets with zkconsumer "
-            "offsets migrate, and start the new ones then."
+            "Stop one kind. To move to the coordinator, stop the old consumers, migrate the "
+            "offsets with zkconsumer offsets migrate, then start the new ones."
         ),
         group=old.key,
     )
@@ -70,14 +70,14 @@ def _deserted(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.GROUP_STOPPED,
         severity=Severity.WARNING,
         what=(
-            f"Nobody is in the group: nobody reads {counted(waiting, 'record')} that "
-            f"wait{'s' if waiting == 1 else ''} for it. {_last_commit(look)}"
+            f"The group has no members: {counted(waiting, 'record')} "
+            f"wait{'s' if waiting == 1 else ''} to be read. {_last_commit(look)}"
         ),
         evidence=_waiting_lines(group),
         repair=(
-            "Start its consumers, or find out why they ended. If it is not meant to go on: "
-            "after a while without a commit (--abandoned-after-ms) it counts as abandoned, "
-            "and no more as one in trouble."
+            "Start its consumers, or find out why they ended. If the group is no longer needed: "
+            "after a while without a commit (--abandoned-after-ms) it counts as abandoned, and "
+            "no longer as one in trouble."
         ),
         group=group.key,
     )
@@ -92,15 +92,14 @@ def _abandoned(look: GroupContext) -> Diagnosis:
         code=Code.GROUP_ABANDONED,
         severity=Severity.NOTE,
         what=(
-            f"The group is abandoned: nobody is in it. {_last_commit(look)} "
-            f"{counted(waiting, 'record')} came since, or were left."
+            f"The group is abandoned: it has no members. {_last_commit(look)} "
+            f"{counted(waiting, 'record')} are unread."
         ),
         evidence=[f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)],
         repair=(
-            "If it has done its work, delete it: zkconsumer groups delete "
-            f"{_where(look.snapshot)} --kind {group.kind} "
-            f"--group {word} (zkconsumer offsets export saves its offsets first). If it is to go "
-            "on, start its consumers."
+            "If it is no longer needed, delete it: zkconsumer groups delete "
+            f"{_where(look.snapshot)} --kind {group.kind} --group {word} (zkconsumer offsets "
+            "export saves its offsets first). Otherwise start its consumers."
         ),
         group=group.key,
     )
@@ -137,7 +136,7 @@ def _last_commit(look: GroupContext) -> str:
     silent = ago(_silent_ms(look) or 0)
     if look.group.last_commit_ms is not None and look.group.unmoved_since_ms is None:
         return f"Its last commit was {silent} ago."
-    return f"It has not committed for {silent} at least."
+    return f"It has not committed for at least {silent}."
 
 
 def _problems(look: GroupContext) -> Iterator[Diagnosis]:
@@ -147,9 +146,9 @@ def _problems(look: GroupContext) -> Iterator[Diagnosis]:
         yield Diagnosis(
             code=Code.GROUP_PROBLEM,
             severity=Severity.WARNING if unsure else Severity.NOTE,
-            what="Some of what the group has could not be read, or makes no sense.",
+            what="Some of the group's data could not be read, or is malformed.",
             evidence=look.group.problems,
-            repair="Look at the nodes, or at what the coordinator answered, that it names.",
+            repair="Look at the nodes or the coordinator's response that are named above.",
         )
     partitions = [
         f"{partition.topic_partition}: {partition.problem}"
@@ -161,12 +160,11 @@ def _problems(look: GroupContext) -> Iterator[Diagnosis]:
             code=Code.PARTITION_PROBLEM,
             severity=Severity.WARNING,
             what=(
-                f"Something is wrong with {counted(len(partitions), 'partition')} of the "
-                "group. An offset that is no number makes every rebalance of Scala consumers "
-                "fail."
+                f"Something is wrong with {counted(len(partitions), 'partition')} of the group. "
+                "An offset that is not a number makes every rebalance of Scala consumers fail."
             ),
             evidence=partitions,
-            repair="Correct the node that it names, or find out why it was not answered.",
+            repair="Correct the node that is named above, or find out why the request failed.",
         )
 
 
@@ -176,12 +174,12 @@ def _coordinator(look: GroupContext) -> Iterator[Diagnosis]:
     yield Diagnosis(
         code=Code.COORDINATOR_MISSING,
         severity=Severity.ERROR,
-        what="No broker says that it coordinates the group: nobody can join or commit.",
+        what="No broker coordinates the group: nobody can join or commit.",
         evidence=(f"the group's state: {look.group.reported_state or look.group.state}",),
         repair=(
-            "See that the partitions of __consumer_offsets have leaders. On a small cluster "
-            "it can't be made while offsets.topic.replication.factor is larger than the "
-            "number of brokers."
+            "Check that the partitions of __consumer_offsets have leaders. On a small cluster "
+            "the topic can't be created while offsets.topic.replication.factor is larger than "
+            "the number of brokers."
         ),
     )
 
@@ -201,20 +199,19 @@ def _endless(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.REBALANCE_ENDLESS,
         severity=Severity.ERROR,
         what=(
-            f"The group was sharing out its partitions "
-            f"{around.elapsed_ms(look.snapshot) // 1000} s before, and is now: mostly nobody "
-            "reads meanwhile."
+            f"The group was rebalancing {around.elapsed_ms(look.snapshot) // 1000} s ago, and "
+            "still is: mostly nobody reads meanwhile."
         ),
         evidence=(
             f"{counted(len(group.members), 'member')} now, {len(before.members)} then, "
             f"{len(came)} of them new",
-            f"the coordinator says: {group.reported_state or group.state}",
+            f"the coordinator reports: {group.reported_state or group.state}",
         ),
         repair=(
-            "Members that come and go (new ids each time) mostly need longer between two "
-            "polls than max.poll.interval.ms, or than session.timeout.ms in 0.9 and 0.10.0: "
-            "take fewer records a poll, or raise it. If none is new, one does not answer: "
-            "look at its log."
+            "Members that come and go (new ids each time) usually take longer between two polls "
+            "than max.poll.interval.ms, or than session.timeout.ms in 0.9 and 0.10.0: fetch "
+            "fewer records per poll, or raise that time-out. If no member is new, one of them "
+            "does not respond: look at its log."
         ),
         group=group.key,
     )

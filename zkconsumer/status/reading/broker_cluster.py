@@ -73,7 +73,7 @@ class BrokerSource:
         found = self._client.description(timeout_ms=max(1, left_ms - min(_TO_SAY_MS, left_ms // 5)))
         if not found.response.brokers:
             # A 0.9 that has just started reports this for all topics, which must not be believed.
-            raise ConnectFailed("the broker that was asked knows of no brokers yet")
+            raise ConnectFailed("the broker does not know its cluster yet")
         return cluster_read(found, self._clock.wall_ms())
 
     def close(self) -> None:

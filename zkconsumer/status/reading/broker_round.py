@@ -41,7 +41,9 @@ class BrokerRound:
         waiting: set[Broker] = set()
         for broker, lookup in lookups.items():
             if broker in self._busy:
-                responses[broker] = Unanswered(f"{broker} still owes its last answer")
+                responses[broker] = Unanswered(
+                    f"{broker} has not responded to the previous request yet"
+                )
             else:
                 waiting.add(broker)
                 self._spawn(broker, lookup, reported, deadline)
@@ -52,7 +54,7 @@ class BrokerRound:
             waiting.discard(response[0])
             responses[response[0]] = response[1]
         late = {
-            broker: Unanswered(f"{broker} gave no answer within {deadline.limit_ms} ms")
+            broker: Unanswered(f"{broker} did not respond within {deadline.limit_ms} ms")
             for broker in waiting
         }
         return {**responses, **late}

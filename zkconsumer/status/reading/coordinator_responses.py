@@ -161,15 +161,15 @@ def _unlike(group: ListedGroup) -> tuple[str, ...]:
     if group.type.lower() in _CLASSIC:
         return _foreign(group.protocol_type)
     return (
-        f"it is a group of the type {group.type!r} of Kafka 4: who is in it, and what each has, "
-        "is not read",
+        f"it is a group of type {group.type!r} of Kafka 4: its members and their partitions are "
+        "not read",
     )
 
 
 def _foreign(protocol_type: str) -> tuple[str, ...]:
     if protocol_type in {CONSUMER_PROTOCOL, ""}:
         return ()
-    return (f"its members are no consumers, but speak {protocol_type!r} with each other",)
+    return (f"its members are not consumers, but use the protocol type {protocol_type!r}",)
 
 
 def _member(member: DescribedMember, protocol: str, *, is_consumer: bool) -> _Member:
@@ -187,7 +187,7 @@ def _member(member: DescribedMember, protocol: str, *, is_consumer: bool) -> _Me
                 for number in of_topic.partitions
             ]
         except DecodeError as error:
-            problem = f"what it told the group can't be read: {error}"
+            problem = f"its subscription or assignment can't be parsed: {error}"
     status = MemberStatus(
         member_id=member.member_id,
         host=member.client_host.removeprefix("/") or None,

@@ -45,7 +45,7 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 _DESCRIBED_AT_ONCE: Final = 100
 _LISTS_NOTHING: Final = (
-    "it is older than Kafka 0.9 and lists no groups: only ZooKeeper knows them, give that"
+    "it is older than Kafka 0.9 and can't list groups: give --zookeeper, which has them"
 )
 _NO_SUCH_GROUP: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 """The error codes of an absent group, or of a cluster without such groups."""
@@ -260,7 +260,7 @@ class CoordinatorReader:
             at_least=version,
             at_most=version,
         )
-        # Before 0.10.2, an offset of a topic that does not exist is answered like this.
+        # Before 0.10.2, this is the response for an offset of a topic that does not exist.
         read = wire.positions(response, unknown_is_none=True)
         # And an error of the whole group is repeated in each of its partitions.
         codes = set(read.codes.values())

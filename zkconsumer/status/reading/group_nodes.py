@@ -162,7 +162,7 @@ def _by_partition(
     for topic, by_name in nodes.items():
         for name, node in by_name.items():
             if _PARTITION.fullmatch(name) is None:
-                strange.append(f"{what} node {name!r} of topic {topic} is no number of a partition")
+                strange.append(f"{what} node {name!r} of topic {topic} is not a partition number")
             elif node is not None:
                 found[TopicPartition(topic, int(name))] = node
     return found, strange

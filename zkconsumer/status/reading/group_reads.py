@@ -202,4 +202,6 @@ def _take_zookeeper(
     for name in requested.intersection(names):
         found.groups[GroupKey(GroupKind.ZOOKEEPER, name)] = groups.get(name)
     late = [name for name in names if name not in requested]
-    found.failures |= dict.fromkeys(late, "ZooKeeper has only now answered the question before")
+    found.failures |= dict.fromkeys(
+        late, ("ZooKeeper has only now responded to the previous request")
+    )

@@ -83,11 +83,11 @@ def _span(
 ) -> LogSpan | str:
     for bound in (start, end):
         if bound is None:
-            return "its answer leaves the partition out"
+            return "its response lacks the partition"
         if isinstance(bound, int):
             return explained(bound)
         if bound.offset < 0:
-            return "it tells no offset"
+            return "its response has no offset"
     if isinstance(start, TimedOffset) and isinstance(end, TimedOffset):
         return LogSpan(start.offset, end.offset, at_ms)
-    return "it tells no offset"
+    return "its response has no offset"

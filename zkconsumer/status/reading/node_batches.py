@@ -65,8 +65,8 @@ class NodeBatches:
         """
         if self._deadline.is_over:
             raise RegistryError(
-                f"ZooKeeper has not given everything within {self._deadline.limit_ms} ms; "
-                f"next was {following}"
+                f"ZooKeeper has not returned everything within {self._deadline.limit_ms} ms; the "
+                f"next node was {following}"
             )
 
     def _batch(

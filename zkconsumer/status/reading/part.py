@@ -64,7 +64,7 @@ class Part(Generic[T]):
         """Return the result, or that there is none yet."""
         reported = self._reported.get(deadline.left_ms)
         if reported is None:
-            return Unanswered(f"{self._requested} gave no answer within {deadline.limit_ms} ms")
+            return Unanswered(f"{self._requested} did not respond within {deadline.limit_ms} ms")
         self._running = False
         if self._set_backs != self._clock.set_backs:
             return Unanswered("the clock was set back while it was read")

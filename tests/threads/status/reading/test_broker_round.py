@@ -55,9 +55,12 @@ def test_who_is_late_is_left_behind_and_not_asked_again_meanwhile(brokers: Broke
         return 10 + connection.broker.id
 
     late = brokers.request({B0: hang}, deadline(SHORT_MS))
-    assert late == {B0: Unanswered("broker 0 (b0:9092) gave no answer within 50 ms")}
+    assert late == {B0: Unanswered("broker 0 (b0:9092) did not respond within 50 ms")}
     busy = brokers.request({B0: request, B1: request}, deadline())
-    assert busy == {B0: Unanswered("broker 0 (b0:9092) still owes its last answer"), B1: 11}
+    assert busy == {
+        B0: Unanswered("broker 0 (b0:9092) has not responded to the previous request yet"),
+        B1: 11,
+    }
     go_on.set()
     wait_until(
         lambda: brokers.request({B0: request}, deadline()) == {B0: 10}, what="its next answer"

@@ -120,7 +120,7 @@ def test_an_assignment_that_nobody_can_read(world: World) -> None:
     """A problem of that member."""
     world.groups["a"] = SpokenGroup(0, members={"m": {"t": (0,)}}, raw=b"\0\0\0\0")
     [member] = world.reader.read_groups(BOTH, deadline()).groups["a"].members
-    assert "can't be read" in str(member.problem)
+    assert "can't be parsed" in str(member.problem)
 
 
 def test_a_group_that_goes_while_it_is_asked_for(world: World) -> None:

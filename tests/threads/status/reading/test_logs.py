@@ -93,8 +93,8 @@ def test_a_partition_without_an_offset(cluster: SpokenCluster, brokers: BrokerRo
     )
     read = LogReader(brokers, SystemClock()).read({T1: B1, T2: B1}, deadline())
     assert read.problems == {
-        T1: "broker 1 (b1:9092): it tells no offset",
-        T2: "broker 1 (b1:9092): its answer leaves the partition out",
+        T1: "broker 1 (b1:9092): its response has no offset",
+        T2: "broker 1 (b1:9092): its response lacks the partition",
     }
 
 

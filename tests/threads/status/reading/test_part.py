@@ -62,7 +62,7 @@ def test_what_comes_late_is_the_answer_of_the_next_time(part: Part[int]) -> None
 
     part.start(hang)
     late = part.result(deadline(SHORT_MS))
-    assert late == Unanswered("ZooKeeper gave no answer within 20 ms")
+    assert late == Unanswered("ZooKeeper did not respond within 20 ms")
     part.start(never)
     go_on.set()
     assert part.result(deadline()) == 1

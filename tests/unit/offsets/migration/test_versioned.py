@@ -11,7 +11,7 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.zk.store import MultiResult, Op
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
-LEFT_ALONE = "somebody wrote it since it was read, so it was left alone: try again"
+LEFT_ALONE = "it was written since it was read, so it was left alone: try again"
 
 
 @pytest.fixture

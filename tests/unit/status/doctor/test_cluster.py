@@ -118,7 +118,7 @@ def test_replicas_that_are_behind() -> None:
     (found,) = message(with_partition(replicas=(0, 1, 5), in_sync=(0,)))
     assert found.code is Code.UNDER_REPLICATED
     assert found.severity is Severity.WARNING
-    assert found.what.endswith("1 of them depend on one broker alone.")
+    assert found.what.endswith("1 of them have at most one in-sync replica.")
     assert found.evidence == (
         "broker 1 (it runs): behind in 1 partition",
         "broker 5 (it is gone): behind in 1 partition",

@@ -55,11 +55,11 @@ def test_nothing_committed_although_there_was_something_to_read() -> None:
     assert found.code is Code.COMMITS_PAUSED
     assert found.severity is Severity.ERROR
     assert found.evidence == (
-        "t-0: committed 90 then and now, the log went from 100 to 300; "
+        "t-0: committed 90 then and now, the log end went from 100 to 300; "
         "owner g_a-1399996300000-0a0b0c0d-0; last commit 60 min ago",
     )
     # Since the last commit, which was before our first look; what was to read is sure since that.
-    assert "have not moved the committed offset for 60 min" in found.what
+    assert "have not advanced the committed offset for 60 min" in found.what
     assert "something to read for the last 600 s at least." in found.what
     (found,) = between(
         lambda partition: partition._replace(committed=()),

@@ -62,7 +62,7 @@ def test_what_changed_is_left_as_it_is() -> None:
         "/gone": "it is gone",
         "/data": "it now holds 'other'",
         "/session": "it is now of session 0x7",
-        "/same": "it holds that already",
+        "/same": "it has that content already",
     }
     assert [write.op.path for write in plan.writes] == ["/fine"]
 
@@ -77,7 +77,7 @@ def test_what_must_not_be_there_keeps_everything_from_being_done() -> None:
     """A node, or children of one."""
     world = world_of(a=b"1", b=b"2")
     write = DeleteNode("/a", Expected(data=b"1"))
-    assert world.plan(fix_of(write, absent=("/b",))).refused == "/b is there by now"
+    assert world.plan(fix_of(write, absent=("/b",))).refused == "/b exists by now"
     assert world.plan(fix_of(write, absent=("/c",))).refused is None
     assert world.plan(fix_of(write, childless=("/b", "/c"))).refused is None
     world.make("/b/x", b"")
@@ -87,9 +87,9 @@ def test_what_must_not_be_there_keeps_everything_from_being_done() -> None:
 
 def test_nothing_is_written_whatever_there_is() -> None:
     """A write has to say what it expects, and a repair has to write."""
-    with pytest.raises(ValueError, match="whatever the node is"):
+    with pytest.raises(ValueError, match="expected state"):
         Expected()
-    with pytest.raises(ValueError, match="writes nothing"):
+    with pytest.raises(ValueError, match="at least one write"):
         fix_of()
 
 
@@ -124,7 +124,7 @@ def test_persistent_nodes_come_back() -> None:
     assert world.contents() != before
     assert undo(world, plan).skipped == {}
     assert world.contents() == before
-    assert undo(world, plan).skipped == {"/a": "it is as it was", "/b": "it is as it was"}
+    assert undo(world, plan).skipped == {"/a": "it is unchanged", "/b": "it is unchanged"}
 
 
 def test_a_node_of_a_session_does_not_come_back() -> None:
@@ -134,7 +134,7 @@ def test_a_node_of_a_session_does_not_come_back() -> None:
     plan = world.repair(fix_of(DeleteNode("/e", Expected(session_id=7))))
     back = undo(world, plan)
     assert back.ops == ()
-    assert back.skipped == {"/e": "it was of session 0x7: only its owner can make it again"}
+    assert back.skipped == {"/e": "it belonged to session 0x7: only its owner can create it again"}
 
 
 def test_what_was_written_since_is_not_undone() -> None:
@@ -150,8 +150,8 @@ def test_what_was_written_since_is_not_undone() -> None:
     assert back == UndoPlan(
         ops=(),
         skipped={
-            "/a": "somebody made it again",
-            "/b": "somebody wrote it since",
+            "/a": "it was created again",
+            "/b": "it was written since",
             "/c": "it is gone",
         },
     )
@@ -170,9 +170,9 @@ def test_the_last_write_is_undone_first() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{", "is no undo file"),
-        ("[]", "is no undo file"),
-        ('{"format":"other"}', "is no undo file"),
+        ("{", "is not an undo file"),
+        ("[]", "is not an undo file"),
+        ('{"format":"other"}', "is not an undo file"),
         ('{"format":"zkconsumer doctor undo","version":2}', "has version 2"),
         ('{"format":"zkconsumer doctor undo","version":1}', "is damaged"),
     ],
@@ -206,7 +206,7 @@ def test_sessions_are_written_as_zookeeper_does() -> None:
     """Unsigned; servers of a high number give negative ids."""
     assert session_name(-1) == "session 0xffffffffffffffff"
     assert session_name(0) == "no session"
-    assert session_name(None) == "a session that is not known"
+    assert session_name(None) == "an unknown session"
 
 
 def test_a_node_that_was_not_read_counts_as_gone() -> None:

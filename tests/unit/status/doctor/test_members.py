@@ -174,7 +174,7 @@ def test_times_that_are_far_from_zookeepers_are_told() -> None:
     assert (
         world.one(Code.MEMBER_TIME_FAR_OFF)
         .evidence[1]
-        .startswith("g_c: it says it registered 6400 s before")
+        .startswith("g_c: its registration is dated 6400 s before")
     )
 
 

@@ -86,9 +86,9 @@ def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> Non
         return [line for diagnosis in found for line in diagnosis.evidence]
 
     assert message((5, 7)) == [
-        "t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not move for 600 s"
+        "t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not change for 600 s"
     ]
-    assert message((4, 8)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; Kafka's did not move for 600 s"]
+    assert message((4, 8)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; Kafka's did not change for 600 s"]
     assert message((4, 7)) == message((5, 8)) == message((5, 7), apart_ms=60_000) == []
 
 
@@ -128,7 +128,7 @@ def test_offsets_of_deleted_topics_are_deleted() -> None:
     assert found.evidence == ("gone-0: 7", "gone-1: 8")
     assert found.fix is not None
     world.make("/brokers/topics/gone", b"{}")
-    assert world.repair(found.fix).refused == "/brokers/topics/gone is there by now"
+    assert world.repair(found.fix).refused == "/brokers/topics/gone exists by now"
     world.remove("/brokers/topics/gone")
     world.repair(found.fix)
     assert world.tree.children("/consumers/g/offsets/gone") == []

@@ -50,7 +50,7 @@ def test_a_member_that_came_back_in_another_session() -> None:
     """Its old node goes with the old session: nothing is offered but to look."""
     found = replaced(f"{A}-0", 9).one(Code.OWNER_OF_OTHER_SESSION)
     assert found.severity is Severity.ERROR
-    assert "of session 0x9; that member is now of session 0x1" in found.evidence[0]
+    assert "of session 0x9; that member is now in session 0x1" in found.evidence[0]
     assert found.fix is None
 
 
@@ -58,7 +58,7 @@ def test_an_owner_that_is_no_member() -> None:
     """The session can tell whose it is all the same."""
     found = replaced("g_gone-0", 9).one(Code.OWNER_NO_MEMBER)
     assert found.severity is Severity.ERROR
-    assert "whether that is alive, ZooKeeper did not tell" in found.evidence[0]
+    assert "whether that session is alive is unknown" in found.evidence[0]
     assert found.fix is None
     found = replaced("g_gone-0", 2).one(Code.OWNER_NO_MEMBER)
     assert found.evidence[0].endswith("which is that of g_b-1399996300000-0a0b0c0d")

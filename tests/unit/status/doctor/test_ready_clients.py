@@ -64,7 +64,7 @@ def test_what_was_not_read_is_never_well() -> None:
     for last in (broker(9, problem="refused"), broker(9, UNTOLD), broker(9), None):
         diagnosis = found(*well, *([] if last is None else [last]))
         assert diagnosis.severity is Severity.WARNING
-        assert "was not seen" in diagnosis.what
+        assert "are unknown" in diagnosis.what
         assert "JMX_PORT" in diagnosis.repair
 
 
@@ -73,7 +73,7 @@ def test_a_broker_that_is_read_in_two_ways_is_one() -> None:
     twice = [replace(broker(0, NEW), source=source) for source in ("a:7071", "a:8778", "10.0.0.1")]
     diagnosis = found(*twice)
     assert diagnosis.severity is Severity.WARNING
-    assert "was not seen at 1 of 2 brokers" in diagnosis.what
+    assert "are unknown at 1 of 2 brokers" in diagnosis.what
     assert "broker 1: its counts" in diagnosis.evidence
     assert found(*twice, broker(1, NEW)).severity is Severity.NOTE
 
@@ -84,7 +84,10 @@ def test_what_belongs_to_no_known_broker_makes_nobody_well() -> None:
         stranger = replace(broker(9, NEW), broker=owner)
         diagnosis = found(broker(0, NEW), stranger, stranger)
         assert diagnosis.severity is Severity.WARNING
-        assert any(line.startswith("broker 9: which broker's") for line in diagnosis.evidence)
+        assert any(
+            line.startswith("broker 9: its broker can't be determined")
+            for line in diagnosis.evidence
+        )
         assert found(broker(0, NEW), broker(1, NEW), stranger).severity is Severity.NOTE
     refused = found(replace(broker(9, OLD), broker=None))
     assert refused.severity is Severity.ERROR, "it is bad news all the same"
@@ -107,4 +110,4 @@ def test_request_logs_name_who_is_refused_and_make_nobody_well() -> None:
 
 def test_a_place_without_any_counts_is_taken_for_a_wrong_one() -> None:
     """A wrong address, or rules that leave them out; not for an old broker."""
-    assert any("is it a broker's?" in line for line in found(broker(9)).evidence)
+    assert any("is this a broker's endpoint?" in line for line in found(broker(9)).evidence)

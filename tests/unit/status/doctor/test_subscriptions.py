@@ -81,7 +81,7 @@ def test_members_that_share_out_by_a_rule_of_their_own() -> None:
         world.own(TopicPartition("t", number), f"{owner}-1399996300000-0a0b0c0d-0", session)
     found = world.one(Code.ASSIGNORS_DIFFER)
     assert found.severity is Severity.WARNING
-    assert all(line.endswith("its share by neither") for line in found.evidence)
+    assert all(line.endswith("its share by neither strategy") for line in found.evidence)
 
 
 def test_streams_without_partitions() -> None:

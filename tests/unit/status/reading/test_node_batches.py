@@ -61,7 +61,7 @@ def test_the_time_is_over() -> None:
     clock = ManualClock()
     store, client = refusing(MemoryZkServer())
     client.before = lambda _: clock.advance(LIMIT_MS)
-    with pytest.raises(RegistryError, match=r"within 1000 ms; next was /n4000"):
+    with pytest.raises(RegistryError, match=r"within 1000 ms; the next node was /n4000"):
         NodeBatches(store, Deadline(clock, LIMIT_MS)).get([f"/n{number}" for number in range(5000)])
     assert client.read == {"get": 4000}
 

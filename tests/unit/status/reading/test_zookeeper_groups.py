@@ -123,8 +123,8 @@ def test_what_is_malformed_hides_nothing_else(tree: GroupTree, clock: ManualCloc
     assert "its offset node: 'five' is no offset" in str(group.partitions[0].problem)
     assert group.partitions[1] == GroupPartition(T1)
     assert group.problems == (
-        "owner node 'x' of topic t is no number of a partition",
-        "offset node '01' of topic t is no number of a partition",
+        "owner node 'x' of topic t is not a partition number",
+        "offset node '01' of topic t is not a partition number",
     )
 
 

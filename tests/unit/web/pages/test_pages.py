@@ -136,14 +136,14 @@ def test_a_group_page_begins_with_what_the_banner_says(state: ClusterState) -> N
     for key, said in (
         (SETTLEMENT, "settlement is stuck: settlement_host7 is registered but gone"),
         (MAILER, "mailer can&#39;t rebalance: mail-legacy is another kind of client"),
-        (BILLING, "billing: gets on, but falls further behind (orders-5)"),
+        (BILLING, "billing: makes progress, but falls further behind (orders-5)"),
     ):
         page = html(group_page(state, page_request(), key), state, page_request())
         assert said in page.partition('<dl class="tiles">')[0]
         assert "no cause was seen" not in page
     page = html(group_page(state, page_request(), SETTLEMENT), state, page_request())
     assert "<strong>settlement_host7 is registered but gone</strong>" in page
-    assert "1 member of the group is registered but not there" in page
+    assert "1 member of the group is registered but gone" in page
     calm = html(group_page(state, page_request(), CHECKOUT), state, page_request())
     assert 'class="verdict ' not in calm
 
