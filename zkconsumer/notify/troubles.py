@@ -4,7 +4,7 @@ Parts that were not read prove nothing: neither that a group is in trouble nor t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
@@ -124,14 +124,21 @@ def _blind(state: ClusterState, key: GroupKey | None) -> frozenset[str]:
 
 def _cluster_trouble(state: ClusterState) -> GroupTrouble | None:
     found = [
-        finding for finding in state.judgements.findings(None) if finding.severity > Severity.NOTE
+        finding
+        for finding in state.judgements.findings(None)
+        if finding.severity > Severity.NOTE and finding.group is None
     ]
     return _trouble(found[0], state.snapshot, further=len(found) - 1) if found else None
 
 
 def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
-    """Return what the page's verdict on a group says, if that is bad."""
+    """Return what the page's verdict on a group says, if that is bad.
+
+    What it shares with a group that has the same id is that one's trouble: one cause is told once.
+    """
     row = group_row(state, key)
+    own = tuple(finding for finding in row.findings or () if finding.group == key)
+    row = replace(row, findings=own)
     verdict, findings = row.verdict, row.findings or ()
     if not verdict.is_bad:
         return None

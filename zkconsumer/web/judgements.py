@@ -8,11 +8,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from zkconsumer.status.burrow import BurrowGroupStatus, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.cluster import examine_cluster
 from zkconsumer.status.doctor.diagnosis import Diagnosis
-from zkconsumer.status.doctor.examine import examine_group
+from zkconsumer.status.doctor.examine import examine_all_groups, examine_group
 from zkconsumer.status.doctor.group_context import GroupContext
-from zkconsumer.status.doctor.whole_groups import examine_names
 from zkconsumer.status.grid import Grid, grid_of
 from zkconsumer.status.lag import GroupLag, group_lag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
@@ -158,12 +156,14 @@ class Judgements:
         return self._once("grid", key, lambda: grid_of(self._group(key), self.verification(key)))
 
     def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
-        """Return the diagnoses of a group, or (None) of the cluster itself; the worst first."""
+        """Return the diagnoses of a group, or (None) of the cluster itself; the worst first.
+
+        An id that two groups share is reported in all three places: ``each_once`` joins them.
+        """
 
         def work_out() -> tuple[Diagnosis, ...]:
             if key is None:
-                found = examine_cluster(self._snapshot, self._around)
-                found = [*found, *examine_names(self._snapshot)]
+                found = examine_all_groups(self._snapshot, self._around)
             else:
                 look = GroupContext(
                     self._group(key), self._snapshot, self._around_of(key), self._partition_ids

@@ -96,7 +96,8 @@ class Diagnosis:
         evidence: the observations, one per line: numbers, nodes, members; of many only some.
         repair: how to repair it, and what to check first.
         fix: the repair as writes to ZooKeeper, if that is safe to offer.
-        group: the affected group, which ``examine_group`` sets; None for the cluster or a topic.
+        group: the affected group, which ``examine_group`` sets where it is not named; None for the
+            cluster or a topic. Of two groups with one id it is the one in ZooKeeper.
         about: the affected partitions, if any.
         consequences: diagnoses that follow from it; they disappear with it.
         culprits: the ids of the members or owners that it is about, if any.

@@ -1,5 +1,6 @@
 """Runs all families of diagnoses; the worst come first."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from zkconsumer.status.doctor.circumstances import Circumstances
@@ -13,7 +14,7 @@ from zkconsumer.status.doctor.members import examine_members
 from zkconsumer.status.doctor.offset_stores import examine_offset_stores
 from zkconsumer.status.doctor.owners import examine_owners
 from zkconsumer.status.doctor.subscriptions import examine_subscriptions
-from zkconsumer.status.doctor.whole_groups import examine_names, examine_whole
+from zkconsumer.status.doctor.whole_groups import examine_ids, examine_whole
 from zkconsumer.status.model import ClusterSnapshot
 
 _ORDER = {code: place for place, code in enumerate(Code)}
@@ -27,15 +28,33 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
         around: earlier snapshots and settings; without an earlier snapshot, offsets that do not
             move can't be detected.
     """
-    findings = [*examine_cluster(snapshot, around), *examine_names(snapshot)]
+    findings = examine_all_groups(snapshot, around)
     partition_ids = snapshot.partition_ids()
     for _, group in sorted(snapshot.groups.items()):
         findings += examine_group(GroupContext(group, snapshot, around, partition_ids))
-    return tuple(sorted(findings, key=_rank))
+    return tuple(sorted(each_once(findings), key=_rank))
+
+
+def examine_all_groups(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
+    """Return the diagnoses that need no single group to be examined: of the cluster and of ids."""
+    return [*examine_cluster(snapshot, around), *examine_ids(snapshot)]
+
+
+def each_once(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
+    """Return the diagnoses in order, without repetitions: two groups can share one."""
+    return list(
+        {
+            (finding.code, finding.group, finding.what, tuple(finding.evidence)): finding
+            for finding in findings
+        }.values()
+    )
 
 
 def examine_group(look: GroupContext) -> list[Diagnosis]:
-    """Return the diagnoses of one group, without those of the cluster, nested by cause."""
+    """Return the diagnoses of one group, without those of the cluster, nested by cause.
+
+    One that the group shares with another can be named after that one.
+    """
     found = [
         *examine_whole(look),
         *examine_members(look),
@@ -45,7 +64,8 @@ def examine_group(look: GroupContext) -> list[Diagnosis]:
         *examine_offset_stores(look),
         *examine_commits(look),
     ]
-    return incidents(look, [replace(diagnosis, group=look.group.key) for diagnosis in found])
+    named = [replace(diagnosis, group=diagnosis.group or look.group.key) for diagnosis in found]
+    return incidents(look, named)
 
 
 def _rank(finding: Diagnosis) -> tuple[int, tuple[str, ...], int]:

@@ -18,15 +18,31 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 
 def examine_whole(look: GroupContext) -> list[Diagnosis]:
     """Diagnose the group as a whole."""
-    return [*_problems(look), *_coordinator(look), *_endless(look), *_deserted(look)]
+    return [
+        *_shared_id(look.snapshot, look.group.group_id),
+        *_problems(look),
+        *_coordinator(look),
+        *_endless(look),
+        *_deserted(look),
+    ]
 
 
-def examine_names(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
-    """Report group ids that old and new consumers use at once."""
-    for key, old in sorted(snapshot.groups.items()):
-        new = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, key.group_id))
-        if key.kind is GroupKind.ZOOKEEPER and old.members and new is not None and new.members:
-            yield _old_and_new(old, new)
+def examine_ids(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
+    """Report all group ids that old and new consumers use at once.
+
+    ``examine_whole`` reports the same of a single group, of either kind.
+    """
+    for key in sorted(snapshot.groups):
+        if key.kind is GroupKind.ZOOKEEPER:
+            yield from _shared_id(snapshot, key.group_id)
+
+
+def _shared_id(snapshot: ClusterSnapshot, group_id: str) -> Iterator[Diagnosis]:
+    """Report that both kinds of groups with this id have members; named after the old one."""
+    old = snapshot.groups.get(GroupKey(GroupKind.ZOOKEEPER, group_id))
+    new = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, group_id))
+    if old is not None and old.members and new is not None and new.members:
+        yield _old_and_new(old, new)
 
 
 def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:

@@ -6,6 +6,7 @@ from typing import Final
 
 from zkconsumer.status.broker_load import BrokerLoad, broker_loads
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
+from zkconsumer.status.doctor.examine import each_once
 from zkconsumer.status.doctor.headline import headline_text
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupState
 from zkconsumer.web.health import health_of
@@ -138,7 +139,7 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> list[Diagnosis]:
     # Unreadable parts have a section of their own on the page.
     found = [
         diagnosis
-        for diagnosis in found
+        for diagnosis in each_once(found)
         if diagnosis.severity > Severity.NOTE and diagnosis.code is not Code.NOT_LOOKED_AT
     ]
     lags: dict[GroupKey | None, int] = {row.key: row.lag or 0 for row in groups}
