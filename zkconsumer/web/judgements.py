@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from zkconsumer.status.burrow import BurrowGroupStatus, evaluate_group
@@ -11,6 +12,7 @@ from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.doctor.examine import examine_all_groups, examine_group
 from zkconsumer.status.doctor.group_context import GroupContext
+from zkconsumer.status.doctor.sightings import SightingsByGroup
 from zkconsumer.status.grid import Grid, grid_of
 from zkconsumer.status.lag import GroupLag, group_lag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
@@ -58,6 +60,7 @@ class Judgements:
         memory: has recorded the snapshot.
         ready: whether the snapshot was read (not the initial empty one).
         long_before: a much earlier snapshot, if there is one, to detect offsets that do not move.
+        sightings: the offsets seen beyond the ends of logs, in this and earlier snapshots.
     """
 
     def __init__(
@@ -68,10 +71,11 @@ class Judgements:
         *,
         ready: bool = True,
         long_before: ClusterSnapshot | None = None,
+        sightings: SightingsByGroup = MappingProxyType({}),
     ) -> None:
         self.ready = ready
         self._snapshot = snapshot
-        self._around = Circumstances(earlier=before, long_before=long_before)
+        self._around = Circumstances(earlier=before, long_before=long_before, sightings=sightings)
         self._memory = memory
         self._lock = threading.RLock()
         self._found: dict[_Place, Any] = {}

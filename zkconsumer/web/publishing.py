@@ -7,6 +7,7 @@ from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupPartition
 from zkconsumer.status.reading.kept import CLUSTER_PARTS
@@ -49,6 +50,7 @@ class Publisher:
         self._memory = Memory()
         self._earlier = _Earlier(EARLIER_MS)
         self._long_before = _Earlier(LONG_BEFORE_MS, unfinished)
+        self._sightings = Sightings()
         # Held while a state is made: each builds on the one before.
         self._making = threading.Lock()
         self._lock = threading.Lock()
@@ -109,7 +111,12 @@ class Publisher:
         rebalances = self._memory.record(snapshot)
         ready = previous.ready or not failed
         judgements = Judgements(
-            snapshot, before, self._memory, ready=ready, long_before=long_before
+            snapshot,
+            before,
+            self._memory,
+            ready=ready,
+            long_before=long_before,
+            sightings=self._sightings.record(snapshot),
         )
         if covered is not None:
             judgements.adopt(previous.judgements)

@@ -16,6 +16,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import TopicPartition
+from zkconsumer.notify.troubles import observe
 from zkconsumer.scope import Mailbox
 from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import (
@@ -293,6 +294,37 @@ def test_whoever_stands_still_for_long_is_found() -> None:
     assert Code.COMMITS_PAUSED not in told_of(*unread)
     ahead = replace(stuck(10**9, 10**9), clock_ahead_ms=10**9)
     assert Code.COMMITS_PAUSED in told_of(ahead, *(stuck(time_ms, time_ms) for time_ms in times))
+
+
+def beyond(seen_ms: int, log_at_ms: int) -> ClusterSnapshot:
+    """A group whose offset lies beyond the end of the log, each read at its own time."""
+    partition = GroupPartition(
+        TP,
+        committed=(CommittedOffset(140, "zookeeper", seen_ms, "", seen_ms),),
+        log_start=0,
+        log_end=100,
+        log_at_ms=log_at_ms,
+    )
+    at_ms = max(seen_ms, log_at_ms)
+    group = replace(group_of(partition), seen_ms=seen_ms)
+    return snapshot_of(group, at_ms=at_ms, log_ends={TP: 100})
+
+
+def test_a_finding_does_not_come_and_go_with_the_order_in_which_parts_are_read() -> None:
+    """Reads and looks by turns, logs that come late, and a leader that answers no more."""
+    publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
+    publisher.publish(beyond(1_000, 1_001), read_ms=1)
+    for number in range(1, 400):
+        log_at_ms = min(1_000 * number + 2_000, 300_000)  # then its leader is silent
+        state = beyond(1_000 * number + (2_001 if number % 2 else 1_999), log_at_ms)
+        if number % 2:
+            publisher.publish(state, read_ms=1)
+        else:
+            publisher.publish_look(state, [KEY])
+        found = {finding.code for finding in publisher.current.judgements.findings(KEY)}
+        assert Code.OFFSET_BEYOND_END in found, number
+        (told,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
+        assert told.trouble is not None
 
 
 def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:

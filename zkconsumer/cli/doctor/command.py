@@ -32,6 +32,7 @@ from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import about
 from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_the_dead, suspicions
+from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
 
@@ -177,15 +178,17 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     snapshot, earlier = first, None
     if doubts and not args.quick:
         if sys.stderr.isatty():
-            _write_so_far(first, keys, replace(settings, just_before=first))
+            _write_so_far(first, keys, settings)
         _wait(reader, doubts, access.clock)
         snapshot, earlier = reader.read(args.group), first
-    read = snapshot
+    sightings = Sightings()
+    sightings.record(first)
+    sightings.record(snapshot)
     # Members that left between the reads of the group and of the sessions are gone now; and offsets
     # committed between the reads of a log and of the group are within the log now.
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
         snapshot = reader.look(unsure)
-    around = replace(settings, earlier=earlier, just_before=read)
+    around = replace(settings, earlier=earlier, sightings=sightings.record(snapshot))
     seen = about(snapshot, keys) if args.group else snapshot
     return DoctorReport(
         snapshot=seen,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.status.doctor.sightings import SightingsByGroup
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
 
 
@@ -16,8 +17,8 @@ class Circumstances:
             this is the first.
         long_before: a snapshot at least ``silence_ms`` old, for offsets that do not move; None:
             ``earlier`` is used.
-        just_before: a snapshot a moment ago, which has the offsets committed before the log ends
-            were last read; None: ``earlier`` is used.
+        sightings: the offsets that were seen beyond the ends of logs, in this and earlier
+            snapshots.
         strategies: ``partition.assignment.strategy`` of ZooKeeper groups by group id, as far as it
             was given; no node has it.
         skew_ms: the largest expected difference of two clocks.
@@ -29,7 +30,7 @@ class Circumstances:
 
     earlier: ClusterSnapshot | None = None
     long_before: ClusterSnapshot | None = None
-    just_before: ClusterSnapshot | None = None
+    sightings: SightingsByGroup = field(default_factory=dict)
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
     skew_ms: int = 60_000
     settle_ms: int = 30_000

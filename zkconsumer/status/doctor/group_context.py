@@ -8,6 +8,7 @@ from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.assignment.strategy import CannotAssign, Strategy
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
+from zkconsumer.status.doctor.sightings import SightingsOfGroup
 from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKind,
@@ -78,23 +79,14 @@ class GroupContext:
         """
         if self.around.silence_seen_ms(self.snapshot) < self.around.silence_ms:
             return {}
-        return self._partitions_in(self.around.silent_since)
-
-    @cached_property
-    def partitions_earlier(self) -> dict[TopicPartition, GroupPartition]:
-        """The group's partitions in the earlier snapshot; empty without one."""
-        return self._partitions_in(self.around.earlier)
-
-    @cached_property
-    def partitions_just_before(self) -> dict[TopicPartition, GroupPartition]:
-        """The group's partitions in the snapshot of a moment ago; empty without one."""
-        return self._partitions_in(self.around.just_before)
-
-    def _partitions_in(
-        self, snapshot: ClusterSnapshot | None
-    ) -> dict[TopicPartition, GroupPartition]:
-        group = None if snapshot is None else snapshot.groups.get(self.group.key)
+        since = self.around.silent_since
+        group = None if since is None else since.groups.get(self.group.key)
         return {} if group is None else group.by_partition
+
+    @property
+    def sightings(self) -> SightingsOfGroup:
+        """The offsets of the group that were seen beyond the ends of logs."""
+        return self.around.sightings.get(self.group.key, {})
 
     @cached_property
     def faults(self) -> tuple[MisownedPartition, ...]:

@@ -1,15 +1,20 @@
 """Diagnoses of committed offsets out of the log's range: before its start, or beyond its end."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted
 from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
 from zkconsumer.status.doctor.group_context import GroupContext
+from zkconsumer.status.doctor.sightings import is_beyond
 from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
 Found = tuple[GroupPartition, CommittedOffset]
+
+_OLD_MS: Final = 30_000
+"""The age from which evidence says how old it is: several reads failed."""
 
 
 def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
@@ -24,7 +29,7 @@ def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
             below.append((partition, committed))
         elif _is_beyond(look, partition, committed):
             beyond.append((partition, committed))
-    return [*_below(look, below), *_beyond(beyond)]
+    return [*_below(look, below), *_beyond(look, beyond)]
 
 
 def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
@@ -32,23 +37,12 @@ def _is_beyond(look: GroupContext, partition: GroupPartition, committed: Committ
 
     A running group can commit more than the log held when it was read a moment before.
     """
-    if partition.log_end is None or committed.offset <= partition.log_end:
-        return False
-    if partition.log_at_ms is None or _seen_ms(look, partition, committed) <= partition.log_at_ms:
+    if is_beyond(partition, committed, look.sightings.get(partition.topic_partition, ())):
         return True
-    committed_ms = committed.committed_ms
-    return committed_ms is not None and committed_ms + look.around.skew_ms < partition.log_at_ms
-
-
-def _seen_ms(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> int:
-    """Return when the offset was first seen: groups and logs are read concurrently."""
-    seen_ms = committed.seen_ms
-    for earlier in (look.partitions_just_before, look.partitions_earlier):
-        before = earlier.get(partition.topic_partition)
-        then = None if before is None else before.effective(look.group.kind)
-        if then is not None and then.offset == committed.offset:
-            seen_ms = min(seen_ms, then.seen_ms)
-    return seen_ms
+    if partition.log_end is None or partition.log_at_ms is None or committed.committed_ms is None:
+        return False
+    is_older = committed.committed_ms + look.around.skew_ms < partition.log_at_ms
+    return is_older and committed.offset > partition.log_end
 
 
 def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
@@ -113,7 +107,7 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     )
 
 
-def _beyond(found: list[Found]) -> Iterator[Diagnosis]:
+def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
     if found:
         yield Diagnosis(
             code=Code.OFFSET_BEYOND_END,
@@ -125,7 +119,7 @@ def _beyond(found: list[Found]) -> Iterator[Diagnosis]:
             ),
             evidence=[
                 f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                f"ends at {partition.log_end}"
+                f"ends at {partition.log_end}{_read_ago(look, partition)}"
                 for partition, at in found
             ],
             repair=(
@@ -136,3 +130,11 @@ def _beyond(found: list[Found]) -> Iterator[Diagnosis]:
                 "than miss any."
             ),
         )
+
+
+def _read_ago(look: GroupContext, partition: GroupPartition) -> str:
+    """Return when the log was read if that is not of now: it could not be read since."""
+    if partition.log_at_ms is None:
+        return ""
+    old_ms = look.snapshot.taken_ms - partition.log_at_ms
+    return f", as read {ago(old_ms)} ago" if old_ms > _OLD_MS else ""

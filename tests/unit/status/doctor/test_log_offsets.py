@@ -7,6 +7,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.model import ClusterSnapshot, CommittedOffset, GroupPartition
 
 T0 = TopicPartition("t", 0)
@@ -75,10 +76,11 @@ def seen(
     committed: CommittedOffset, log_at_ms: int, *, before: CommittedOffset | None = None
 ) -> tuple[Diagnosis, ...]:
     """What is said of one offset, and a log that ended at 90 when it was asked."""
-    around = Circumstances()
+    sightings = Sightings()
     if before is not None:
-        around = Circumstances(earlier=_committed(before, log_at_ms))
-    return examine(_committed(committed, log_at_ms), around)
+        sightings.record(_committed(before, before.seen_ms - 1))
+    snapshot = _committed(committed, log_at_ms)
+    return examine(snapshot, Circumstances(sightings=sightings.record(snapshot)))
 
 
 def _committed(committed: CommittedOffset, log_at_ms: int) -> ClusterSnapshot:
@@ -111,7 +113,7 @@ def test_a_commit_that_an_earlier_look_saw_is_older_than_the_look_at_the_log() -
     before = now._replace(seen_ms=NOW_MS - 1000)
     assert codes(seen(now, NOW_MS - 500, before=before)) == ["offset-beyond-end"]
     assert seen(now, NOW_MS - 1001, before=before) == ()
-    assert seen(now, NOW_MS - 500, before=before._replace(offset=94)) == ()
+    assert seen(now, NOW_MS - 500, before=before._replace(offset=90)) == ()
 
 
 def test_the_larger_of_two_places_counts() -> None:

@@ -1,0 +1,114 @@
+"""Remembers offsets that were seen beyond the ends of logs, from one snapshot to the next. Pure.
+
+Groups and logs are read side by side. An offset beyond the end proves nothing if it was read after
+the log, which may have grown in between; the same offset proves much once the log is read again. So
+what one snapshot can't decide alone, an earlier one does, and nothing found is lost because a log
+could not be read again.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    CommittedOffset,
+    GroupKey,
+    GroupPartition,
+    GroupStatus,
+)
+from zkconsumer.status.set_back import moved_back, was_set_back
+
+
+class Sighting(NamedTuple):
+    """A committed offset, and when it was first seen."""
+
+    offset: int
+    seen_ms: int
+
+
+SightingsOfGroup: TypeAlias = Mapping[TopicPartition, tuple[Sighting, ...]]
+"""What was seen of a group's partitions whose offset lies beyond the end of the log, if any."""
+SightingsByGroup: TypeAlias = Mapping[GroupKey, SightingsOfGroup]
+
+
+def is_beyond(
+    partition: GroupPartition, committed: CommittedOffset, sightings: tuple[Sighting, ...] = ()
+) -> bool:
+    """Return whether the log is known to have ended before an offset that was committed by then.
+
+    Args:
+        partition: the partition, with its log.
+        committed: the offset that the group would continue from.
+        sightings: of this snapshot or earlier ones.
+    """
+    if not _may_be_beyond(partition, committed):
+        return False
+    present = Sighting(committed.offset, committed.seen_ms)
+    return any(_proves(sighting, partition) for sighting in (present, *sightings))
+
+
+class Sightings:
+    """The sightings in successive snapshots. Thread: one at a time.
+
+    Example:
+        Of two snapshots of one cluster::
+
+            sightings = Sightings()
+            sightings.record(first)
+            around = Circumstances(earlier=first, sightings=sightings.record(second))
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[GroupKey, SightingsOfGroup] = {}
+        self._groups: Mapping[GroupKey, GroupStatus] = {}
+        self._clock_ahead_ms = 0
+
+    def record(self, snapshot: ClusterSnapshot) -> SightingsByGroup:
+        """Record a snapshot; return what was seen in it and, as far as it counts, before."""
+        if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
+            by_ms = self._clock_ahead_ms - snapshot.clock_ahead_ms
+            self._found = moved_back(self._found, by_ms)
+        self._clock_ahead_ms = snapshot.clock_ahead_ms
+        before, self._found = self._found, {}
+        for key, group in snapshot.groups.items():
+            known = before.get(key, {})
+            # Most groups are as they were in a look at some.
+            is_same = self._groups.get(key) is group
+            found = known if is_same else dict(_sightings(group, known))
+            if found:
+                self._found[key] = found
+        self._groups = snapshot.groups
+        return self._found
+
+
+def _sightings(
+    group: GroupStatus, before: SightingsOfGroup
+) -> Iterator[tuple[TopicPartition, tuple[Sighting, ...]]]:
+    for partition in group.partitions:
+        committed = partition.effective(group.kind)
+        if committed is not None and _may_be_beyond(partition, committed):
+            tp = partition.topic_partition
+            yield tp, _with_present(partition, committed, before.get(tp, ()))
+
+
+def _with_present(
+    partition: GroupPartition, committed: CommittedOffset, before: tuple[Sighting, ...]
+) -> tuple[Sighting, ...]:
+    """Return the present sighting, and the oldest of another offset that still proves something."""
+    times = [sighting.seen_ms for sighting in before if sighting.offset == committed.offset]
+    present = Sighting(committed.offset, min([committed.seen_ms, *times]))
+    others = (sighting for sighting in before if sighting.offset != committed.offset)
+    proof = next((sighting for sighting in others if _proves(sighting, partition)), None)
+    return (present,) if proof is None else (proof, present)
+
+
+def _may_be_beyond(partition: GroupPartition, committed: CommittedOffset) -> bool:
+    return partition.log_end is not None and committed.offset > partition.log_end
+
+
+def _proves(sighting: Sighting, partition: GroupPartition) -> bool:
+    """Return whether that offset was there before the log was read, and the log ended before it."""
+    if partition.log_end is None or sighting.offset <= partition.log_end:
+        return False
+    return partition.log_at_ms is None or sighting.seen_ms <= partition.log_at_ms
