@@ -336,6 +336,13 @@ class GroupStatus:
         return frozenset(topic for member in self.members for topic in member.streams)
 
     @property
+    def read_ms(self) -> int:
+        """When members and all offsets had been read: none of them is older."""
+        offsets = (partition.effective(self.kind) for partition in self.partitions)
+        times = (committed.seen_ms for committed in offsets if committed is not None)
+        return min(self.seen_ms, min(times, default=self.seen_ms))
+
+    @property
     def silent_since_ms(self) -> int | None:
         """Since when it has not committed, as far as known; it may be longer."""
         known = [m for m in (self.last_commit_ms, self.unmoved_since_ms) if m is not None]

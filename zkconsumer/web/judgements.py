@@ -189,16 +189,17 @@ class Judgements:
         return self._once("rebalances", key, work_out)
 
     def _around_of(self, key: GroupKey) -> Circumstances:
-        """Return the context; offsets of groups that were not read again count as moving."""
-        group = self._group(key)
-        seen = [partition.effective(key.kind) for partition in group.partitions]
-        read_ms = min(
-            (committed.seen_ms for committed in seen if committed is not None),
-            default=group.seen_ms,
-        )
-        if self._snapshot.taken_ms - min(read_ms, group.seen_ms) > _STALE_MS:
-            return replace(self._around, long_before=None)
-        return self._around
+        """Return the context; of a group that was not read again, with the time until it was.
+
+        So what did not move then stands, and what could not be seen does not count as silence.
+        """
+        before, now_ms = self._around.long_before, self._snapshot.taken_ms
+        then = None if before is None else before.groups.get(key)
+        read_ms = self._group(key).read_ms
+        if before is None or then is None or now_ms - read_ms <= _STALE_MS:
+            return self._around
+        watched_ms = max(0, read_ms - then.read_ms)
+        return replace(self._around, long_before=replace(before, taken_ms=now_ms - watched_ms))
 
     def _group(self, key: GroupKey) -> GroupStatus:
         return self._snapshot.groups[key]

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from zkconsumer.clock import Clock
 from zkconsumer.status.doctor.circumstances import Circumstances
@@ -20,6 +20,10 @@ EARLIER_MS: Final = 30_000
 """The minimum age of the snapshot that another is compared with, to detect rebalances."""
 LONG_BEFORE_MS: Final = Circumstances().silence_ms
 """The same for offsets that do not move: a working group has committed since."""
+
+_Merged: TypeAlias = Callable[
+    [ClusterSnapshot, ClusterSnapshot, ClusterSnapshot | None], ClusterSnapshot
+]
 
 OnNews = Callable[[ClusterState, tuple[Rebalance, ...]], None]
 """Called for each state, with the rebalances that have begun, continued or ended by it."""
@@ -49,7 +53,7 @@ class Publisher:
         self._on_change = on_change
         self._memory = Memory()
         self._earlier = _Earlier(EARLIER_MS)
-        self._long_before = _Earlier(LONG_BEFORE_MS, unfinished)
+        self._long_before = _Earlier(LONG_BEFORE_MS, unfinished, of_old)
         self._sightings = Sightings()
         # Held while a state is made: each builds on the one before.
         self._making = threading.Lock()
@@ -175,6 +179,25 @@ def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return replace(snapshot, topics=(), groups=groups)
 
 
+def of_old(
+    snapshot: ClusterSnapshot, younger: ClusterSnapshot, old: ClusterSnapshot | None
+) -> ClusterSnapshot:
+    """Return the younger snapshot, with those groups of the old one that were hardly read since.
+
+    What was found by comparing them with the old one stands until they are read.
+    """
+    if old is None:
+        return younger
+    kept = {
+        key: old.groups[key]
+        for key, then in younger.groups.items()
+        if key in old.groups
+        and key in snapshot.groups
+        and snapshot.groups[key].read_ms - then.read_ms < LONG_BEFORE_MS
+    }
+    return replace(younger, groups={**younger.groups, **kept}) if kept else younger
+
+
 def _matters(key: GroupKey, partition: GroupPartition) -> bool:
     if len(partition.committed) > 1:
         return True  # it may advance in either storage
@@ -187,15 +210,19 @@ class _Earlier:
     Args:
         least_ms: the minimum age; at most it is twice that, if snapshots are frequent.
         kept: reduces a snapshot before it is kept.
+        merged: returns the earlier snapshot from the latest, the one to become the earlier, and
+            the one that was it.
     """
 
     def __init__(
         self,
         least_ms: int,
         kept: Callable[[ClusterSnapshot], ClusterSnapshot] = lambda snapshot: snapshot,
+        merged: _Merged = lambda _snapshot, younger, _old: younger,
     ) -> None:
         self._least_ms = least_ms
         self._kept = kept
+        self._merged = merged
         self._old: ClusterSnapshot | None = None
         self._younger: ClusterSnapshot | None = None
 
@@ -206,5 +233,6 @@ class _Earlier:
         ):
             self._old, self._younger = None, self._kept(snapshot)
         elif snapshot.taken_ms - self._younger.taken_ms >= self._least_ms:
-            self._old, self._younger = self._younger, self._kept(snapshot)
+            self._old = self._merged(snapshot, self._younger, self._old)
+            self._younger = self._kept(snapshot)
         return self._old

@@ -296,6 +296,20 @@ def test_whoever_stands_still_for_long_is_found() -> None:
     assert Code.COMMITS_PAUSED in told_of(ahead, *(stuck(time_ms, time_ms) for time_ms in times))
 
 
+def test_whoever_stood_still_when_it_was_last_read_still_does() -> None:
+    """Its coordinator may be silent for long: that is no reason to take it for well again."""
+    publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
+    read_ms = LONG_BEFORE_MS + EARLIER_MS
+    for time_ms in range(1_000, 4 * LONG_BEFORE_MS, 5_000):
+        publisher.publish(stuck(time_ms, min(time_ms, read_ms)), read_ms=1)
+        found = {it.code: it for it in publisher.current.judgements.findings(KEY)}
+        assert (Code.COMMITS_PAUSED in found) == (time_ms > LONG_BEFORE_MS), time_ms
+    assert "for the last 329 s at least" in found[Code.COMMITS_PAUSED].what
+    publisher.publish(seen(4 * LONG_BEFORE_MS), read_ms=1)
+    found = {it.code: it for it in publisher.current.judgements.findings(KEY)}
+    assert Code.COMMITS_PAUSED not in found
+
+
 def beyond(seen_ms: int, log_at_ms: int) -> ClusterSnapshot:
     """A group whose offset lies beyond the end of the log, each read at its own time."""
     partition = GroupPartition(
