@@ -343,6 +343,12 @@ class GroupStatus:
         return min(self.seen_ms, min(times, default=self.seen_ms))
 
     @property
+    def oldest_ms(self) -> int:
+        """When members, all offsets, and the logs behind them had been read."""
+        logs = (it.log_at_ms for it in self.partitions if it.log_at_ms is not None)
+        return min(self.read_ms, min(logs, default=self.seen_ms))
+
+    @property
     def silent_since_ms(self) -> int | None:
         """Since when it has not committed, as far as known; it may be longer."""
         known = [m for m in (self.last_commit_ms, self.unmoved_since_ms) if m is not None]

@@ -114,6 +114,28 @@ class Judgements:
                 found.setdefault(topic, set()).add(key)
         return {topic: tuple(sorted(keys)) for topic, keys in found.items()}
 
+    @cached_property
+    def lacks_parts(self) -> bool:
+        """Whether some part, or some log, could not be read."""
+        return bool(self._snapshot.failures) or any(
+            partition.problem or partition.leader is None
+            for topic in self._snapshot.topics
+            for partition in topic.partitions
+        )
+
+    def age_ms(self, key: GroupKey) -> int:
+        """Return the age of the oldest value that was read of a group.
+
+        Without any failure it is that of its members: a large cluster has half a million values.
+        """
+
+        def work_out() -> int:
+            group = self._group(key)
+            oldest_ms = group.oldest_ms if self.lacks_parts else group.seen_ms
+            return max(0, self._snapshot.taken_ms - oldest_ms)
+
+        return self._once("age", key, work_out)
+
     def lag(self, key: GroupKey) -> GroupLag:
         """Return the group's lag, in records and time; computed before the state is published."""
 

@@ -18,7 +18,7 @@ from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.notify.troubles import observe
 from zkconsumer.scope import Mailbox
-from zkconsumer.status.doctor.diagnosis import Code
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis
 from zkconsumer.status.model import (
     ClusterSnapshot,
     CommittedOffset,
@@ -29,6 +29,8 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.pages.group_rows import group_row
+from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.publishing import EARLIER_MS, LONG_BEFORE_MS, Publisher
 from zkconsumer.web.state import ClusterState
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
@@ -296,18 +298,21 @@ def test_whoever_stands_still_for_long_is_found() -> None:
     assert Code.COMMITS_PAUSED in told_of(ahead, *(stuck(time_ms, time_ms) for time_ms in times))
 
 
+def found_by(publisher: Publisher) -> dict[Code, Diagnosis]:
+    """What the doctor says of the group now."""
+    return {it.code: it for it in publisher.current.judgements.findings(KEY)}
+
+
 def test_whoever_stood_still_when_it_was_last_read_still_does() -> None:
     """Its coordinator may be silent for long: that is no reason to take it for well again."""
     publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
     read_ms = LONG_BEFORE_MS + EARLIER_MS
     for time_ms in range(1_000, 4 * LONG_BEFORE_MS, 5_000):
         publisher.publish(stuck(time_ms, min(time_ms, read_ms)), read_ms=1)
-        found = {it.code: it for it in publisher.current.judgements.findings(KEY)}
-        assert (Code.COMMITS_PAUSED in found) == (time_ms > LONG_BEFORE_MS), time_ms
-    assert "for the last 329 s at least" in found[Code.COMMITS_PAUSED].what
+        assert (Code.COMMITS_PAUSED in found_by(publisher)) == (time_ms > LONG_BEFORE_MS), time_ms
+    assert "for the last 329 s at least" in found_by(publisher)[Code.COMMITS_PAUSED].what
     publisher.publish(seen(4 * LONG_BEFORE_MS), read_ms=1)
-    found = {it.code: it for it in publisher.current.judgements.findings(KEY)}
-    assert Code.COMMITS_PAUSED not in found
+    assert Code.COMMITS_PAUSED not in found_by(publisher)
 
 
 def beyond(seen_ms: int, log_at_ms: int) -> ClusterSnapshot:
@@ -335,8 +340,7 @@ def test_a_finding_does_not_come_and_go_with_the_order_in_which_parts_are_read()
             publisher.publish(state, read_ms=1)
         else:
             publisher.publish_look(state, [KEY])
-        found = {finding.code for finding in publisher.current.judgements.findings(KEY)}
-        assert Code.OFFSET_BEYOND_END in found, number
+        assert Code.OFFSET_BEYOND_END in found_by(publisher), number
         (told,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
         assert told.trouble is not None
 
@@ -495,3 +499,37 @@ def test_closing_ends_a_reading_that_hangs() -> None:
         assert watch.close() == []
     assert cluster.closed.is_set()
     assert watch.current.number == 0
+
+
+@pytest.mark.parametrize("part", ["members", "offsets", "log"])
+def test_a_group_of_which_a_part_could_not_be_read_for_long_is_not_well(part: str) -> None:
+    """It kept up when it was last read: whether it does now nobody knows."""
+    publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
+    words = set[str]()
+    for time_ms in range(1_000, 70_000, 1_000):
+        publisher.publish(_read_up(time_ms, part), read_ms=1)
+        verdict = group_row(publisher.current, KEY).verdict
+        words.add(verdict.word)
+        assert (verdict.tone is Tone.OK) == (time_ms <= 61_000), time_ms
+    assert words == {"keeps up", "not read"}
+    assert group_row(publisher.current, KEY).verdict.sentence == (
+        "g: it could not be read for 1 min 8 s; what was known then: keeps up"
+    )
+    (told,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
+    assert told.trouble is None
+
+
+def _read_up(at_ms: int, lost: str) -> ClusterSnapshot:
+    """A group without lag, of which one part was last read at the first second."""
+    read = {part: 1_000 if part == lost else at_ms for part in ("members", "offsets", "log")}
+    partition = GroupPartition(
+        TP,
+        "a-0",
+        committed=(CommittedOffset(100, "zookeeper", read["offsets"], "", 500),),
+        log_start=0,
+        log_end=100,
+        log_at_ms=read["log"],
+    )
+    group = group_of(partition, members=(member("a", {"t": 1}),))
+    snapshot = snapshot_of(replace(group, seen_ms=read["members"]), at_ms=at_ms, log_ends={TP: 100})
+    return replace(snapshot, failures=(PartFailure(part=lost, reason="late", since_ms=1_000),))

@@ -7,7 +7,7 @@ from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.incidents import unfolded
 from zkconsumer.status.grid import Grid
-from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.group_grid import columns_of, group_grid
 from zkconsumer.web.pages.group_rows import group_row
@@ -58,7 +58,7 @@ def group_page(
             "row": row,
             "tone": row.verdict.tone,
             "worst_time": state.judgements.lag(key).worst_time,
-            "lag_at_ms": _lag_at_ms(group),
+            "lag_at_ms": group.oldest_ms,
             "watched": _watched(
                 outcome.complete, [partition.complete for partition in outcome.partitions]
             ),
@@ -106,17 +106,6 @@ def absent_text(state: ClusterState, key: GroupKey) -> str:
     if alone is not None and key.kind is GroupKind.ZOOKEEPER:
         return f"Whether there is a {key} is unknown, since {alone.why}."
     return f"There is no {key} in this cluster, or no longer."
-
-
-def _lag_at_ms(group: GroupStatus) -> int:
-    """Return the oldest read time of the values that its lag depends on."""
-    ends = [
-        partition.log_at_ms for partition in group.partitions if partition.log_at_ms is not None
-    ]
-    commits = [
-        it.seen_ms for partition in group.partitions if (it := partition.effective(group.kind))
-    ]
-    return min([group.seen_ms, *ends, *commits])
 
 
 def _watched(complete: float, windows: Sequence[float]) -> str:

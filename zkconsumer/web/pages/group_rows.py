@@ -28,6 +28,8 @@ LOOKED_AT: Final = 10_000
 NOW: Final = "now"
 NEVER: Final = "not at this rate"
 """The text for a group that does not catch up."""
+_UNREAD_MS: Final = 60_000
+"""The age from which what was read of a group, in spite of attempts, no longer proves it well."""
 _PACE_S: Final = 10
 """A lag of as many seconds of reading is that of a group which keeps up in each partition."""
 
@@ -78,6 +80,8 @@ class GroupRow:
         last_commit_ms: when it last committed, as far as known.
         seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
+        unread_ms: how old the oldest is of what its verdict follows from, if several attempts to
+            read it again have failed; 0: it is recent.
         findings: the doctor's above a note, the worst first; None: it was not examined.
     """
 
@@ -94,6 +98,7 @@ class GroupRow:
     last_commit_ms: int | None
     seen_ms: int
     problems: tuple[str, ...]
+    unread_ms: int = 0
     findings: tuple[Diagnosis, ...] | None = None
 
     @property
@@ -127,7 +132,26 @@ class GroupRow:
 
     @property
     def verdict(self) -> Verdict:
-        """Its health: the same on all pages and in notifications."""
+        """Its health: the same on all pages and in notifications.
+
+        What was wrong stands until it is read again; what was well is not known to be.
+        """
+        found = self._last_verdict
+        if not self.unread_ms or found.is_bad:
+            return found
+        about = (
+            f"it could not be read for {duration(self.unread_ms)}; what was known then: "
+            f"{found.word}"
+        )
+        return Verdict(
+            tone=Tone.CALM,
+            word="not read",
+            sentence=f"{self.key.group_id}: {about}",
+            about=about,
+        )
+
+    @property
+    def _last_verdict(self) -> Verdict:
         tone, word, meaning = self._progress
         worst = self.findings[0] if self.findings else None
         if worst is None or (tone is Tone.BAD and worst.severity < Severity.ERROR):
@@ -265,7 +289,15 @@ def _unexamined(state: ClusterState, key: GroupKey) -> GroupRow:
         last_commit_ms=state.last_commit_ms(key),
         seen_ms=group.seen_ms,
         problems=group.problems,
+        unread_ms=_unread_ms(state, key),
     )
+
+
+def _unread_ms(state: ClusterState, key: GroupKey) -> int:
+    """Return the age of what was read of a group, if that is old; a large cluster takes longer."""
+    old_ms = max(_UNREAD_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
+    age_ms = state.judgements.age_ms(key)
+    return age_ms if age_ms > old_ms else 0
 
 
 def _examined(state: ClusterState, row: GroupRow) -> GroupRow:
