@@ -30,6 +30,12 @@ _AT_ONCE: Final = 2
 _BUSY: Final = "Others look at messages now: try again."
 
 
+def _of_cluster(request: Request) -> str:
+    """Return which cluster a request is about; "" where only one is served."""
+    name = request.scope.get("root_path", "").rpartition("/")[2]
+    return f" of cluster {printable(name)}" if name else ""
+
+
 class MessageEndpoints:
     """The endpoints of messages. Thread: any."""
 
@@ -77,7 +83,8 @@ class MessageEndpoints:
             raise HTTPException(503, _BUSY, {"Retry-After": "2"})
         try:
             audit.info(
-                "messages were looked at by %s: %s",
+                "messages%s were looked at by %s: %s",
+                _of_cluster(request),
                 printable(client_host(request.scope)),
                 printable(str(query)),
             )

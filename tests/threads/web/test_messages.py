@@ -16,7 +16,7 @@ from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.browse.query import MessageQuery
 from zkconsumer.errors import TransportError
 from zkconsumer.scope import ThreadScope
-from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.app import Site, build_app, build_clusters_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.security import Hosts, Tokens
 
@@ -51,18 +51,17 @@ class Served:
         self.blocking = threading.Event()
         self.blocking.set()
         states = StatesByHand(snapshot_at(STEPS), ready=True)
-        self.app = build_app(
-            Site(
-                source=states,
-                past=NoPast(),
-                store=lambda: None,
-                tokens=Tokens(token),
-                hosts=Hosts(any_name=False),
-                events=EventHub(states),
-                clock=ManualClock(wall_ms=NOW_MS),
-                messages=self.read if shown else None,
-            )
+        self.site = Site(
+            source=states,
+            past=NoPast(),
+            store=lambda: None,
+            tokens=Tokens(token),
+            hosts=Hosts(any_name=False),
+            events=EventHub(states),
+            clock=ManualClock(wall_ms=NOW_MS),
+            messages=self.read if shown else None,
         )
+        self.app = build_app(self.site)
 
     def read(self, query: MessageQuery) -> BrowseResult:
         """Tell what was asked for."""
@@ -99,6 +98,19 @@ def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
     assert line == (
         "messages were looked at by 127.0.0.1: orders-1: the last, at most 50, filtered"
     )
+
+
+def test_the_log_names_the_cluster_where_there_are_several(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Topics have the same names in many."""
+    app = build_clusters_app({"plant": Served().site, "shop": Served().site})
+    headers = {"accept": "text/html", "authorization": f"Bearer {TOKEN}"}
+    with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
+        assert request(app, f"/clusters/shop{PATH}", headers).status == 200
+    assert [record.getMessage() for record in caplog.records] == [
+        "messages of cluster shop were looked at by 127.0.0.1: orders: the last, at most 50"
+    ]
 
 
 @pytest.mark.parametrize("address", [PATH, f"{PATH}.ndjson"])

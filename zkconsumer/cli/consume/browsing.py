@@ -25,6 +25,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.scope import naps, wait_ms
+from zkconsumer.status.doctor.diagnosis import counted
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ def look(args: argparse.Namespace) -> int:
         output.close()
     for text in result.notes:
         note(text)
-    found = f"{len(result.messages)} messages of {result.scanned} that were looked at"
+    found = f"{counted(len(result.messages), 'message')} of {result.scanned} that were looked at"
     print(found, file=sys.stderr)
     if result.notes:
         note("not all was read that was asked for")
