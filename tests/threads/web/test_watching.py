@@ -30,7 +30,7 @@ from zkconsumer.status.model import (
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.words import Tone
+from zkconsumer.web.pages.words import NOT_KNOWN, Tone
 from zkconsumer.web.publishing import EARLIER_MS, LONG_BEFORE_MS, Publisher
 from zkconsumer.web.state import ClusterState
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
@@ -515,6 +515,7 @@ def test_a_group_of_which_a_part_could_not_be_read_for_long_is_not_well(part: st
     assert group_row(publisher.current, KEY).verdict.sentence == (
         "g: it could not be read for 1 min 8 s; what was known then: keeps up"
     )
+    assert group_row(publisher.current, KEY).caught_up == NOT_KNOWN
     (told,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
     assert told.trouble is None
 

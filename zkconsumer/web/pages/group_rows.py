@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from zkconsumer.status.burrow import BurrowPartitionStatus, BurrowStatus
-from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.headline import headline_of, headline_text
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupKey, GroupState
@@ -207,6 +207,11 @@ class GroupRow:
         return Tone.CALM, "not known yet", "its next commit tells, or minutes without one"
 
     @property
+    def is_beyond(self) -> bool:
+        """Whether an offset lies beyond the end of its log, so that its lag of 0 says nothing."""
+        return any(finding.code is Code.OFFSET_BEYOND_END for finding in self.findings or ())
+
+    @property
     def hindrance(self) -> str:
         """Why it never catches up: its partitions of the worst status; "" if it may."""
         if not any(partition.status is not BurrowStatus.REWIND for partition in self.late):
@@ -228,7 +233,7 @@ class GroupRow:
 
         A sum that comes down says nothing of a partition that falls behind.
         """
-        if self.lag and (self.is_deserted or self.hindrance):
+        if self.unread_ms or (self.lag and (self.is_deserted or self.hindrance)):
             return None
         return self.rates.caught_up_ms(self.lag)
 
@@ -236,7 +241,9 @@ class GroupRow:
     def caught_up(self) -> str:
         """The same in words."""
         lag, rates = self.lag, self.rates
-        if lag is None or (lag and (rates.read is None or rates.written is None)):
+        if lag is None or self.is_beyond or self.unread_ms:
+            return NOT_KNOWN
+        if lag and (rates.read is None or rates.written is None):
             return NOT_KNOWN
         keeps_up = self.burrow is BurrowStatus.OK and not self.is_deserted
         if not lag or (keeps_up and rates.read and lag <= _PACE_S * rates.read):

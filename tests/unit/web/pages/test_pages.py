@@ -19,6 +19,7 @@ from tests.support.page_world import (
     TalePast,
     state_at,
 )
+from tests.support.troubled_world import group_name, troubled_state
 from zkconsumer.model import Broker
 from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code
@@ -40,7 +41,7 @@ from zkconsumer.web.pages.table import PAGE_ROWS
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
 from zkconsumer.web.pages.view import PageRequest, View
-from zkconsumer.web.pages.words import Tone
+from zkconsumer.web.pages.words import NOT_KNOWN, Tone
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
@@ -425,3 +426,14 @@ def test_a_large_cluster_makes_small_pages() -> None:
         assert len(html(page, state, page_request())) < 250_000
     last = group_page(state, page_request(page="100", topic="topic-0499"), LARGE).context["grid"]
     assert last.paging.found == 20  # type: ignore[attr-defined]
+
+
+def test_a_group_beyond_the_end_of_a_log_has_not_read_all_there_is() -> None:
+    """Its lag is 0 and says nothing; nor is it caught up now."""
+    state = troubled_state()
+    key = GroupKey(GroupKind.ZOOKEEPER, group_name("beyond"))
+    row = group_row(state, key)
+    assert (row.lag, row.caught_up) == (0, NOT_KNOWN)
+    shown = html(group_page(state, page_request(), key), state, page_request())
+    assert "has read all there is" not in shown
+    assert "its offset is beyond the end" in shown
