@@ -113,11 +113,14 @@ def _stuck_for(look: GroupContext, pairs: list[Pair]) -> str:
 
 
 def _since_commit_ms(look: GroupContext, now: GroupPartition) -> int:
+    """Return the time from the last commit to the last read: what came since is unknown."""
     seen_ms = look.around.silence_seen_ms(look.snapshot)
     committed = now.effective(look.group.kind)
     if committed is None or committed.committed_ms is None:
         return seen_ms
-    return max(seen_ms, zookeeper_now_ms(look.snapshot) - committed.committed_ms)
+    unread_ms = max(0, look.snapshot.taken_ms - committed.seen_ms)
+    silent_ms = zookeeper_now_ms(look.snapshot) - unread_ms - committed.committed_ms
+    return max(seen_ms, silent_ms)
 
 
 def _seen_for(look: GroupContext, pairs: list[Pair]) -> str:
