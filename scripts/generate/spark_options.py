@@ -8,54 +8,55 @@ _HEAD = """# Options of the Spark source
 <!-- Printed by `make generated`; a test fails when it is stale. -->
 
 `spark.read.format("zkconsumer")` and `spark.readStream.format("zkconsumer")` take the options of
-Spark's own Kafka source (that of Spark 4.2), with its defaults; a job that reads a modern cluster
-reads an old one with another format, and mostly nothing else. *(ours)* marks what Spark's source
-does not have. Case does not matter in names. A value that is not allowed is an error on the driver,
-before any task starts, that names the option; so are options that contradict each other. A name
-that nothing knows is logged as a warning, with the name that may have been meant, and ignored:
-Spark takes any.
+Spark's own Kafka source (that of Spark 4.2), with its defaults; in most cases a job that reads a
+modern cluster needs only another format to read an old one. *(ours)* marks options that Spark's
+source lacks. Case does not matter in names. An invalid value, or options that contradict each
+other, are an error on the driver that names the option, before any task starts. An unknown option
+is logged as a warning, with a similar name if there is one, and ignored, since Spark accepts any
+name.
 """
 
 _TIMES = """## Times
 
-Brokers from 0.10.1 on know when a message was written. A time stands for the first message with a
-timestamp as new, as in Spark's source, or for the end of the log where there is none.
+Brokers from 0.10.1 on store a timestamp with each message. A time means the first message whose
+timestamp is at least as new, as in Spark's source, or the end of the log if there is none.
 
-Older brokers, and logs in the format of 0.9 and before, do not: they know when a *segment* of a
-partition's log was written to last (it is the time of its file; a segment is a file of up to
-`log.segment.bytes`, 1 GB by default). There a time is as exact as the segments are, and always on
-the safe side: nothing is left out.
+Older brokers, and logs in the format of 0.9 and before, have no timestamps. They only know when a
+*segment* of a log was last written to: the modification time of its file, which holds up to
+`log.segment.bytes` (1 GB by default). There a time is resolved by segment, on the safe side: no
+message in the range is left out.
 
-- What **starts** at a time starts with the newest segment that was last written to by then, which
-  is up to one segment earlier than need be; where all are newer, with the earliest offset. All
-  messages that were written at that time or later are read, and some older ones may be.
-- What **ends** at a time ends with the first segment that was written to after it. All messages
-  that were written before that time are read, and some newer ones may be. For a partition whose log
-  has one segment, that is its end.
-- `startingOffsetsByTimestampStrategy` is for a time that has not come yet by the broker's clock,
-  and for a partition without messages. A partition to which nothing was written since the time, but
-  before, starts in its last segment; Spark's source fails there by default.
+- A query that **starts** at a time starts at the newest segment that was last written to by then,
+  up to one segment too early; if all segments are newer, at the earliest offset. It reads all
+  messages that were written at that time or later, and perhaps some older ones.
+- A query that **ends** at a time ends after the first segment that was written to after it. It
+  reads all messages that were written before that time, and perhaps some newer ones. If a log has
+  one segment, the query ends at the end of the log.
+- `startingOffsetsByTimestampStrategy` applies to a time in the future by the broker's clock, and to
+  a partition without messages. A partition whose messages are all older than the time starts in
+  its last segment; Spark's source fails there by default.
 
-To be exact there, filter on a time inside the messages as well. A copied or restored log has the
-times of its files, not of its messages: a copy is newer than its messages, which moves starts to
-the front and ends to the back, never the other way round.
+For exact bounds there, also filter on a time inside the messages. The files of a copied or restored
+log are newer than its messages, so that starts move back and ends move forward, never the other way
+round.
 """
 
-_DIFFERENCES = """## Where it differs from Spark's source
+_DIFFERENCES = """## Differences from Spark's source
 
-- `zookeeper.connect` may stand in the place of `kafka.bootstrap.servers`.
-- `startingOffsets=group` starts where a group of the 0.8 consumer stands; `commitOffsetsTo` leaves
-  a stream's progress where the 0.8 tools show it. In Spark's source `kafka.group.id` names the
-  group that its consumers join; here nobody joins, and the option does nothing without those two.
-- A batch is read between offsets that are fixed when it is planned, on the driver. Spark's source
-  leaves `earliest` and `latest` of batch queries to the tasks, so a task that is retried may read
-  other messages than the first time.
-- Offsets that are given and lie behind the end of the log are an error when the query is planned.
+- `zookeeper.connect` may replace `kafka.bootstrap.servers`.
+- `startingOffsets=group` starts at the committed offsets of a group of the 0.8 consumer;
+  `commitOffsetsTo` commits a stream's progress where the 0.8 tools show it. In Spark's source
+  `kafka.group.id` names the group that its consumers join; here no group is joined, and the option
+  has no effect without one of the other two.
+- The offsets of a batch are fixed on the driver, when it is planned. Spark's source lets the tasks
+  of a batch query resolve `earliest` and `latest`, so a retried task may read other messages than
+  the first attempt.
+- A given offset after the end of the log is an error when the query is planned.
 - `endingTimestamp` is an error in streaming queries (Spark's source ignores it), and so are
-  negative times, the same topic or partition twice in JSON, and a name that can't be a topic's.
-- With Trigger.AvailableNow `minOffsetsPerTrigger` puts off nothing: Spark's source may leave a
-  rest that is smaller.
-- There is no continuous mode, and there are no consumer caches: the settings of both are ignored.
+  negative times, duplicate topics or partitions in JSON, and invalid topic names.
+- With Trigger.AvailableNow `minOffsetsPerTrigger` delays nothing; Spark's source may leave a rest
+  below the minimum unread.
+- There is no continuous mode, and there are no consumer caches; the settings of both are ignored.
 """
 
 
@@ -69,7 +70,7 @@ def markdown() -> str:
     refused = "\n".join(f"| `{name}` | {reason}. |" for name, reason in REFUSED.items())
     parts.append(
         "Other names that start with `kafka.` are accepted, as in Spark, logged, and have no "
-        "effect.\n\n## What is refused\n\n| option | why |\n|---|---|\n" + refused + "\n"
+        "effect.\n\n## Refused options\n\n| option | reason |\n|---|---|\n" + refused + "\n"
     )
     return "\n".join([*parts, _TIMES, _DIFFERENCES])
 

@@ -283,10 +283,10 @@ is read is fixed when `read` is called.
 ([0067](decisions/0067-every-spark-from-3-4.md)).
 
 ³ Spark's own engine does not tell the source of its trigger there: the query ends after one batch \
-of so much, and says so in the driver's log. `stream` makes these batches itself, for which it \
+of that size, and says so in the driver's log. `stream` makes these batches itself, for which it \
 needs pandas. \
-Where `spark.sql.streaming.triggerAvailableNowWrapper.enabled` makes Spark ask \
-where a batch ends before it says where the query stands, the query is refused.
+Where `spark.sql.streaming.triggerAvailableNowWrapper.enabled` makes Spark \
+request the end of a batch before it tells where the query resumes, the query is refused.
 
 ⁴ pandas is needed on each, by the same `mapInArrow`. Iceberg tables are written by pyiceberg \
 here, too, never through Iceberg's own Spark writer, even where the session has it: that one may \
@@ -296,7 +296,8 @@ record from a Python task: a drain that decodes such values there ends with a li
 `--engine local`, which goes on with it.
 
 A checkpoint of `stream` goes on under every one of them. No Spark up to 4.3 tells a source in \
-Python which columns a query wants: a schema with some of them spares making the others.
+Python which columns a query wants: give a schema with some of them, \
+and the others are not created.
 
 Asserted by `make test-spark-versions` (`tests/spark/test_spark_versions.py`).
 """

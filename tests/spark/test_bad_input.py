@@ -53,11 +53,11 @@ def test_options_are_checked_when_the_query_is_written(
         ),
         (
             {"startingOffsets": '{"TOPIC":{"0":11}}'},
-            "KafkaConfigurationError: startingOffsets of TOPIC-0 is 11, behind the end of its log",
+            "KafkaConfigurationError: startingOffsets of TOPIC-0 is 11, which is after the end",
         ),
         (
             {"endingOffsets": '{"TOPIC":{"0":11}}'},
-            "KafkaConfigurationError: endingOffsets of TOPIC-0 is 11, behind the end of its log",
+            "KafkaConfigurationError: endingOffsets of TOPIC-0 is 11, which is after the end",
         ),
         (
             {"startingOffsets": '{"TOPIC":{"1":0}}'},

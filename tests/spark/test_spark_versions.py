@@ -325,7 +325,7 @@ def test_a_query_that_is_told_of_no_trigger_ends_after_one_batch_and_says_so(
     # JSON, or what Python prints of it.
     told = ast.literal_eval(query.recentProgress[0]["sources"][0]["latestOffset"] or "None")
     ends = sum(told[topic.name].values()) if told else 0
-    said = b"a query ends after one batch of so much" in spark_log.read_bytes()[before:]
+    said = b"the query ends after one batch of that size" in spark_log.read_bytes()[before:]
     assert max(sizes) <= 50
     if HAS_READ_LIMITS:
         assert (sum(sizes), ends, said) == (120, 120, False)

@@ -36,7 +36,7 @@ class BatchGate:
         """
         with self._lock:
             if self._is_shut:
-                raise IllegalState(f"batch {number} comes behind the end of the stream")
+                raise IllegalState(f"batch {number} can't be written: the stream is ending")
             self._has_failed = True
             self._write(rows, number)
             self._has_failed = False

@@ -14,14 +14,12 @@ from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 _SHOWN = 10
-_GONE = "the cluster does not have this partition any more"
+_GONE = "the partition no longer exists"
 _RECREATED = (
-    "the topic was deleted and created again since it was read up to there: its offsets mean other "
-    "messages now"
+    "the topic was deleted and recreated after it had been read up to this offset, so its offsets "
+    "mean other messages now"
 )
-_LEFT_OUT = (
-    "the cluster does not have this partition any more, or the options do not name it any more"
-)
+_LEFT_OUT = "the partition no longer exists, or the options no longer name it"
 
 
 class OffsetsLost(ZkConsumerError):
@@ -33,9 +31,8 @@ class OffsetsLost(ZkConsumerError):
 
     def __init__(self, losses: Sequence["Loss"]) -> None:
         super().__init__(
-            f"failOnDataLoss: {describe(losses)}. The query stops so that this does not go "
-            "unnoticed: "
-            "set failOnDataLoss=false to go on behind the gap, or start anew from other offsets"
+            f"failOnDataLoss: {describe(losses)}. Set failOnDataLoss=false to continue after the "
+            "gap, or start a new query from other offsets"
         )
         self.losses = tuple(losses)
 
@@ -134,6 +131,6 @@ def _made_again(tp: TopicPartition, begin: int, until: int) -> Loss:
     lost = OffsetRange(tp, until, begin)
     return Loss(
         lost,
-        f"the log ends at {until}, before {begin}, up to which it was read: the topic was deleted "
-        "and made again, or its end was cut off",
+        f"the log ends at {until}, although it was read up to {begin}: the topic was deleted and "
+        "recreated, or its log truncated",
     )

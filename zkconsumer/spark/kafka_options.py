@@ -47,11 +47,11 @@ EFFECTIVE = frozenset(
 """The names that have an effect; no other name with the prefix has one."""
 
 _NO_RESET = (
-    "it is not supported: set startingOffsets to say where a new query starts. A query that goes "
-    "on starts where it left off, and what is not in the log any more is a matter of failOnDataLoss"
+    "it is not supported: set startingOffsets for the start of a new query. A resumed query starts "
+    "where it left off, and failOnDataLoss decides about messages that no longer exist"
 )
 _NO_COMMIT = (
-    "it is not supported: Spark keeps a query's progress. To leave it with the group as well, set "
+    "it is not supported: Spark keeps a query's progress. To commit it for the group as well, set "
     "commitOffsetsTo"
 )
 _BYTES = "it is not supported: keys and values are bytes; use DataFrame operations to decode them"

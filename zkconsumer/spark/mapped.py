@@ -90,15 +90,15 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
         reported = [(*tp, part.count) for tp, part in tally.partitions.items()]
         columns = list(zip(*reported, strict=True)) or [(), (), ()]
         kinds = (pa.string(), pa.int32(), pa.int64())
-        made = [pa.array(list(one), kind) for one, kind in zip(columns, kinds, strict=True)]
-        yield pa.record_batch(made, names=["topic", "partition", "count"])
+        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+        yield pa.record_batch(arrays, names=["topic", "partition", "count"])
 
     try:
         reported = chosen.mapInArrow(write_task, _WRITTEN).collect()
     except BaseException:
         log.warning(
-            "the write failed; rows of the tasks that finished stay where they are, and writing "
-            "again will write them again"
+            "the write failed; rows that completed tasks wrote stay in the topics, and another "
+            "attempt will write them again"
         )
         raise
     tallies = [

@@ -42,7 +42,7 @@ def _default_of(spec: ConfigKey) -> str | None:
     return None if spec.default is None else str(spec.default)
 
 
-_WHAT = (
+_TOPICS = (
     Option(
         name="subscribe",
         allowed="topics, separated by commas",
@@ -53,8 +53,8 @@ _WHAT = (
     Option(
         name="subscribePattern",
         allowed="a Java regular expression",
-        doc="Read all topics whose whole name matches, those that come later included; never "
-        "`__consumer_offsets`. An expression whose meaning outside Java is not certain is refused.",
+        doc="Read all topics whose whole name matches, also those created later, but never "
+        "`__consumer_offsets`. An expression that may mean something else outside Java is refused.",
     ),
     Option(
         name="assign",
@@ -63,18 +63,18 @@ _WHAT = (
     ),
 )
 
-_WHERE = (
+_ADDRESS = (
     Option(
         name="zookeeper.connect",
         allowed="`host1:port1,host2:port2/chroot`",
-        doc="The cluster's ZooKeeper. Brokers are found there unless `kafka.bootstrap.servers` is "
-        "given, too; one of the two must be. Only the driver connects to it.",
+        doc="The cluster's ZooKeeper. Brokers are looked up there unless `kafka.bootstrap.servers` "
+        "is given; at least one of the two is required. Only the driver connects to it.",
         ours=True,
     ),
     Option(
         name="kafka.bootstrap.servers",
         allowed="`host1:port1,host2:port2`",
-        doc="Some brokers, by which the others are found.",
+        doc="Some brokers, from which the others are discovered.",
     ),
     Option(
         name="zookeeper.session.timeout.ms",
@@ -87,12 +87,12 @@ _WHERE = (
         name="zookeeper.connection.timeout.ms",
         allowed="at least 1",
         default_text="`zookeeper.session.timeout.ms`",
-        doc="How long connecting to ZooKeeper may take, and each call there, in milliseconds.",
+        doc="The time limit of connecting to ZooKeeper, and of each call there, in milliseconds.",
         ours=True,
     ),
 )
 
-_INTO_ZOOKEEPER = tuple(
+_ZOOKEEPER_SECURITY = tuple(
     Option(
         name=spec.key,
         allowed=spec.allowed,
@@ -104,7 +104,7 @@ _INTO_ZOOKEEPER = tuple(
     for spec in SECURITY_KEYS
 )
 
-_INTO_BROKERS = (
+_BROKER_SECURITY = (
     *(
         Option(
             name=f"kafka.{spec.key}",
@@ -128,56 +128,56 @@ _RANGE = (
         doc="Where a new query starts; a restarted one continues where it left off. In JSON, -2 is "
         "the earliest offset and -1 the latest, and every partition that is read must be named. "
         "`group` (ours) is the committed offset of `group.id`; a partition without a "
-        "commit starts at its earliest offset. Partitions that come up later are read from their "
-        "start. A batch query can't start at the latest offset.",
+        "commit starts at its earliest offset. Partitions that are added later are read from "
+        "their earliest offset. A batch query can't start at the latest offset.",
     ),
     Option(
         name="endingOffsets",
         queries="batch",
         allowed='`latest` or JSON: `{"topicA":{"0":50,"1":-1}}`',
         default="latest",
-        doc="Where a batch query ends: before this offset. In JSON, -1 is the latest offset. An "
-        "error in streaming queries.",
+        doc="Where a batch query ends (exclusive). In JSON, -1 is the latest offset. An error in "
+        "streaming queries.",
     ),
     Option(
         name="startingTimestamp",
         allowed="milliseconds since the epoch",
-        doc="Where a new query starts, for all partitions; goes before the two others. See "
-        "[times](#times).",
+        doc="Where a new query starts, for all partitions; takes precedence over the other two. "
+        "See [times](#times).",
     ),
     Option(
         name="endingTimestamp",
         queries="batch",
         allowed="milliseconds since the epoch",
-        doc="Where a batch query ends, for all partitions; goes before the two others. See "
-        "[times](#times). An error in streaming queries.",
+        doc="Where a batch query ends, for all partitions; takes precedence over the other two. "
+        "See [times](#times). An error in streaming queries.",
     ),
     Option(
         name="startingOffsetsByTimestamp",
         allowed='JSON: `{"topicA":{"0":1700000000000}}`',
-        doc="Where a new query starts, by partition; goes before `startingOffsets`. See "
+        doc="Where a new query starts, by partition; takes precedence over `startingOffsets`. See "
         "[times](#times).",
     ),
     Option(
         name="endingOffsetsByTimestamp",
         queries="batch",
         allowed='JSON: `{"topicA":{"0":1700000000000}}`',
-        doc="Where a batch query ends, by partition; goes before `endingOffsets`. See "
+        doc="Where a batch query ends, by partition; takes precedence over `endingOffsets`. See "
         "[times](#times). An error in streaming queries.",
     ),
     Option(
         name="startingOffsetsByTimestampStrategy",
         allowed="`error` or `latest`",
         default="error",
-        doc="What to do about a partition that has nothing as new as the time at which it should "
-        "start: fail, or start at its latest offset.",
+        doc="What to do about a partition without a message as new as its starting time: fail, or "
+        "start at its latest offset.",
     ),
     Option(
         name="failOnDataLoss",
         allowed="`true` or `false`",
         default="true",
-        doc="Whether a query fails when what it should read is not there any more, or goes on "
-        "after it with a warning. Either names the offsets.",
+        doc="Whether a query fails when messages that it should read no longer exist, or logs a "
+        "warning and continues after them. The error or the warning names the offsets.",
     ),
 )
 
@@ -186,8 +186,8 @@ _SIZE = (
         name="maxOffsetsPerTrigger",
         queries="streaming",
         allowed="at least 1",
-        doc="Read about this many messages in a batch. Each partition gets its share by its "
-        "backlog, and none is starved.",
+        doc="Read about this many messages in a batch. They are divided among the partitions in "
+        "proportion to their backlogs, and none is starved.",
     ),
     Option(
         name="minOffsetsPerTrigger",
@@ -201,48 +201,49 @@ _SIZE = (
         queries="streaming",
         allowed="a time such as `30s`, `15m`, `2h`; without a unit milliseconds",
         default="15m",
-        doc="For how long `minOffsetsPerTrigger` may put off a batch.",
+        doc="How long `minOffsetsPerTrigger` may delay a batch.",
     ),
     Option(
         name="minPartitions",
         allowed="at least 1",
         default_text="one task for each partition",
-        doc="Cut large partitions so that there are about this many tasks.",
+        doc="Split large partitions so that there are about this many tasks.",
     ),
     Option(
         name="maxRecordsPerPartition",
         allowed="at least 1",
-        doc="Cut partitions so that no task reads more offsets than this.",
+        doc="Split partitions so that no task reads more offsets than this.",
     ),
     Option(
         name="includeHeaders",
         allowed="`true` or `false`",
         default="false",
-        doc="Have a column `headers`. It is null where a message has none: headers came with 0.11.",
+        doc="Add a column `headers`. It is null for messages without headers; brokers support them "
+        "from 0.11 on.",
     ),
 )
 
-_PATIENCE = (
+_RETRIES = (
     Option(
         name="fetchOffset.numRetries",
         allowed="at least 1",
         default="3",
-        doc="How often the driver asks for offsets and leaders before it gives up. Where a broker "
-        "has died or leads no more, it goes on for `kafkaConsumer.pollTimeoutMs`.",
+        doc="How often the driver requests offsets and leaders before it fails. If a broker has "
+        "died or lost its leadership, it retries for `kafkaConsumer.pollTimeoutMs`.",
     ),
     Option(
         name="fetchOffset.retryIntervalMs",
         allowed="at least 0",
         default="1000",
-        doc="The pause before it asks again, in milliseconds. (Spark's documentation says 10; its "
-        "code has 1000, as has this.)",
+        doc="The pause between these requests, in milliseconds. (Spark's documentation says 10, "
+        "but its code has 1000, as here.)",
     ),
     Option(
         name="kafkaConsumer.pollTimeoutMs",
         allowed="at least 1",
         default="120000",
-        doc="For how long a task goes on trying without getting on, and the driver waits for a new "
-        "leader, in milliseconds.",
+        doc="How long a task retries without progress, and the driver waits for a new leader, in "
+        "milliseconds.",
     ),
 )
 
@@ -259,9 +260,9 @@ _GROUP = (
         queries="streaming",
         allowed="`none`, `zookeeper`, `kafka` or `both`",
         default="none",
-        doc="Where to leave the query's progress for the group, so that its tools show it and a "
-        "consumer can take over. Needs `group.id`, and `zookeeper.connect` unless it is `kafka`. "
-        "An error in batch queries.",
+        doc="Where to commit the query's progress for the group, so that tools show it and a "
+        "consumer can take over. Requires `group.id`, and `zookeeper.connect` unless it is "
+        "`kafka`. An error in batch queries.",
         ours=True,
     ),
     Option(
@@ -269,14 +270,14 @@ _GROUP = (
         queries="streaming",
         allowed="`true` or `false`",
         default="false",
-        doc="Commit offsets although members of the group are at work. They commit theirs, too, "
-        "and overwrite each other's.",
+        doc="Commit offsets even if the group has live members. They commit as well, so the query "
+        "and the members overwrite each other's offsets.",
         ours=True,
     ),
     Option(
         name="groupIdPrefix",
         allowed="any text",
-        doc="Has no effect: no group is joined, so none is made up.",
+        doc="Has no effect: a query joins no group, so no group id is generated.",
         inert=True,
     ),
 )
@@ -286,78 +287,77 @@ _KAFKA = (
         name="kafka.client.id",
         allowed="any text",
         default="zkconsumer-spark",
-        doc="Sent with every request; brokers log it.",
+        doc="The client id that is sent with every request; brokers log it.",
     ),
     Option(
         name="kafka.max.partition.fetch.bytes",
         allowed="at least 1",
         default="4194304",
-        doc="How much to ask for in one fetch. `kafka.fetch.message.max.bytes` is 0.8's "
-        "name for it.",
+        doc="The maximum size of one fetch of a partition. `kafka.fetch.message.max.bytes` is the "
+        "name in 0.8.",
     ),
     Option(
         name="kafka.fetch.message.growth.max.bytes",
         allowed="at least 1",
         default="104857600",
-        doc="How far a fetch grows for a message that is larger.",
+        doc="The size to which a fetch may grow for a larger message.",
         ours=True,
     ),
     Option(
         name="kafka.fetch.max.decompressed.bytes",
         allowed="at least 1",
         default="134217728",
-        doc="The most that one compressed set may unpack to.",
+        doc="The maximum size of one compressed message set after decompression.",
         ours=True,
     ),
     Option(
         name="kafka.request.timeout.ms",
         allowed="at least 1",
         default="30000",
-        doc="How long a broker may take to answer, in milliseconds. `kafka.socket.timeout.ms` is "
-        "0.8's name for it.",
+        doc="The time limit of a response, in milliseconds. `kafka.socket.timeout.ms` is the name "
+        "in 0.8.",
     ),
     Option(
         name="kafka.fetch.max.wait.ms",
         allowed="at least 0",
         default="500",
-        doc="How long a broker may wait where there is nothing to answer with, in milliseconds. "
-        "`kafka.fetch.wait.max.ms` is 0.8's name for it.",
+        doc="How long a broker may delay a response while it has no messages, in milliseconds. "
+        "`kafka.fetch.wait.max.ms` is the name in 0.8.",
     ),
     Option(
         name="kafka.retry.backoff.ms",
         allowed="at least 0",
         default="10",
-        doc="The first pause of a task after a failure that may pass, in milliseconds; it doubles "
-        "up to a second. `kafka.refresh.leader.backoff.ms` is 0.8's name for it.",
+        doc="The first pause of a task after a transient failure, in milliseconds; it doubles up "
+        "to a second. `kafka.refresh.leader.backoff.ms` is the name in 0.8.",
     ),
     Option(
         name="kafka.offsets.storage",
         allowed="`zookeeper` or `kafka`",
-        default_text="what `commitOffsetsTo` says; else `zookeeper` where that is known",
-        doc="Where `startingOffsets=group` finds the group's offsets, if the query does not "
-        "commit.",
+        default_text="`commitOffsetsTo`; else `zookeeper` if `zookeeper.connect` is given",
+        doc="Where `startingOffsets=group` reads the group's offsets if the query does not commit.",
         ours=True,
     ),
     Option(
         name="kafka.isolation.level",
         allowed="`read_uncommitted` or `read_committed`",
         default="read_uncommitted",
-        doc="With `read_committed`, messages of aborted transactions are not read, and a log ends "
-        "in front of the first transaction that is open. What marks the end of a transaction is "
-        "never a message. Brokers before 0.11 have no transactions.",
+        doc="With `read_committed`, messages of aborted transactions are skipped, and a log ends "
+        "at its last stable offset, before the first open transaction. Control records are never "
+        "returned. Brokers before 0.11 have no transactions.",
     ),
 )
 
 SECTIONS: Final = {
-    "What is read": _WHAT,
-    "Where the cluster is": _WHERE,
-    "Getting into ZooKeeper": _INTO_ZOOKEEPER,
-    "Getting into brokers": _INTO_BROKERS,
-    "From where to where": _RANGE,
-    "How much at a time": _SIZE,
-    "Time and again": _PATIENCE,
-    "The group": _GROUP,
-    "Settings of the client": _KAFKA,
+    "Topics and partitions": _TOPICS,
+    "Cluster address": _ADDRESS,
+    "Security of ZooKeeper connections": _ZOOKEEPER_SECURITY,
+    "Security of broker connections": _BROKER_SECURITY,
+    "Start and end": _RANGE,
+    "Batch and task size": _SIZE,
+    "Retries and time limits": _RETRIES,
+    "Consumer group": _GROUP,
+    "Client settings": _KAFKA,
 }
 """All options by the heading of their documentation."""
 

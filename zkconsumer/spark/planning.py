@@ -211,9 +211,8 @@ def _refuse_behind_end(option: str, given: Mapping[TopicPartition, int], log: Lo
     for tp, offset in given.items():
         if offset > log.latest[tp]:
             raise ConfigError(
-                f"{option} of {tp} is {offset}, behind the end of its log: the next message will "
-                f"get offset {log.latest[tp]}, and the first that is there has "
-                f"{log.earliest[tp]}"
+                f"{option} of {tp} is {offset}, which is after the end of its log: the log holds "
+                f"offsets from {log.earliest[tp]} up to {log.latest[tp]}, exclusive"
             )
 
 

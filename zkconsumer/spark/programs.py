@@ -73,7 +73,7 @@ def read_as(
 
 
 def write(rows: DataFrame, **options: Option) -> None:
-    """Append rows to topics, at least once; all are acknowledged when this comes back.
+    """Append rows to topics, at least once; return when all are acknowledged.
 
     Args:
         rows: the rows, with a column ``value`` and others that ``format("zkconsumer")`` accepts.

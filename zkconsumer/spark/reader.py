@@ -23,8 +23,8 @@ class ZkBatchReader(DataSourceReader):
     """Reads the ranges that the options describe, once.
 
     Args:
-        options: those of a batch query.
-        schema: the columns that are wanted.
+        options: the options of a batch query.
+        schema: the requested columns.
 
     Attributes:
         conditions: the conditions that the query's filters stand for.

@@ -1,4 +1,4 @@
-"""Record batches with the columns of Spark's Kafka source, made of what reading a range brought.
+"""Builds record batches with the columns of Spark's Kafka source from the records of a range.
 
 ``timestamp`` is null where the log has none (magic 0, all that brokers before 0.10 write), and
 ``timestampType`` is -1 there. ``headers`` are null where a record has none: those of magic 0 and 1
@@ -18,11 +18,11 @@ from zkconsumer.streams.arrow_columns import Parts, assemble, columns_of_runs
 
 
 class RowBatches:
-    """Makes the record batches of one partition of a topic. Thread: one.
+    """Builds the record batches of one topic-partition. Thread: one.
 
     Args:
-        schema: of the batches: some columns of the source, in any order.
-        topic_partition: whose records they are.
+        schema: the schema of the batches: some columns of the source, in any order.
+        topic_partition: the topic-partition of the records.
     """
 
     def __init__(self, schema: pa.Schema, topic_partition: TopicPartition) -> None:
@@ -39,7 +39,7 @@ class RowBatches:
 
 
 class _RangePiece:
-    """A ``RecordPiece`` of a range, whose headers are known by their offsets."""
+    """A ``RecordPiece`` of a range, which keeps headers by offset."""
 
     def __init__(self, part: RangePart) -> None:
         self._part = part

@@ -93,8 +93,8 @@ def arrow_schema(schema: StructType) -> pa.Schema:
         if not field.nullable and field.name in _MAY_BE_NULL:
             # Spark would rely on the declaration, and read a null as a time, or fail in the task.
             raise ConfigError(
-                f"schema: column {field.name} is declared NOT NULL, but messages without one are "
-                "there: leave that out, and filter afterwards"
+                f"schema: column {field.name} is declared NOT NULL, but it is null in some "
+                "messages: declare it nullable, and filter afterwards"
             )
         if field.name in seen:
             raise ConfigError(f"schema: column {field.name} is named twice")

@@ -65,5 +65,5 @@ class StreamOffsets:
         return StreamOffsets(
             offsets,
             None if begun_at is None else from_json(begun_at, what="checkpoint"),
-            {str(topic): str(one) for topic, one in created.items()},
+            {str(topic): str(creation) for topic, creation in created.items()},
         )

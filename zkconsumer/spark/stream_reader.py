@@ -30,13 +30,15 @@ log = logging.getLogger(__name__)
 JsonOffset = dict[str, Any]
 
 _ONE_BATCH = (
-    "maxOffsetsPerTrigger: this Spark (before 4.2) does not tell a source of its trigger: with "
-    "availableNow or once a query ends after one batch of so much; run it until there is none"
+    "maxOffsetsPerTrigger: this Spark (before 4.2) does not tell a source which trigger a query "
+    "has: with availableNow or once the query ends after one batch of that size; run it again "
+    "until no messages are left, or call zkconsumer.spark.stream"
 )
 
 _WRAPPED = (
-    ": a Spark with spark.sql.streaming.triggerAvailableNowWrapper.enabled asks where a batch ends "
-    "before it says where the query stands; set it to false, or call zkconsumer.spark.stream"
+    ": with spark.sql.streaming.triggerAvailableNowWrapper.enabled Spark requests the end of a "
+    "batch before it tells where the query resumes; set it to false, or call "
+    "zkconsumer.spark.stream"
 )
 
 
@@ -48,8 +50,8 @@ class ZkStreamReader(DataSourceStreamReader):
     range at the end of its last batch.
 
     Args:
-        options: those of a streaming query.
-        schema: the columns that are wanted.
+        options: the options of a streaming query.
+        schema: the requested columns.
 
     Attributes:
         begun: the query's plan; None before its first use.
@@ -95,7 +97,8 @@ class ZkStreamReader(DataSourceStreamReader):
         """
         if self._since not in (None, start) and end in (start, self._at):
             raise IllegalState(
-                f"a batch was to start at {self._since}, and Spark has it at {start}{_WRAPPED}"
+                f"the batch was planned from {self._since}, but Spark starts it at {start}"
+                f"{_WRAPPED}"
             )
         self._at = end
         if start == end:
@@ -104,7 +107,7 @@ class ZkStreamReader(DataSourceStreamReader):
         return list(tasks)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Return the messages of one task's range. Runs on an executor; asks brokers only."""
+        """Return the messages of one task's range. Runs on an executor, without ZooKeeper."""
         return read_task(partition, self._schema)
 
     def commit(self, end: JsonOffset) -> None:

@@ -81,4 +81,4 @@ class TopicCreations:
         view = self._view_of(topics)
         # Brokers before 2.8 have no topic ids.
         self._without_ids = bool(view.partitions) and not view.topic_ids
-        return {topic: f"id:{one.hex()}" for topic, one in view.topic_ids.items()}
+        return {topic: f"id:{topic_id.hex()}" for topic, topic_id in view.topic_ids.items()}

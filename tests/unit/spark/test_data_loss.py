@@ -30,15 +30,15 @@ def reported(
         (5, 9, (20, 30), [], ["t-0 [5, 9) is lost: the log begins at 20"]),
         (None, 9, (7, 9), ["t-0 [7, 9)"], ["t-0 [0, 7) is lost: the log begins at 7"]),
         (5, 9, (0, 8), ["t-0 [5, 8)"], ["t-0 [8, 9) is lost: the log ends at 8"]),
-        (5, 9, None, [], ["t-0 [5, 9) is lost: the cluster does not have this partition any more"]),
+        (5, 9, None, [], ["t-0 [5, 9) is lost: the partition no longer exists"]),
         (
             5,
             None,
             None,
             [],
             [
-                "t-0 from offset 5 on is lost: the cluster does not have this partition any more, "
-                "or the options do not name it any more"
+                "t-0 from offset 5 on is lost: the partition no longer exists, or the options no "
+                "longer name it"
             ],
         ),
         (
@@ -47,8 +47,8 @@ def reported(
             (0, 9),
             ["t-0 [0, 9)"],
             [
-                "t-0 [9, 50) is lost: the log ends at 9, before 50, up to which it was read: the "
-                "topic was deleted and made again, or its end was cut off"
+                "t-0 [9, 50) is lost: the log ends at 9, although it was read up to 50: the topic "
+                "was deleted and recreated, or its log truncated"
             ],
         ),
     ],

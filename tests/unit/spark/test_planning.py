@@ -59,10 +59,10 @@ def test_a_head_that_expires_while_it_is_asked_for_is_no_loss() -> None:
     [
         (
             {"startingOffsets": '{"t":{"0":11}}'},
-            "startingOffsets of t-0 is 11, behind the end of its log: the next message will get "
-            "offset 10, and the first that is there has 4",
+            "startingOffsets of t-0 is 11, which is after the end of its log: the log holds "
+            "offsets from 4 up to 10, exclusive",
         ),
-        ({"endingOffsets": '{"t":{"0":11}}'}, "endingOffsets of t-0 is 11, behind the end"),
+        ({"endingOffsets": '{"t":{"0":11}}'}, "endingOffsets of t-0 is 11, which is after the end"),
     ],
 )
 def test_offsets_behind_the_log_are_refused(options: dict[str, str], message: str) -> None:
@@ -96,7 +96,7 @@ def test_a_group_behind_the_log_means_that_the_topic_was_made_again() -> None:
     """Its new messages are all unread."""
     cluster = PaperCluster(p0=10, p1=10)
     stands = {T0: 7, T1: 500}
-    with pytest.raises(OffsetsLost, match="made again"):
+    with pytest.raises(OffsetsLost, match="recreated"):
         ranges(cluster, {"startingOffsets": "group"}, stands)
     found = ranges(cluster, {"startingOffsets": "group", "failOnDataLoss": "false"}, stands)
     assert found == ["t-0 [7, 10)", "t-1 [0, 10)"]

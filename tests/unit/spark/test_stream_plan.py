@@ -333,7 +333,7 @@ def test_with_fail_on_data_loss_false_all_of_the_new_topic_is_read(
     recreated(world, p0=30)
     end = world.run(first)
     assert world.ranges(first, end) == ["t-0 [0, 20)"]
-    assert "deleted and created again" in caplog.text
+    assert "deleted and recreated" in caplog.text
     world.plan = world.new_plan()
     assert world.ranges(first, StreamOffsets.from_json(end.to_json())) == ["t-0 [0, 20)"]
     last = world.run(end)

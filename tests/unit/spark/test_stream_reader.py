@@ -77,7 +77,7 @@ def test_that_a_trigger_may_end_after_one_batch_is_logged(
     *,
     is_told: bool,
 ) -> None:
-    """Once a query, where Spark does not tell a source of its trigger."""
+    """Log the warning once for each query if Spark does not tell a source its trigger."""
     monkeypatch.setattr(stream_reader, "HAS_READ_LIMITS", is_told)
     reader = world.reader()
     for _ in range(2):
@@ -105,7 +105,7 @@ def test_a_batch_that_starts_elsewhere_is_refused(world: World) -> None:
     done = first.latestOffset()
     later = world.reader()
     end = later.latestOffset()
-    with pytest.raises(IllegalState, match="a batch was to start at"):
+    with pytest.raises(IllegalState, match="the batch was planned from"):
         later.partitions(through_spark(done), through_spark(end))
 
 

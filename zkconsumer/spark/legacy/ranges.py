@@ -70,14 +70,14 @@ def given_offsets(
     named, wanted = sorted({tp.topic for tp in from_offsets}), sorted(set(topics))
     if named != wanted:
         raise ConfigError(
-            f"fromOffsets are of {', '.join(named)}, and topics are {', '.join(wanted)}: only what "
-            "has an offset would be read, so name the same topics in both"
+            f"fromOffsets has offsets of {', '.join(named)}, and topics names {', '.join(wanted)}: "
+            "only partitions with an offset are read, so name the same topics in both"
         )
     return {TopicPartition(tp.topic, tp.partition): at for tp, at in from_offsets.items()}
 
 
 def _instant_ms(time: datetime) -> int:
-    """Spark's time as milliseconds since the epoch.
+    """Convert Spark's time to milliseconds since the epoch.
 
     Spark's time is a local time without a zone. When clocks are put back, an hour of these comes
     twice; times that differ only by their fold are equal, and have the same hash.

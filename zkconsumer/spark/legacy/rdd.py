@@ -70,9 +70,9 @@ def cluster_of(params: LegacyParams) -> ClusterReader:
     """
     if params.lacks_security:
         raise ConfigError(
-            "a checkpoint does not hold how brokers are reached that want TLS or SASL, since it is "
-            "a file: make the StreamingContext anew instead of from the checkpoint, with "
-            "fromOffsets from where its batches have come to"
+            "the checkpoint does not contain the security settings of the brokers (TLS, SASL), "
+            "since it is a file: create a new StreamingContext instead of recovering it, with "
+            "fromOffsets set to the end of its last batch"
         )
     settings = params.settings
     return ClusterReader(params.address, client_id=settings.client_id, isolation=settings.isolation)

@@ -54,16 +54,16 @@ def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
         raise ConfigError(f"there is no column value to write, only {', '.join(names) or 'none'}")
     if topic is None and "topic" not in names:
         raise ConfigError(
-            "topic: set this option, or give the rows a column topic: where they go is not known"
+            "no topic is given: set the option topic, or add a column topic to the rows"
         )
     if "headers" in names:
         raise ConfigError(
-            "column headers: brokers before 0.11 have no headers, and to leave them out would lose "
-            "them; drop the column"
+            "column headers: brokers before 0.11 can't store headers; drop the column if they are "
+            "not needed"
         )
     for name, types in _TYPES.items():
         if names.count(name) > 1:
-            raise ConfigError(f"column {name} is there twice: drop or rename one of them")
+            raise ConfigError(f"there are two columns {name}: drop or rename one of them")
         if name in names and not isinstance(schema[name].dataType, types):
             expected = " or ".join(type_().simpleString() for type_ in types)
             raise ConfigError(

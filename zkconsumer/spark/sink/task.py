@@ -37,7 +37,7 @@ class SinkPlan:
         columns: the positions of the columns.
         partitioner: the class name of the original's partitioner.
         batch: how records are written.
-        security: how brokers are reached; it is in no text of this.
+        security: TLS and authentication at brokers; not in ``repr``.
     """
 
     brokers: tuple[Broker, ...]
@@ -184,7 +184,7 @@ class SinkTask:
         held = sum(map(len, self._held.values()))
         raise RowRefused(
             f"row {self._row} of this task can't be written: {reason}. {self.tally.count} rows of "
-            f"the task were written before, {held} were still held and were not"
+            f"the task were written before it, and {held} buffered rows were not"
         )
 
 

@@ -33,7 +33,7 @@ class _TaskWriter:
     """Writes the rows of a task.
 
     Args:
-        plan: what the driver made out.
+        plan: the plan that the driver made.
     """
 
     def __init__(self, plan: SinkPlan) -> None:
@@ -54,8 +54,8 @@ class ZkWriter(_TaskWriter, DataSourceArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Log which rows stay in the logs, since writes can't be undone."""
         log.warning(
-            "the write failed; %s of the tasks that finished stay where they are, and writing "
-            "again will write them again",
+            "the write failed; the %s that completed tasks wrote stay in the topics, and another "
+            "attempt will write them again",
             _written_by(messages),
         )
 
@@ -70,8 +70,8 @@ class ZkStreamWriter(_TaskWriter, DataSourceStreamArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Log which rows stay in the logs, since writes can't be undone."""
         log.warning(
-            "batch %d failed; %s of the tasks that finished stay where they are, and the batch, "
-            "run again, will write them again",
+            "batch %d failed; the %s that completed tasks wrote stay in the topics, and another "
+            "attempt will write them again",
             batchId,
             _written_by(messages),
         )

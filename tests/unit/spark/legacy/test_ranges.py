@@ -104,5 +104,5 @@ def test_offsets_of_other_topics_are_refused(topics: list[str]) -> None:
     """A topic without one would be left out without a word."""
     offsets = {TopicAndPartition("t", 0): 7, TopicAndPartition("t", 1): 9}
     assert given_offsets(["t"], offsets) == {P0: 7, P1: 9}
-    with pytest.raises(ConfigError, match=r"fromOffsets are of t, and topics are .*u: "):
+    with pytest.raises(ConfigError, match=r"fromOffsets has offsets of t, and topics names .*u: "):
         given_offsets(topics, offsets)

@@ -80,5 +80,5 @@ def test_a_checkpoint_holds_no_secret() -> None:
     assert "hush" not in repr(params)
     kept = pickle.dumps(params.without_secrets())
     assert b"hush" not in kept
-    with pytest.raises(ConfigError, match="a checkpoint does not hold how brokers are reached"):
+    with pytest.raises(ConfigError, match="the checkpoint does not contain the security settings"):
         cluster_of(pickle.loads(kept))

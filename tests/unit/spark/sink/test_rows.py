@@ -36,12 +36,12 @@ def schema(ddl: str) -> StructType:
     ("ddl", "topic", "message"),
     [
         ("key string", "t", "no column value to write, only key"),
-        ("value string", None, "topic: set this option, or give the rows a column topic"),
+        ("value string", None, "no topic is given: set the option topic"),
         ("value int", "t", "column value is of type int: it must be string or binary"),
         ("value string, key bigint", "t", "column key is of type bigint"),
         ("value string, topic binary", None, "column topic is of type binary: it must be string"),
         ("value string, partition bigint", "t", "column partition is of type bigint"),
-        ("key string, value string, key bigint", "t", "column key is there twice"),
+        ("key string, value string, key bigint", "t", "there are two columns key"),
     ],
 )
 def test_columns_that_cant_be_written(ddl: str, topic: str | None, message: str) -> None:

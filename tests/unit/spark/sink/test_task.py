@@ -143,7 +143,9 @@ def test_bad_rows_fail_the_task(
     good: Row = ("a", 0, None, "x")
     with pytest.raises(RowRefused, match=message) as caught:
         task(net, producer, flush=1).write(batches(good, good, bad))
-    assert "2 rows of the task were written before, 0 were still held" in str(caught.value)
+    assert "2 rows of the task were written before it, and 0 buffered rows were not" in str(
+        caught.value
+    )
     assert sorted(net.cluster.topics) == ["a", "b"]
 
 
