@@ -142,7 +142,9 @@ def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) 
     counter = RowCounter(rows, lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
     (whole,) = counter.count(plan, landed)
     assert (whole.contents.rows, whole.absent) == (10, ())
-    with pytest.raises(DrainError, match="offset 4 was not landed, and reading again found it"):
+    with pytest.raises(
+        DrainError, match="the first read of the log missed offset 4, and reading again found it"
+    ):
         counter.count(plan, landed.where("offset <> 4"))
     after_expiry = RowCounter(From4(rows), lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
     (part,) = after_expiry.count(plan, landed.where("offset >= 4"))

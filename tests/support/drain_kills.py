@@ -211,7 +211,7 @@ def end_in_order(
         process.kill()
         process.wait()
     assert process.returncode == 0, message
-    assert "stopping behind this batch" in message
+    assert "stopping after this batch" in message
     return message
 
 

@@ -32,25 +32,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_argument_group("what to drain")
     source.add_argument("--zookeeper", metavar="HOSTS", help="host1:port1,host2:port2/chroot")
     source.add_argument(
-        "--bootstrap-servers", metavar="HOSTS", help="brokers, instead of ZooKeeper or beside it"
+        "--bootstrap-servers", metavar="HOSTS", help="brokers, with or without --zookeeper"
     )
-    source.add_argument("--topics", type=_names, default=(), metavar="A,B", help="by name")
     source.add_argument(
-        "--topics-pattern", metavar="REGEX", help="or by a Java regular expression for whole names"
+        "--topics", type=_names, default=(), metavar="A,B", help="the names of the topics"
+    )
+    source.add_argument(
+        "--topics-pattern",
+        metavar="REGEX",
+        help="all topics whose whole name matches a Java regular expression",
     )
     source.add_argument(
         "--from",
         dest="starting",
         default="earliest",
         metavar="WHERE",
-        help="earliest (the default), latest, group, or offsets as JSON",
+        help="where partitions start: earliest (the default), latest, group, or offsets as JSON",
     )
     _add_pairs(source, "--option", "a further option of the source, such as kafka.client.id=drain")
     source.add_argument(
         "--command-config",
         metavar="FILE",
-        help="a .properties file with what its servers want to see: security.protocol, sasl.*, "
-        "ssl.* for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
+        help="a .properties file with security settings: security.protocol, sasl.*, ssl.* for "
+        "brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
     )
     _add_target(parser)
     _add_decoding(parser)
@@ -60,29 +64,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_decoding(parser: argparse.ArgumentParser) -> None:
     decoding = parser.add_argument_group("values with schemas")
     decoding.add_argument(
-        "--decode", choices=KINDS, help="values become a column value_decoded, by their schemas"
+        "--decode", choices=KINDS, help="decode values by their schemas to a column value_decoded"
     )
-    decoding.add_argument("--schema-registry", metavar="URL", help="where schemas are found")
+    decoding.add_argument("--schema-registry", metavar="URL", help="the registry of the schemas")
     decoding.add_argument(
         "--schema-registry-config",
         metavar="FILE",
-        help="a .properties file with what the registry wants to see: basic.auth.user.info, "
-        "bearer.auth.token, ssl.ca.location and others of Confluent's clients",
+        help="a .properties file with settings of the registry client: basic.auth.user.info, "
+        "bearer.auth.token, ssl.ca.location and others that Confluent's clients have",
     )
     decoding.add_argument(
         "--schemas",
         metavar="FOLDER",
-        help="or files: 7.avsc, TOPIC-value.avsc, or .json; .desc for protobuf",
+        help="a folder of schemas instead: 7.avsc, TOPIC-value.avsc, or .json; .desc for protobuf",
     )
     decoding.add_argument(
         "--bare-values",
         action="store_true",
-        help="values have no schema id: all are of the latest schema of TOPIC-value",
+        help="values have no schema id: decode all with the latest schema of TOPIC-value",
     )
     decoding.add_argument(
         "--schema-id",
         choices=SCHEMA_IDS,
-        help="column: add it as one, which --decode does anyway; strip: take it off values, too",
+        help="column: add a column with the id, as --decode always does; strip: remove the id from "
+        "values as well",
     )
 
 
@@ -91,36 +96,38 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--to",
         metavar="PATH",
-        help="a folder, s3://, hdfs://, or any file system of Spark's; or kafka",
+        help="a folder, s3://, hdfs://, or a path on any file system of Spark; or kafka",
     )
     target.add_argument(
         "--format",
         choices=("parquet", "delta", "iceberg", "json"),
         default="parquet",
-        help="how to land at a path (default: parquet)",
+        help="the format of the landing (default: parquet)",
     )
     target.add_argument(
-        "--target-bootstrap-servers", metavar="HOSTS", help="with --to kafka: the other cluster"
+        "--target-bootstrap-servers",
+        metavar="HOSTS",
+        help="with --to kafka: brokers of the target cluster",
     )
     target.add_argument(
-        "--state", metavar="PATH", help="with --to kafka: where the drain keeps its own files"
+        "--state", metavar="PATH", help="with --to kafka: the path of the drain's own files"
     )
     _add_pairs(
         target,
         "--target-option",
-        "an option of Spark's Kafka sink, or of the storage of a Delta table",
+        "an option of Spark's Kafka sink, or a storage option of a Delta table",
     )
     target.add_argument(
         "--catalog",
         metavar="NAME",
-        help="with --format iceberg: a catalog of pyiceberg's configuration (default: one of the "
-        "drain's own, at its path)",
+        help="with --format iceberg: a catalog of pyiceberg's configuration (default: an SQLite "
+        "catalog at the drain's path)",
     )
     add_catalog_property(target)
     target.add_argument(
         "--table",
         metavar="NAMESPACE.NAME",
-        help="with --format iceberg (default: kafka.messages)",
+        help="with --format iceberg: the name of the table (default: kafka.messages)",
     )
 
 
@@ -129,7 +136,7 @@ def add_catalog_property(parser: "argparse._ActionsContainer") -> None:
     _add_pairs(
         parser,
         "--catalog-property",
-        "a property of the Iceberg catalog, as pyiceberg has them: uri, type, token",
+        "a property of the Iceberg catalog, by pyiceberg's name: uri, type, token",
     )
 
 
@@ -146,8 +153,8 @@ def add_engine(parser: argparse.ArgumentParser, *, is_inner: bool = False) -> No
         "--engine",
         choices=ENGINES,
         default=unless or "auto",
-        help="local: this process, without Spark or Java; auto (the default): local, unless Spark "
-        "is configured or the local engine can't do it",
+        help="local: this process, without Spark or Java; spark; auto (the default): local, unless "
+        "Spark is configured or the local engine lacks a requested feature",
     )
     parser.add_argument(
         "--memory",
@@ -155,7 +162,8 @@ def add_engine(parser: argparse.ArgumentParser, *, is_inner: bool = False) -> No
         type=int,
         default=unless,
         metavar="MB",
-        help=f"of the local engine: about what the process may take (default: {DEFAULT_MEMORY_MB})",
+        help="the approximate memory limit of the local engine's process "
+        f"(default: {DEFAULT_MEMORY_MB})",
     )
 
 
@@ -163,46 +171,56 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     running = parser.add_argument_group("how")
     until = running.add_mutually_exclusive_group()
     until.add_argument(
-        "--once", action="store_true", help="end when all that is there now is landed (the default)"
+        "--once",
+        action="store_true",
+        help="end at the log ends as of the start (the default)",
     )
-    until.add_argument("--continuous", action="store_true", help="go on until told to stop")
-    running.add_argument("--group", help="the group whose offsets say how far the drain has come")
+    until.add_argument("--continuous", action="store_true", help="run until stopped")
+    running.add_argument("--group", help="the group to which the drain commits its progress")
     running.add_argument(
         "--commit-offsets-to",
         choices=("zookeeper", "kafka", "both", "none"),
-        help="where these are (default with --group: zookeeper)",
+        help="the storage of these offsets (default with --group: zookeeper)",
     )
     running.add_argument(
-        "--allow-live-group", action="store_true", help="commit though the group has live members"
+        "--allow-live-group",
+        action="store_true",
+        help="commit even if the group has live members",
     )
     running.add_argument(
         "--fail-on-data-loss",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="stop where logs lost messages before they could be landed",
+        help="stop if logs lost messages before they could be landed",
     )
     running.add_argument(
-        "--max-offsets-per-batch", type=int, metavar="N", help="how large a batch may be, about"
+        "--max-offsets-per-batch",
+        type=int,
+        metavar="N",
+        help="the approximate maximum size of a batch",
     )
     running.add_argument(
-        "--interval-ms", type=int, metavar="MS", help="how long to wait for news, if continuous"
+        "--interval-ms",
+        type=int,
+        metavar="MS",
+        help="with --continuous: the pause while there are no new messages",
     )
     running.add_argument(
         "--json",
         action="store_true",
-        help="print how far it is behind each batch, and at the end, as a JSON object a line",
+        help="print the progress after each batch, and the result, as one JSON object per line",
     )
     add_engine(parser)
-    running.add_argument("--master", metavar="URL", help="of Spark (default: local[*])")
+    running.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     running.add_argument(
         "--package",
         action="append",
         default=[],
         metavar="COORDINATE",
-        help="a Maven package that Spark is to load, such as a file system",
+        help="a Maven package for Spark to load, such as a file system",
     )
     running.add_argument(
-        "--jars", type=_names, default=(), metavar="A,B", help="jars that Spark is to load"
+        "--jars", type=_names, default=(), metavar="A,B", help="jars for Spark to load"
     )
     _add_pairs(running, "--conf", "a setting of Spark")
 
@@ -319,7 +337,7 @@ def run(args: argparse.Namespace) -> int:
         lines.ended(settings.path, report)
     sys.stderr.write(summary(settings.path, report) + "\n")
     if settings.once and not report.finished:
-        sys.stderr.write("Stopped before the end: the same command goes on from here\n")
+        sys.stderr.write("Stopped before the end: run the same command again to continue\n")
         return STOPPED
     return 0
 
@@ -330,7 +348,7 @@ def summary(path: str, report: "DrainReport") -> str:
     if report.dead_lettered:
         text += f"\n{report.dead_lettered} of them could not be decoded: {path}/{DEAD_LETTERS}"
     if report.expired:
-        text += f"\nLost before it could be landed: {listed(report.expired)}"
+        text += f"\nLost before they could be landed: {listed(report.expired)}"
     return text
 
 

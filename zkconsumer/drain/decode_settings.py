@@ -60,22 +60,25 @@ class DecodeSettings:
             raise ConfigError(f"--decode is {self.format!r}: it must be one of {', '.join(KINDS)}")
         if (self.registry is None) == (self.schemas is None):
             raise ConfigError(
-                "--decode needs --schema-registry URL or --schemas FOLDER, and one of them only"
+                "--decode requires exactly one of --schema-registry URL and --schemas FOLDER"
             )
         if self.registry is None and self.registry_options:
-            raise ConfigError("--schema-registry-config is for --schema-registry: give both")
+            raise ConfigError("--schema-registry-config requires --schema-registry")
         if len(set(topics)) != 1:
             raise ConfigError(
-                "--decode lands one topic a path, since its columns are those of one record: name "
-                "one with --topics, and drain each other one to a path of its own"
+                "--decode lands one topic per path, since the columns are those of one record: "
+                "name one topic with --topics, and drain every other topic to a path of its own"
             )
         if self.bare and self.schema_id == "strip":
-            raise ConfigError("--bare-values have no schema ids, and --schema-id strip takes them")
+            raise ConfigError(
+                "--bare-values and --schema-id strip can't be combined: such values have no "
+                "schema id to strip"
+            )
 
     def _check_undecoded(self) -> None:
         if self.registry is not None or self.schemas is not None or self.bare:
             raise ConfigError(
-                "--schema-registry, --schemas and --bare-values are for --decode: say which format"
+                "--schema-registry, --schemas and --bare-values require --decode FORMAT"
             )
 
     def text(self) -> str:

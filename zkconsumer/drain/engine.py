@@ -106,5 +106,5 @@ class DrainEngine(Protocol):
         ...
 
     def telling(self, what: str) -> AbstractContextManager[None]:
-        """Turn the engine's exceptions into a ``DrainError``."""
+        """Convert the engine's exceptions to a ``DrainError``."""
         ...

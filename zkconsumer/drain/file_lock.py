@@ -1,6 +1,6 @@
-"""Hold a file of this machine against other processes.
+"""Locks a local file against other processes.
 
-The system lets it go when the process ends, however that ends.
+The operating system releases the lock when the process ends, even if it is killed.
 """
 
 import fcntl
@@ -15,14 +15,14 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def held_file(path: Path) -> Iterator[bool]:
-    """Hold a file until the context ends.
+    """Lock a file until the context ends.
 
     Yields:
-        Whether nobody else holds it; true where it can't be held at all: where it is not there, or
-        its file system has no locks.
+        False if another process has locked it. True if it is locked now, and also if no lock is
+        possible: the file does not exist, or its file system has no locks.
     """
     try:
-        # A network file system may want to write where it locks.
+        # Network file systems may require write access for an exclusive lock.
         descriptor = os.open(path, os.O_RDWR)
     except OSError as error:
         log.debug("%s can't be held: %s", path, error)

@@ -96,8 +96,9 @@ def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run
             return
         if run.until_offset > hole.from_offset:
             raise DrainError(
-                f"{wanted}: offset {max(run.from_offset, hole.from_offset)} was not landed, and "
-                "reading again found it: nothing was published, start again"
+                f"{wanted}: the first read of the log missed offset "
+                f"{max(run.from_offset, hole.from_offset)}, which a second read found. Nothing was "
+                "published; run the drain again"
             )
 
 
@@ -114,8 +115,8 @@ def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Ab
     """
     if holes and holes[-1].until_offset > log.latest:
         raise DrainError(
-            f"{wanted}: the log ends at {log.latest} now: the topic was deleted and made again, "
-            "or its end was cut off. Nothing was published; drain it to another path"
+            f"{wanted}: the log ends at {log.latest} now: the topic was deleted and recreated, or "
+            "its log truncated. Nothing was published; drain it to another path"
         )
     expired, compacted = [], []
     for hole in holes:

@@ -80,14 +80,14 @@ def refuse_another(path: str, found: DrainIdentity, wanted: DrainIdentity) -> No
         was, now = getattr(found, name), getattr(wanted, name)
         if was != now:
             raise ConfigError(
-                f"{flag}: {path} holds a drain with {_shown(was)}, and now it is {_shown(now)}: "
-                "go on with what it was, or drain to another path"
+                f"{flag}: {path} holds a drain with {_shown(was)}, but now it is {_shown(now)}: "
+                "give the former value, or drain to another path"
             )
     if not _hosts(found.cluster) & _hosts(wanted.cluster):
         raise ConfigError(
             f"--zookeeper: {path} holds a drain of the cluster at {found.cluster}, which has no "
             f"address in common with {wanted.cluster}: offsets of another cluster mean other "
-            "messages. If it is the same cluster, give one of its old addresses beside the new"
+            "messages. If it is the same cluster, add one of its old addresses to the new ones"
         )
 
 

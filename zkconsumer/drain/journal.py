@@ -55,16 +55,16 @@ class BatchJournal:
         if others and self.identity() is None:
             shown = ", ".join(others[:_SHOWN]) + (" and more" if len(others) > _SHOWN else "")
             raise ConfigError(
-                f"--to (or --state): {self.path} is no drain, and holds {shown}: drain to an empty "
-                "path, or a new one"
+                f"--to (or --state): {self.path} holds no drain, but other files ({shown}): drain "
+                "to an empty path, or a new one"
             )
 
     def begin(self, identity: DrainIdentity, attempt: str) -> DrainIdentity:
         """Write the drain's identity unless there is one.
 
         Args:
-            identity: of this run.
-            attempt: as ``probe`` takes it.
+            identity: the identity by this run's settings.
+            attempt: see ``probe``.
 
         Returns:
             The stored identity: an earlier run's, if there was one.
@@ -79,33 +79,37 @@ class BatchJournal:
         if found is None and not self._storage.create(layout.IDENTITY, identity.to_bytes()):
             found = self.identity()
             if found is None:
-                raise DrainError(f"{self._file(layout.IDENTITY)} came and went: try again")
+                raise DrainError(
+                    f"{self._file(layout.IDENTITY)} was created and deleted by another process: "
+                    "try again"
+                )
             refuse_another(self.path, found, identity)
         return found or identity
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes from draining here until the context ends, where that can be.
+        """Lock the drain against other processes until the context ends, if the storage has locks.
 
         Raises:
-            DrainError: one is at it.
+            DrainError: another process has locked it.
         """
         with self._storage.hold(layout.IDENTITY) as is_ours:
             if not is_ours:
                 raise DrainError(
-                    f"another drain works on {self.path}: its process holds "
-                    f"{self._file(layout.IDENTITY)}. Nothing was done; let only one of them run"
+                    f"another drain is running on {self.path}: its process has locked "
+                    f"{self._file(layout.IDENTITY)}. Nothing was done; run only one of them"
                 )
             yield
 
     def probe(self, attempt: str) -> None:
-        """Check that the store refuses to create what is there; leave nothing behind.
+        """Check that the store refuses to create an existing file; delete the test file.
 
         Args:
             attempt: a name of letters and digits that no other run has.
 
         Raises:
-            ConfigError: it replaces it; two drains would replace each other's batches.
+            ConfigError: the store replaces the file, so two drains would replace each other's
+                batches.
         """
         folder = f"{layout.PROBES}/{attempt}"
         self._storage.create(f"{folder}/probe", b"1")
@@ -113,9 +117,9 @@ class BatchJournal:
         self._storage.delete(folder)
         if replaced:
             raise ConfigError(
-                f"--to (or --state): {self.path}: the store replaces a file that is to be created "
-                "only where none is (in a bucket: it ignores If-None-Match), so two drains there "
-                "would replace each other's batches: drain to another store"
+                f"--to (or --state): {self.path}: the store replaces an existing file although it "
+                "is asked to create it only if absent (in a bucket: it ignores If-None-Match), so "
+                "two drains there would replace each other's batches: drain to another store"
             )
 
     def held(self) -> Held:
@@ -124,7 +128,7 @@ class BatchJournal:
         begun = self._storage.read(layout.IDENTITY) is not None
         if not begun and (plans or landed):
             raise DrainError(
-                f"{self._file(layout.IDENTITY)} is missing, though there are plans or batches: "
+                f"{self._file(layout.IDENTITY)} is missing, although plans or batches exist: "
                 "restore it from a backup"
             )
         self._check_numbers(plans, landed)
@@ -159,9 +163,9 @@ class BatchJournal:
         if plans != wanted or landed not in (wanted, wanted[:-1]):
             lost = sorted({*wanted, *plans} - set(plans)) or sorted({*wanted[:-1]} - set(landed))
             raise DrainError(
-                f"{self.path}/_zkconsumer does not hold all plans and batches from 1 on (look at "
-                f"{', '.join(map(layout.batch_name, lost[:10])) or 'the last ones'}): restore them "
-                "from a backup; nothing was changed"
+                f"plans or batches are missing in {self.path}/_zkconsumer "
+                f"({', '.join(map(layout.batch_name, lost[:10])) or 'the last ones'}): restore "
+                "them from a backup; nothing was changed"
             )
 
     def plan(self, number: int) -> BatchPlan:
@@ -233,7 +237,7 @@ class BatchJournal:
     def _known(self, path: str) -> bytes:
         data = self._storage.read(path)
         if data is None:
-            raise DrainError(f"{self._file(path)} was there and is gone: restore it from a backup")
+            raise DrainError(f"{self._file(path)} was deleted: restore it from a backup")
         return data
 
     def _file(self, path: str) -> str:
@@ -241,6 +245,6 @@ class BatchJournal:
 
     def _another(self, number: int) -> DrainError:
         return DrainError(
-            f"another drain works on {self.path}: batch {number} is its. Nothing is lost or "
-            "doubled; let only one of them run"
+            f"another drain is running on {self.path}: it has taken batch {number}. No message is "
+            "lost or duplicated; run only one of them"
         )

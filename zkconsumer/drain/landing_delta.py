@@ -1,8 +1,8 @@
 """Lands a Delta table: writes files as usual, then one entry of the table's log for them.
 
-Readers of the table see a batch wholly or not at all. The entry says which drain and batch it is
-(an application transaction), so a batch that is in the log is not added again; and which offsets it
-has (``userMetadata``), for the proof and for people: that is all that expires with the log.
+Readers of the table see a batch wholly or not at all. Each entry identifies the drain and the batch
+(by an application transaction), so that no batch is added twice, and the batch's offsets (in
+``userMetadata``), for the proof and for people. When the log expires, only the offsets are lost.
 
 Source: the Delta transaction protocol (``txn`` and ``commitInfo`` actions); the log is written by
 ``deltalake``.
@@ -76,7 +76,8 @@ class DeltaLanding(FilesLanding):
         except (DeltaError, OSError) as error:
             raise DrainError(
                 f"the Delta table at {self._storage.uri('')}: batch {manifest.number} could not "
-                f"be noted in its log ({error}); it is landed, and noted when the drain goes on"
+                f"be committed to its log ({error}); the batch is landed, and the next run commits "
+                "it"
             ) from error
 
     def _note(self, drain: str, manifest: Manifest) -> None:
@@ -117,7 +118,7 @@ class DeltaLanding(FilesLanding):
 
 
 def _saying(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
-    """Return the properties of a commit that says something of itself."""
+    """Return commit properties with a summary as ``userMetadata``, and application transactions."""
     from deltalake import CommitProperties  # noqa: PLC0415 - optional
 
     return CommitProperties({SUMMARY: json.dumps(summary)}, app_transactions=list(entries))

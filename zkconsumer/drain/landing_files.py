@@ -66,7 +66,8 @@ class FilesLanding:
         if gone:
             raise DrainError(
                 f"batch {plan.number}: files were deleted below {self._storage.uri(folder)} "
-                f"before they were landed: {listed(gone)}. Nothing was published, start again"
+                f"before they were landed: {listed(gone)}. Nothing was published; run the drain "
+                "again"
             )
         found = [
             landed_file(plan.number, f"{attempt}/{_FILES}", path, sizes[path])

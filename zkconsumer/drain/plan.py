@@ -178,8 +178,8 @@ def refuse_expired(plan: BatchPlan, path: str) -> None:
     if plan.expired:
         lost = ", ".join(str(offsets) for offsets in plan.expired)
         raise DrainError(
-            f"lost before it could be landed in {path}: {lost}. The logs begin behind it now "
-            "(retention was faster). To go on behind it, with these ranges recorded as lost: "
+            f"lost before it could be landed in {path}: {lost}. Retention has deleted these "
+            "offsets from the logs. To continue after them, and record them as lost, give "
             "--no-fail-on-data-loss"
         )
 
@@ -193,8 +193,8 @@ def refused_loss(lost: DataLost, path: str) -> DrainError:
     """
     offsets = OffsetRange(lost.topic_partition, lost.from_offset, lost.until_offset)
     return DrainError(
-        f"lost before it could be landed in {path}: {offsets}: {lost.reason}. To go on without it, "
-        "with what is lost recorded: --no-fail-on-data-loss"
+        f"lost before it could be landed in {path}: {offsets}: {lost.reason}. To continue without "
+        "these offsets, and record them as lost, give --no-fail-on-data-loss"
     )
 
 
@@ -214,7 +214,7 @@ def refuse_recreated(recreated: Collection[str], positions: Positions, path: str
         reported = ", ".join(f"{tp} (landed up to {at})" for tp, at in sorted(landed.items())[:10])
         more = f", ... ({len(landed)} in all)" if len(landed) > 10 else ""
         raise DrainError(
-            f"{path}: deleted and created again since they were landed: topics "
+            f"{path}: topics were deleted and recreated after they had been landed: "
             f"{', '.join(sorted({tp.topic for tp in landed}))}: {reported}{more}. Their offsets "
             "mean other messages now: drain them to another path"
         )

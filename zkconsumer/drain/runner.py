@@ -180,13 +180,13 @@ class DrainRunner:
         shrunk = situation.shrunk()
         if shrunk:
             cut = ", ".join(
-                f"{tp} ends at {ends.latest}, and was landed up to {situation.positions[tp]}"
+                f"{tp} ends at {ends.latest}, but was landed up to {situation.positions[tp]}"
                 for tp, ends in sorted(shrunk.items())[:10]
             )
             raise DrainError(
-                f"{self._journal.path}: logs are shorter than what was landed of them: {cut}. The "
-                "topic was deleted and made again, its log was cut, or this is another cluster: "
-                "its offsets mean other messages now. Drain it to another path"
+                f"{self._journal.path}: logs end before the offsets that were landed: {cut}. The "
+                "topic was deleted and recreated, its log was truncated, or this is another "
+                "cluster, so its offsets mean other messages now: drain it to another path"
             )
 
     def _land(self, plan: BatchPlan) -> Manifest:

@@ -85,7 +85,7 @@ class DrainSettings:
         if not self.path.strip():
             raise ConfigError("--to (or --state) is empty: give a path")
         if self.zookeeper is None and self.bootstrap_servers is None:
-            raise ConfigError("--zookeeper or --bootstrap-servers must say where the cluster is")
+            raise ConfigError("no cluster is given: set --zookeeper or --bootstrap-servers")
         if (self.format == "kafka") != (self.target_bootstrap_servers is not None):
             raise ConfigError(
                 "--target-bootstrap-servers and --to kafka go together: give both or none"
@@ -101,7 +101,7 @@ class DrainSettings:
         if taken:
             raise ConfigError(f"option {taken[0]}: a drain sets it itself; use {_TAKEN[taken[0]]}")
         if self.starting == "group" and self.group is None:
-            raise ConfigError("--from is group: that needs --group")
+            raise ConfigError("--from group requires --group")
         if self.decode is not None:
             self.decode.check(self.format, () if self.topics_pattern is not None else self.topics)
         return source_options(self.source())
@@ -160,7 +160,7 @@ class DrainSettings:
             refuse_hdfs(self.path)
         for flag, value in (("--catalog", self.catalog), ("--table", self.table)):
             if value is not None and self.format != "iceberg":
-                raise ConfigError(f"{flag} is for --format iceberg, and --format is {self.format}")
+                raise ConfigError(f"{flag} requires --format iceberg, but it is {self.format}")
         if self.catalog is not None and (not self.catalog.strip() or ":" in self.catalog):
             raise ConfigError(f"--catalog is {self.catalog!r}: give a name without a colon")
         if self.table is not None and not all(self.table.rpartition(".")[::2]):
@@ -175,11 +175,11 @@ class DrainSettings:
 
     def _subscription(self) -> tuple[str, str]:
         if self.topics and self.topics_pattern is not None:
-            raise ConfigError("--topics and --topics-pattern: give one of them")
+            raise ConfigError("--topics and --topics-pattern can't be combined: give one of them")
         if self.topics_pattern is not None:
             return "subscribePattern", self.topics_pattern
         if not self.topics:
-            raise ConfigError("--topics or --topics-pattern must say what to drain")
+            raise ConfigError("no topic is given: set --topics or --topics-pattern")
         return "subscribe", ",".join(sorted(set(self.topics)))
 
 

@@ -73,7 +73,7 @@ class SlowBatches(Watch):
         self._reported = (batch, 2 * age_ms)
         with suppress(OSError):
             self._out.write(
-                f"batch {batch.number}, of {batch.offsets:,} offsets, has been under way for "
+                f"batch {batch.number} ({batch.offsets:,} offsets) has been running for "
                 f"{duration(age_ms / 1000)}\n"
             )
             self._out.flush()

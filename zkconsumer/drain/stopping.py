@@ -50,7 +50,7 @@ def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> 
     It must be entered after the start of Spark, which handles Ctrl-C itself. Thread: main only.
 
     Args:
-        stop: gets the request.
+        stop: receives the request.
         ignored: the result of ``ignored_signals`` before the start of Spark; these stay ignored.
     """
 
@@ -58,7 +58,7 @@ def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> 
         if stop.requested():
             raise KeyboardInterrupt
         stop.request()
-        sys.stderr.write("stopping behind this batch; once more to stop at once\n")
+        sys.stderr.write("stopping after this batch; repeat to stop at once\n")
 
     before = {
         number: signal.signal(number, signal.SIG_IGN if number in ignored else request)

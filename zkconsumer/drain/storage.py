@@ -40,9 +40,9 @@ class Storage(Protocol):
         ...
 
     def hold(self, path: str) -> AbstractContextManager[bool]:
-        """Hold a file until the context ends; false if another process holds it.
+        """Lock a file until the context ends; yield False if another process has locked it.
 
-        True where the place knows of no such thing: a bucket, HDFS.
+        Storages without locks (a bucket, HDFS) yield True.
         """
         ...
 
@@ -70,13 +70,14 @@ class Storage(Protocol):
 def missing(source: str, target: str) -> DrainError:
     """Return the error for a landed file that is missing at its staged and its final path."""
     return DrainError(
-        f"{source} is gone, and {target} is not there: somebody deleted a landed file. Restore it "
-        "at one of the two, or drain anew to another path"
+        f"a landed file was deleted: neither {source} nor {target} exists. Restore it at one of "
+        "the two paths, or start a new drain to another path"
     )
 
 
 def in_the_way(source: str, target: str) -> DrainError:
     """Return the error for a foreign file at a landed one's path."""
     return DrainError(
-        f"{target} is there, and is another file than {source}, which belongs there: move it away"
+        f"{target} exists and differs from {source}, which is to be moved there: move the "
+        "existing file away"
     )

@@ -295,7 +295,7 @@ def test_wrong_settings_are_refused_with_a_sentence(cluster: Sandbox, tmp_path: 
     settings = settings_for(cluster, "t", tmp_path, schemas=str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="is no folder"):
         drain_locally(settings)
-    with pytest.raises(ConfigError, match="one of them only"):
+    with pytest.raises(ConfigError, match="exactly one of"):
         drain_locally(settings_for(cluster, "t", tmp_path))
 
 

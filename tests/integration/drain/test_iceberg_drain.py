@@ -132,7 +132,7 @@ def test_loss_and_damage_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
     proof = verified(settings)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
     text = as_text(proof)
-    assert "2 batches are in no commit of the table as it is: 2, 3" in text
+    assert "2 batches are in no commit of the current table: 2, 3" in text
     own_table(tmp_path).manage_snapshots().set_current_snapshot(newest).commit()
     assert verified(settings).outcome is ProofOutcome.PROVEN
     gone = min(tmp_path.glob("topic=*/*/*.parquet"))

@@ -119,8 +119,8 @@ def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_p
     assert drain_locally(settings, stop=rival).rows == 60
     assert not rival.landed
     assert rival.refusal == (
-        f"another drain works on {tmp_path}: its process holds {tmp_path}/_zkconsumer/drain.json. "
-        "Nothing was done; let only one of them run"
+        f"another drain is running on {tmp_path}: its process has locked "
+        f"{tmp_path}/_zkconsumer/drain.json. Nothing was done; run only one of them"
     )
     see_it_proven(settings)
     assert drain_locally(settings).rows == 0
@@ -131,7 +131,7 @@ def test_of_two_drains_in_a_bucket_one_ends(cluster: Sandbox, topic: str) -> Non
     with s3_server():
         settings = replace(settings_for(cluster, topic, Path()), path=f"s3://{BUCKET}/drain")
         rival = Rival(settings)
-        with pytest.raises(DrainError, match="another drain works on"):
+        with pytest.raises(DrainError, match="another drain is running on"):
             drain_locally(settings, stop=rival)
         assert rival.landed
         see_it_proven(settings)

@@ -19,7 +19,7 @@ def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
         clock.advance(60_000)
         batches.report()
     assert out.getvalue().splitlines() == [
-        f"batch 1, of 4,000 offsets, has been under way for {minutes} min" for minutes in (2, 4, 8)
+        f"batch 1 (4,000 offsets) has been running for {minutes} min" for minutes in (2, 4, 8)
     ]
     batches.on_landed(PLAN, MANIFEST)
     clock.advance(600_000)

@@ -15,5 +15,5 @@ def test_a_mark_whose_answer_got_lost_is_ones_own() -> None:
     journal.start_attempt(3, "mine")
     (mark,) = storage.content
     storage.content[mark] = b"its"
-    with pytest.raises(DrainError, match="another drain works on"):
+    with pytest.raises(DrainError, match="another drain is running on"):
         journal.start_attempt(3, "mine")

@@ -48,7 +48,7 @@ def test_the_order_of_topics_is_no_other_drain() -> None:
         ({"format": "avro"}, "--format is 'avro'"),
         ({"format": "kafka"}, "go together"),
         ({"path": " "}, "--to"),
-        ({"catalog": "lakehouse"}, "--catalog is for --format iceberg, and --format is parquet"),
+        ({"catalog": "lakehouse"}, "--catalog requires --format iceberg, but it is parquet"),
         ({"format": "iceberg", "catalog": "a:b"}, "--catalog is 'a:b'"),
         ({"format": "iceberg", "table": "events"}, "--table is 'events': give it as NAMESPACE"),
         ({"format": "iceberg", "path": "hdfs://nn/l"}, "--format iceberg can't be kept in hdfs://"),
@@ -58,7 +58,7 @@ def test_the_order_of_topics_is_no_other_drain() -> None:
         ),
         ({"max_offsets_per_batch": 0}, "--max-offsets-per-batch is 0"),
         ({"interval_ms": -1}, "--interval-ms is -1"),
-        ({"group": None, "starting": "group"}, "needs --group"),
+        ({"group": None, "starting": "group"}, "requires --group"),
         ({"group": None, "commit_offsets_to": "both"}, "needs group.id"),
         ({"starting": "noon"}, "startingOffsets is 'noon'"),
         ({"options": {"endingOffsets": "latest"}}, "option endingoffsets"),
@@ -152,7 +152,7 @@ def test_what_was_lost_is_in_the_last_words() -> None:
     lost = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=3, until_offset=9)
     report = DrainReport(batches=2, rows=40, expired=(lost,))
     assert summary("/lake", report) == (
-        "Landed 40 messages in 2 batches: /lake\nLost before it could be landed: t-0 [3, 9)"
+        "Landed 40 messages in 2 batches: /lake\nLost before they could be landed: t-0 [3, 9)"
     )
 
 

@@ -28,7 +28,7 @@ def test_the_first_signal_asks_and_the_second_ends(
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     assert signal.getsignal(number) is before
-    assert capsys.readouterr().err == "stopping behind this batch; once more to stop at once\n"
+    assert capsys.readouterr().err == "stopping after this batch; repeat to stop at once\n"
 
 
 def test_what_was_ignored_before_spark_began_stays_ignored() -> None:

@@ -86,7 +86,7 @@ class StreamedStorage(Protocol):
     held_bytes: int
 
     def door(self, path: str) -> AbstractContextManager[None]:
-        """Turn the client's exceptions into a ``DrainError`` that names the path."""
+        """Convert the client's exceptions to a ``DrainError`` that names the path."""
         ...
 
     def writer(self, path: str) -> Any:

@@ -141,11 +141,13 @@ class IcebergTable:
         odd = [sign for sign in "#?" if sign in self._location]
         if odd:
             # pyiceberg does not treat the rest as part of the path.
-            raise ConfigError(f"an Iceberg table can't be at {self._location}: {odd[0]} is in it")
+            raise ConfigError(
+                f"an Iceberg table can't be at {self._location}: its path contains {odd[0]}"
+            )
         if name.catalog is None and scheme_of(self._location) != "file":
             raise ConfigError(
-                f"an Iceberg table at {self._location} needs a catalog, whose file can't be there: "
-                "--catalog or --catalog-property"
+                f"an Iceberg table at {self._location} needs a catalog of its own storage, since "
+                "an SQLite file can't be there: give --catalog or --catalog-property"
             )
 
     def file_columns(self, drain: str, rows: pa.Schema = SCHEMA) -> pa.Schema:
@@ -250,7 +252,8 @@ class IcebergTable:
             except CommitFailedException:
                 continue
         raise DrainError(
-            f"{self._what}: others change or lock it all the time, {_TRIES} commits failed"
+            f"{self._what}: {_TRIES} commits failed, since other programs changed or locked the "
+            "table each time"
         )
 
     def _ready(self, drain: str, number: int = 1, columns: pa.Schema | None = None) -> Table:
@@ -264,9 +267,9 @@ class IcebergTable:
         self._refuse_foreign(table, drain)
         if spec_of(table.metadata) is None:
             raise DrainError(
-                f"{self._what} has no partition spec of topic and date as they are, which is that "
-                "of the drain's files: give it one again (it need not be the current one), or "
-                "drain to another table"
+                f"{self._what} has no partition spec of topic and date, untransformed, as the "
+                "drain's files have: add one again (it need not be the current one), or drain to "
+                "another table"
             )
         if columns is not None and len(more := missing(columns, table.schema())):
             with table.update_schema() as update:
@@ -297,7 +300,9 @@ class IcebergTable:
 
     def _refuse_foreign(self, table: Table, drain: str) -> None:
         if table.properties.get(DRAIN) != drain:
-            raise DrainError(f"{self._what} is not this drain's: --table names another one")
+            raise DrainError(
+                f"{self._what} belongs to another drain or program: name another one with --table"
+            )
 
     def _refuse_loss(self, table: Table, drain: str, number: int) -> None:
         last = last_batch(table.metadata, drain)
@@ -306,11 +311,10 @@ class IcebergTable:
 
     def _lost(self, number: int, how: str) -> str:
         return (
-            f"{self._what} {how}, and batch {number} is to come: batches were lost with a table or "
-            "catalog that was deleted, or were rolled back, and nobody would notice behind "
-            f"another one. Give the table back a snapshot that has batch {number - 1} (the "
-            "newest of the files in metadata/ can be registered in a catalog again), or drain to "
-            "another path"
+            f"{self._what} {how}, but batch {number} is next: earlier batches were lost when the "
+            "table or its catalog was deleted or rolled back, and adding this one would hide that. "
+            f"Restore a snapshot of the table that has batch {number - 1} (the newest file in "
+            "metadata/ can be registered in a catalog again), or drain to another path"
         )
 
     def _commit(
@@ -375,9 +379,8 @@ class IcebergTable:
         for task in table.scan().plan_files():
             if task.delete_files:
                 raise DrainError(
-                    f"{self._what} has been given deletes by somebody else, with which its files "
-                    "alone do not tell what readers see: drain verify can't tell whether "
-                    "everything is there"
+                    f"{self._what} has delete files of another program, so its data files alone do "
+                    "not determine what readers see: drain verify can't verify it"
                 )
             yield task.file
 

@@ -1,10 +1,10 @@
-"""Keep a drain and its data files in an S3 bucket, without Spark.
+"""Keeps a drain and its data files in an S3 bucket, without Spark.
 
 Objects are created only if absent (``If-None-Match``), so two drains can't both commit a batch.
-Renaming there is copying, then deleting.
+A file is moved by copying and deleting it.
 
-An object whose key ends with ``/`` is no file: Hadoop marks folders by such, and so does S3's
-console. The store tells their paths without the ``/``.
+An object whose key ends with ``/`` is no file, but a folder marker of Hadoop or S3's console. The
+client lists its path without the ``/``.
 
 Address and credentials come from the ``AWS_*`` environment variables, as for other tools.
 """
@@ -26,7 +26,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 _PART_BYTES = 5 << 20
-"""The least part of an upload but the last that S3 takes."""
+"""The minimum size that S3 accepts for all parts of an upload but the last."""
 _READ_BYTES = 1 << 20
 _SHOWN_CHARS = 500
 
@@ -68,7 +68,7 @@ class ObjectStorage:
             try:
                 obstore.put(self._store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
-                # It is ours if only the response to a first try got lost: no other is equal.
+                # An equal object is ours: only the response to a first attempt was lost.
                 return bool(data) and self.read(path) == data
             return True
 
@@ -82,7 +82,7 @@ class ObjectStorage:
         with self.door(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
             paths = [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
-        # The folder itself is listed where it is marked.
+        # A folder with a marker is listed among its own entries.
         return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths if path != folder]
 
     def files(self, folder: str) -> list[StoredFile]:
@@ -94,7 +94,7 @@ class ObjectStorage:
             return sorted(
                 StoredFile(path[skipped:], size)
                 for path, size in below
-                # The mark of an empty folder looks like an empty file, until it is asked for.
+                # The marker of an empty folder is listed like an empty file, but has no such key.
                 if size or (path not in folders and self._size(path) is not None)
             )
 
@@ -127,7 +127,7 @@ class ObjectStorage:
         return obstore.open_reader(self._store, path, buffer_size=_READ_BYTES)
 
     def _below(self, folder: str) -> list[tuple[str, int]]:
-        """Return path and length of all objects in a folder, its marks included."""
+        """Return path and length of all objects in a folder, folder markers included."""
         found = obstore.list(self._store, prefix=folder or None)
         entries = (entry for some in found for entry in some)
         return [(entry["path"], entry["size"]) for entry in entries if entry["path"] != folder]
@@ -140,7 +140,7 @@ class ObjectStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Turn the store's exceptions into a ``DrainError``: its failure is no missing file."""
+        """Convert the client's exceptions to a ``DrainError``: a failure is no missing file."""
         try:
             yield
         except (BaseError, OSError, ValueError) as error:

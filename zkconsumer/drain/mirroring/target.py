@@ -66,11 +66,12 @@ class TargetCluster:
             )
             raise DrainError(
                 f"topics of {self._servers} have fewer partitions than those they mirror: "
-                f"{message}. Add partitions there, or delete these topics there to have them made"
+                f"{message}. Add partitions there, or delete these topics there so that the drain "
+                "creates them"
             )
         if missing:
             self._request(
-                f"make topics {', '.join(missing)}", lambda admin: self._create(admin, missing)
+                f"create topics {', '.join(missing)}", lambda admin: self._create(admin, missing)
             )
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -86,7 +87,7 @@ class TargetCluster:
             found = admin.listOffsets(requested).all().get()
             return {tp: found.get(package.common.TopicPartition(*tp)).offset() for tp in wanted}
 
-        return self._request("tell where its logs end", request) if wanted else {}
+        return self._request("return its log ends", request) if wanted else {}
 
     def _counts(self, admin: Any, wanted: Iterable[str]) -> dict[str, int]:
         there = set(admin.listTopics().names().get())

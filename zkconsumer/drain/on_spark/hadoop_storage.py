@@ -82,7 +82,7 @@ class HadoopStorage:
                 self._system.delete(aside, False)  # noqa: FBT003 - Java's
 
     def hold(self, path: str) -> AbstractContextManager[bool]:
-        """See ``Storage``: a file of the driver's machine."""
+        """See ``Storage``: only local files can be locked, on the driver's machine."""
         if self._scheme != "file":
             return nullcontext(enter_result=True)
         with self._door(path):
@@ -132,10 +132,10 @@ class HadoopStorage:
             self._system.delete(self._at(folder), True)  # noqa: FBT003 - Java's
 
     def _put(self, path: str, data: bytes) -> bool:
-        """Put an object unless one is there: that the store says, from Hadoop 3.4.2 on.
+        """Put an object if absent; from Hadoop 3.4.2 on, the store itself checks the condition.
 
-        An earlier Hadoop knows no such condition, and looks before it puts. Nobody looks here, so
-        that a store that ignores conditions is told by what it replaces.
+        An earlier Hadoop ignores the option, and checks before it puts. There is no check of our
+        own, so that ``BatchJournal.probe`` detects a store that ignores conditions.
         """
         at = self._at(path)
         creating = self._system.createFile(at).overwrite(False)  # noqa: FBT003 - Java's
@@ -143,7 +143,7 @@ class HadoopStorage:
             self._write(creating.opt(_CONDITIONAL, True).build(), data)  # noqa: FBT003 - Java's
         except Py4JJavaError:
             if self._system.exists(at):
-                # It is ours if only the response to a first try got lost: no other is equal.
+                # An equal object is ours: only the response to a first attempt was lost.
                 return bool(data) and self.read(path) == data
             raise
         return True

@@ -1,4 +1,4 @@
-"""Lists a Delta table's current files."""
+"""Reads a Delta table's current files, and the drain's commits, from its log."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 
 SUMMARY = "userMetadata"
-"""Delta's name, in a commit's information, for what a program says of it."""
+"""The field of a commit's information that holds a program's own data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +19,8 @@ class DeltaLog:
 
     Attributes:
         files: the active files, below the table's path.
-        commits: the drain's, in no order.
-        is_whole: whether it goes back to where the drain made the table.
+        commits: the drain's commits, in no order.
+        is_whole: whether the log goes back to the creation of the table by the drain.
     """
 
     files: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ class DeltaLog:
 
 
 def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaLog:
-    """Read the table's log; empty where there is no table yet.
+    """Read a table's log.
 
     Args:
         storage: the storage of the drain and its table.
@@ -37,7 +37,7 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
         drain: the id of the drain whose commits are wanted.
 
     Returns:
-        Paths below the table's path, and the drain's commits; none if there is no table yet.
+        The log; an empty one if there is no table yet.
 
     Raises:
         DrainError: the package ``deltalake`` is not installed, the log can't be read, or has other
@@ -65,9 +65,9 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
     if protocol.min_reader_version > 1:
         uses = ", ".join(protocol.reader_features or ["columnMapping"])
         raise DrainError(
-            f"the Delta table at {storage.uri('')} has been given features by somebody else "
-            f"({uses}) with which its files alone do not tell what readers see: drain verify "
-            "can't tell whether everything is there"
+            f"the Delta table at {storage.uri('')} has features that another program enabled "
+            f"({uses}), so its files alone do not determine what readers see: drain verify can't "
+            "verify it"
         )
     commits = (commit_of(summary, drain) for summary in summaries)
     return DeltaLog(
@@ -78,7 +78,7 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
 
 
 def _summaries(history: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    """Yield what commits say of themselves, as far as it is an object."""
+    """Yield the ``userMetadata`` of commits, as far as it is a JSON object."""
     for commit in history:
         said = commit.get(SUMMARY)
         try:

@@ -94,18 +94,18 @@ class PartitionCoverage:
         excused = sum(self.coverage.of(kind).offsets for kind in EXCUSED)
         if excused > self.record.absent:
             message.append(
-                f"{excused - self.record.absent} offsets more are absent than the batches noted"
+                f"{excused - self.record.absent} more offsets are absent than the batches recorded"
             )
         if not self.same_contents:
             message.append(
                 f"the rows are not those that were landed: {self.landed.rows} with checksum "
-                f"{self.landed.checksum}, and {self.record.contents.rows} with checksum "
-                f"{self.record.contents.checksum} were noted"
+                f"{self.landed.checksum} were found, but {self.record.contents.rows} with checksum "
+                f"{self.record.contents.checksum} were recorded"
             )
         if self.dead_lettered != self.record.dead_lettered:
             message.append(
-                f"{self.dead_lettered} dead letters are there, and "
-                f"{self.record.dead_lettered} were noted"
+                f"{self.dead_lettered} dead letters were found, but "
+                f"{self.record.dead_lettered} were recorded"
             )
         for kind, found in () if self.cluster is None else self.cluster.differing.items():
             if kind is not Difference.ONLY_LANDED:
@@ -169,8 +169,8 @@ class DrainProof:
 
 _WORDS = {
     Discrepancy.GAP: "missing",
-    Discrepancy.DUPLICATE: "too many (there more than once)",
-    Discrepancy.STRAY: "there that were never to be landed",
+    Discrepancy.DUPLICATE: "too many (duplicates)",
+    Discrepancy.STRAY: "there, though outside the landed ranges",
 }
 _SHOWN = 5
 
@@ -182,4 +182,4 @@ def _offsets(finding: CoverageRanges) -> str:
 def _stretches(finding: CoverageRanges) -> str:
     shown = ", ".join(map(format, finding.shown[:_SHOWN]))
     more = finding.stretches - _SHOWN
-    return f"{shown} and {more} stretches more" if more > 0 else shown
+    return f"{shown} and {more} more ranges" if more > 0 else shown

@@ -39,7 +39,7 @@ _LEFT = (0, len(_HEADS) - 2, len(_HEADS) - 1)
 _VERDICTS = {
     ProofOutcome.PROVEN: "PROVEN: every offset that the log had is there exactly once",
     ProofOutcome.NOT_PROVEN: "NOT PROVEN",
-    ProofOutcome.UNKNOWN: "COULD NOT TELL: nothing is wrong, but not everything could be looked at",
+    ProofOutcome.UNKNOWN: "UNKNOWN: no fault was found, but not everything could be verified",
 }
 
 
@@ -111,7 +111,7 @@ def _cluster_word(check: ClusterCheck | None) -> str:
     if check.differing.keys() - {Difference.ONLY_LANDED}:
         return "DIFFERS"
     if check.compared.length == 0:
-        return f"holds none of it now{_lag(check)}"
+        return f"nothing left there{_lag(check)}"
     return f"same in {check.compared}{_gone(check)}{_lag(check)}"
 
 

@@ -1,7 +1,7 @@
-"""What the commits of a drain's table say of its batches, and comparing it with its record. Pure.
+"""Summarizes batches in the commits of a drain's table, and compares them with its record. Pure.
 
-Each says which drain and batch it is, and which offsets it has: an Iceberg table's in the summary
-of its snapshot, a Delta table's in its log, as ``userMetadata``.
+The summary of a commit names the drain, the batch and its offsets. It is the summary of a snapshot
+of an Iceberg table, and the ``userMetadata`` of a commit of a Delta table.
 """
 
 import json
@@ -18,24 +18,21 @@ Offsets = frozenset[tuple[str, int, int, int]]
 
 
 class TableCommit(NamedTuple):
-    """The batch of a commit, as its summary describes it."""
+    """The batch of a commit, by its summary."""
 
     number: int
     offsets: Offsets
 
 
 def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:
-    """Return ranges in the form of the table's snapshots."""
+    """Convert ranges to the form in which commits are compared."""
     return frozenset(
         (*part.topic_partition, part.from_offset, part.until_offset) for part in ranges
     )
 
 
 def summary_of(drain: str, number: int, ranges: Iterable[OffsetRange]) -> dict[str, str]:
-    """Return what the commit of a batch says of it.
-
-    Offsets are as in ``{"weblog": {"0": [100, 200]}}``.
-    """
+    """Return the summary of a batch's commit, with offsets as ``{"weblog": {"0": [100, 200]}}``."""
     found: dict[str, Any] = {}
     for topic, partition, begin, end in sorted(offsets_of(ranges)):
         found.setdefault(topic, {})[str(partition)] = [begin, end]
@@ -43,7 +40,7 @@ def summary_of(drain: str, number: int, ranges: Iterable[OffsetRange]) -> dict[s
 
 
 def commit_of(summary: Mapping[str, object], drain: str) -> TableCommit | None:
-    """Parse what a commit says; None if it is of no batch of this drain."""
+    """Parse the summary of a commit; return None unless it names a batch of this drain."""
     number = summary.get(BATCH)
     if summary.get(DRAIN) != drain or not isinstance(number, str) or not number.isdecimal():
         return None
@@ -85,7 +82,7 @@ def compare_commits(
         if number in found and {*found[number]} != {offsets}
     ]
     return [
-        *_described("are in no commit of the table as it is", missing),
+        *_described("are in no commit of the current table", missing),
         *_described("are in more than one commit of the table", twice),
         *_described("have other offsets in the table's commits than were landed", other),
     ]

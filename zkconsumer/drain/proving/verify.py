@@ -201,7 +201,7 @@ def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
 
 
 def _delta_files(seen: _Seen) -> LandedFiles:
-    """Return the files that the table names, and what contradicts the record in its log."""
+    """Return the files that the table names, and contradictions of its log to the record."""
     stored = visible_files(seen.storage)
     log = read_log(seen.storage, seen.target_options, seen.identity.id)
     since = _landed_since(seen)
@@ -214,7 +214,7 @@ def _delta_files(seen: _Seen) -> LandedFiles:
 def _complaints(
     seen: _Seen, commits: Iterable[TableCommit], since: set[int], *, is_whole: bool
 ) -> list[str]:
-    """Return what the table's commits have otherwise than the record; see ``compare_commits``."""
+    """Return contradictions of the table's commits to the record; see ``compare_commits``."""
     landed = {
         plan.number: offsets_of(part.offsets for part in manifest.parts)
         for plan, manifest in _landed(seen.journal, seen.published)
@@ -248,7 +248,7 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
 
 
 def _unplaced(rows: LandedRows) -> list[str]:
-    """Return the files of a table that no drain wrote, by their paths."""
+    """Return a sentence about rows without a position, if there are any."""
     count = rows.unplaced()
     return [f"{count} rows have no topic, partition or offset"] if count else []
 
