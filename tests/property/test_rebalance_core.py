@@ -7,6 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.rebalance_faults import (
+    ForgetsUnknownClaims,
+    ReleasesFirst,
+    TakesAnySessionsEnd,
+    TrustsItsMemory,
+)
 from tests.support.rebalance_script import Script
 from tests.support.rebalance_world import NewCore, run_world
 from tests.support.shares import examples
@@ -41,14 +47,6 @@ class ForgetsTriggers(RebalanceCore):
         return super()._trigger(cause) if self.state in RESTING else ()
 
 
-class TakesLateNews(RebalanceCore):
-    """The end of any session is taken for the end of its own."""
-
-    def _session_ended(self, session_id: int) -> Actions:
-        del session_id
-        return super()._session_ended(self._session_id or 0)
-
-
 class TakesStaleAnswers(RebalanceCore):
     """An answer is taken for one to the question that is open now."""
 
@@ -65,15 +63,6 @@ class TakesStaleAnswers(RebalanceCore):
 
 def _rest(event: ev.StepDone | ev.StepFailed) -> tuple[str, ...]:
     return (event.reason,) if isinstance(event, ev.StepFailed) else ()
-
-
-class ForgetsUnknownClaims(RebalanceCore):
-    """A claim whose answer was lost is taken for one that did not happen."""
-
-    def _back_off(self, reason: str) -> Actions:
-        for tp in [tp for tp in self.claimed if tp not in self.started]:
-            del self.claimed[tp]
-        return super()._back_off(reason)
 
 
 class KeepsWhatTheSessionOwned(RebalanceCore):
@@ -119,33 +108,9 @@ class _Equal:
         return False
 
 
-class ReleasesFirst(RebalanceCore):
-    """It deletes owner nodes while it still reads."""
-
-    def _stop(self, plan: object) -> Actions:
-        del plan
-        self.state = RebalanceState.STOPPING
-        return (ev.Release(self._round, self._current_plan().release),)
-
-
-class TrustsItsMemory(RebalanceCore):
-    """It never looks whether its nodes are still there."""
-
-    def _group_read(self, event: ev.GroupRead) -> Actions:
-        return super()._group_read(
-            ev.GroupRead(
-                round=event.round,
-                view=event.view,
-                registered=event.registered,
-                held=frozenset(self.claimed),
-                broker_count=event.broker_count,
-            )
-        )
-
-
 FAULTS: Sequence[NewCore] = [
     ForgetsTriggers,
-    TakesLateNews,
+    TakesAnySessionsEnd,
     TakesStaleAnswers,
     ForgetsUnknownClaims,
     KeepsWhatTheSessionOwned,

@@ -4,6 +4,12 @@ Each is a small mutation that somebody might make by mistake.
 """
 
 from tests.simulation.product import Product, Swap
+from tests.support.rebalance_faults import (
+    ForgetsUnknownClaims,
+    ReleasesFirst,
+    TakesAnySessionsEnd,
+    TrustsItsMemory,
+)
 from zkconsumer.membership.zookeeper import assembly
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.plan import RebalancePlan
@@ -18,14 +24,6 @@ from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscript
 from zkconsumer.zk.registry import GroupWatches
 
 Actions = tuple[ev.Action, ...]
-
-
-class BelievesLateNews(RebalanceCore):
-    """The end of any session is taken for the end of its own."""
-
-    def _session_ended(self, session_id: int) -> Actions:
-        del session_id
-        return super()._session_ended(self._session_id or 0)
 
 
 class LoadsBeforeClaiming(RebalanceCore):
@@ -47,41 +45,6 @@ class LoadsBeforeClaiming(RebalanceCore):
         assert self._loaded is not None
         self.claimed.update(self._current_plan().take)
         return super()._offsets_loaded(self._loaded)
-
-
-class ReleasesFirst(RebalanceCore):
-    """Owner nodes are deleted while they are still being read."""
-
-    def _stop(self, plan: RebalancePlan) -> Actions:
-        if not plan.release:
-            return super()._stop(plan)
-        self.state = RebalanceState.STOPPING
-        return (ev.Release(self._round, plan.release),)
-
-
-class TrustsItsMemory(RebalanceCore):
-    """It never looks whether its owner nodes are still there."""
-
-    def _group_read(self, event: ev.GroupRead) -> Actions:
-        return super()._group_read(
-            ev.GroupRead(
-                round=event.round,
-                view=event.view,
-                registered=event.registered,
-                held=frozenset(self.claimed),
-                broker_count=event.broker_count,
-                stopped=event.stopped,
-            )
-        )
-
-
-class ForgetsUnknownClaims(RebalanceCore):
-    """A claim whose answer was lost is taken for one that did not happen."""
-
-    def _back_off(self, reason: str) -> Actions:
-        for tp in [tp for tp in self.claimed if tp not in self.started]:
-            del self.claimed[tp]
-        return super()._back_off(reason)
 
 
 class NeverRetries(RebalanceCore):
@@ -209,7 +172,7 @@ class BelievesItIsRegistered(GroupReader):
         return True
 
 
-class ForgetsTriggers(ControlThread):
+class DropsTriggers(ControlThread):
     """A trigger that comes during a round is dropped."""
 
     def _feed(self, event: ev.Event) -> None:
@@ -239,7 +202,7 @@ class StaysRegisteredWhenLeaving(ControlThread):
 REBALANCE_FAULTS: dict[str, Product] = {
     fault.__name__: Product(swaps=(Swap(assembly, "RebalanceCore", fault),))
     for fault in (
-        BelievesLateNews,
+        TakesAnySessionsEnd,
         LoadsBeforeClaiming,
         ReleasesFirst,
         TrustsItsMemory,
@@ -257,7 +220,7 @@ REBALANCE_FAULTS |= {
 }
 REBALANCE_FAULTS |= {
     fault.__name__: Product(swaps=(Swap(assembly, "ControlThread", fault),))
-    for fault in (ForgetsTriggers, LosesTheBacklog, StaysRegisteredWhenLeaving)
+    for fault in (DropsTriggers, LosesTheBacklog, StaysRegisteredWhenLeaving)
 }
 REBALANCE_FAULTS |= {
     fault.__name__: Product(swaps=(Swap(steps, "GroupReader", fault),))
