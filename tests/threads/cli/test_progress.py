@@ -1,20 +1,14 @@
 """What the unit tests of the same name leave out: on real threads."""
 
-import io
-
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from zkconsumer.cli.progress import progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_rich_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what is counted and of how many."""
-    stream = Terminal()
+    stream = FakeTerminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")

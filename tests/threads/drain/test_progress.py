@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from tests.support.manual_clock import ManualClock
 from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
@@ -21,14 +22,6 @@ PLAN = BatchPlan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, rang
 MANIFEST = Manifest(number=1, attempt="a", landed_ms=0)
 
 
-class Terminal(io.StringIO):
-    """Says that it is one."""
-
-    def isatty(self) -> bool:
-        """It is."""
-        return True
-
-
 def drained(watch: Watch) -> None:
     """What a runner tells of one batch of two."""
     watch.on_snapshot({TP: 0}, {TP: 10_000})
@@ -38,7 +31,7 @@ def drained(watch: Watch) -> None:
 
 def test_a_bar_shows_rate_and_lag() -> None:
     """The last look at it has what was landed, how fast, and what is left."""
-    terminal = Terminal()
+    terminal = FakeTerminal()
     with shown(terminal) as watch:
         drained(watch)
     message = terminal.getvalue()
@@ -50,7 +43,7 @@ def test_a_bar_shows_rate_and_lag() -> None:
 def test_without_rich_there_is_a_line_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same figures, in plain text."""
     monkeypatch.setattr(progress, "find_spec", lambda _name: None)
-    terminal = Terminal()
+    terminal = FakeTerminal()
     with shown(terminal) as watch:
         drained(watch)
     assert terminal.getvalue().startswith("batch 1: 0 messages; 4,000 landed, ")
@@ -93,7 +86,7 @@ def test_what_is_to_go_is_not_told_before_the_cluster_was_looked_at() -> None:
     with open(reading, encoding="utf-8") as told:
         batch = json.loads(told.read())
     assert batch == {"ended": False, "landed": 4_000, "running_ms": 0, "batch": 1, "rows": 0}
-    terminal = Terminal()
+    terminal = FakeTerminal()
     with shown(terminal) as watch:
         watch.on_landed(PLAN, MANIFEST)
     assert "4,000 landed" in terminal.getvalue()

@@ -4,15 +4,8 @@ import io
 
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from zkconsumer.cli.confirm import confirm
-
-
-class Typed(io.StringIO):
-    """Somebody at a terminal."""
-
-    def isatty(self) -> bool:
-        """See the base class."""
-        return True
 
 
 @pytest.mark.parametrize(("typed", "goes_on"), [("g\n", True), ("y\n", False), ("", False)])
@@ -23,7 +16,7 @@ def test_the_name_has_to_be_typed(
     goes_on: bool,
 ) -> None:
     """Nothing else will do, nor the end of the input."""
-    monkeypatch.setattr("sys.stdin", Typed(typed))
+    monkeypatch.setattr("sys.stdin", FakeTerminal(typed))
     assert confirm("Delete group g?", "g", yes=False) is goes_on
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -45,6 +38,6 @@ def test_an_empty_line_is_no_answer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Though a group's name may be blanks alone; and no name reaches the terminal as it is."""
-    monkeypatch.setattr("sys.stdin", Typed("\n"))
+    monkeypatch.setattr("sys.stdin", FakeTerminal("\n"))
     assert not confirm("Delete\ngroup \x1b[31m?", "  ", yes=False)
     assert capsys.readouterr().err.startswith("Delete\ngroup \\x1b[31m?\n")

@@ -1,27 +1,19 @@
 """Showing something again and again."""
 
 import argparse
-import io
 import os
 
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cli import live
 from zkconsumer.cli.live import Screen, add_watch_arguments, snapshots
 
 
-class Terminal(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        """See the base class."""
-        return True
-
-
-def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> FakeTerminal:
     """Make standard output one, five lines high; what a fixture sets would be taken away again."""
-    terminal = Terminal()
+    terminal = FakeTerminal()
     monkeypatch.setattr("sys.stdout", terminal)
     size = os.terminal_size((80, 5))
     monkeypatch.setattr("shutil.get_terminal_size", lambda *_args, **_named: size)

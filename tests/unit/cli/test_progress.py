@@ -1,15 +1,9 @@
-import io
-
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cli import progress as module
 from zkconsumer.cli.progress import nothing, progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_nothing_is_drawn_in_a_script(capsys: pytest.CaptureFixture[str]) -> None:
@@ -22,7 +16,7 @@ def test_nothing_is_drawn_in_a_script(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_plain_line_where_rich_is_missing() -> None:
     """A few times a second at most, and gone at the end."""
-    clock, stream = ManualClock(), Terminal()
+    clock, stream = ManualClock(), FakeTerminal()
     for advance in module._plain("writing", 3, "offsets", stream, clock):
         advance(1)
         assert stream.getvalue() == ""
@@ -34,7 +28,7 @@ def test_a_plain_line_where_rich_is_missing() -> None:
 
 def test_a_dumb_terminal_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It can't go back to the beginning of a line."""
-    stream = Terminal()
+    stream = FakeTerminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "dumb")
     with progress("writing", None) as advance:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes.fake_terminal import FakeTerminal
 from zkconsumer.cli import tables
 from zkconsumer.cli.tables import (
     Cell,
@@ -23,14 +24,6 @@ from zkconsumer.cli.tables import (
 from zkconsumer.printable import printable
 
 COLUMNS = ["NAME", ">LAG"]
-
-
-class Terminal(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        """See the base class."""
-        return True
 
 
 def test_numbers_stand_to_the_right_and_the_unknown_is_a_dash() -> None:
@@ -74,13 +67,13 @@ def test_colour_is_for_terminals_whose_users_want_it(monkeypatch: pytest.MonkeyP
     """By the convention of NO_COLOR."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert shows_colour(Terminal())
+    assert shows_colour(FakeTerminal())
     assert not shows_colour(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not shows_colour(Terminal())
+    assert not shows_colour(FakeTerminal())
     monkeypatch.setenv("NO_COLOR", "")
     monkeypatch.setenv("TERM", "dumb")
-    assert not shows_colour(Terminal())
+    assert not shows_colour(FakeTerminal())
 
 
 def test_instants_and_json() -> None:

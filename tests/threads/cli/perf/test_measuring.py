@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from tests.unit.cli.perf.test_measure import Value
 from zkconsumer.cli.perf.measure import End, HasValue, Interval, Measurement
 from zkconsumer.cli.perf.measuring import PerfLimits, RateDisplay, measure
@@ -158,18 +159,10 @@ def test_a_signal_ends_all() -> None:
     assert (found.end, found.message_count) == (End.INTERRUPTED, 10)
 
 
-class Screen(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        """It is one."""
-        return True
-
-
 def test_the_rate_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, written over; nothing of it is left, and a file never sees it."""
     monkeypatch.setenv("TERM", "xterm")
-    screen, file = Screen(), io.StringIO()
+    screen, file = FakeTerminal(), io.StringIO()
     for stream in (screen, file):
         line = RateDisplay(stream)
         line.show(1_234, 1_000_000, 500_000, 3 << 20)

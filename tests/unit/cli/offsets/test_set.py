@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.fake_terminal import FakeTerminal
 from tests.support.offset_cluster import MemoryCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import set_, undo
@@ -385,19 +386,11 @@ def test_a_partition_without_a_leader_is_refused_unless_its_offset_is_named(
     assert cluster.numbers("g", ZK) == {A: 7, B: 5}
 
 
-class Terminal(io.StringIO):
-    """Where somebody sits."""
-
-    def isatty(self) -> bool:
-        """Always."""
-        return True
-
-
 def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Only the group's name is a yes; --yes and --execute are one before, of a script, too."""
-    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    monkeypatch.setattr("sys.stdin", FakeTerminal("y\n"))
     assert ask_to_set("--to-latest") == 2
     told = capsys.readouterr()
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -406,7 +399,7 @@ def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
     assert "30" in told.err
     assert "50" in told.err
     assert "nothing was done" in told.err
-    monkeypatch.setattr("sys.stdin", Terminal("g\n"))
+    monkeypatch.setattr("sys.stdin", FakeTerminal("g\n"))
     assert ask_to_set("--to-latest") == 0
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     monkeypatch.setattr("sys.stdin", io.StringIO("g\n"))
@@ -414,5 +407,5 @@ def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
     assert "give --yes to go on" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     for flag in ("--yes", "--execute"):
-        monkeypatch.setattr("sys.stdin", Terminal(""))
+        monkeypatch.setattr("sys.stdin", FakeTerminal(""))
         assert ask_to_set("--to-offset", "12", flag) == 0
