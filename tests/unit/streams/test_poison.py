@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.chunks import T0
+from tests.support.dead_letters import dead_letter_file, dead_letters, poison
 from tests.support.manual_clock import ManualClock
 from tests.support.resources import resource_limit
 from zkconsumer.errors import ConfigError, DeadLetterFailed, PartitionFailed
 from zkconsumer.fetch.claim import Poison
 from zkconsumer.observe import ErrorSeen, Event, MemberName, MessagePoisoned, Observation
-from zkconsumer.streams.poison import RAISE, DeadLetterFile, PoisonMode, PoisonPolicy
+from zkconsumer.streams.poison import RAISE, PoisonMode, PoisonPolicy
 
 
 class Notes:
@@ -35,25 +36,10 @@ class Notes:
         return Observation(MemberName("g", "c"), (self,))
 
 
-def poison(offset: int = 5, next_offset: int | None = 6, raw: bytes = b"\x00raw\xff") -> Poison:
-    """A place that can't be read."""
-    return Poison(T0, offset, next_offset, PartitionFailed(T0, offset, "CRC"), raw)
-
-
-def letters(path: Path) -> DeadLetterFile:
-    """A file that tells a fixed time."""
-    return DeadLetterFile(path, ManualClock(wall_ms=1_400_000_000_123))
-
-
 def policy(mode: str, path: Path | str = "", notes: Notes | None = None) -> PoisonPolicy:
     """A policy as a configuration makes it."""
     observation = (notes or Notes()).observation
     return PoisonPolicy.of(mode, str(path), clock=ManualClock(), observation=observation)
-
-
-def lines(path: Path) -> list[dict[str, object]]:
-    """What was put aside."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 # --- the policies --------------------------------------------------------------------------------
@@ -95,16 +81,16 @@ def test_no_policy_gets_past_a_place_behind_which_nothing_is_known(
     assert [event.policy for event in notes.events if isinstance(event, MessagePoisoned)] == [
         "raise"
     ]
-    assert not path.exists() or lines(path) == []
+    assert not path.exists() or dead_letters(path) == []
 
 
 def test_a_dead_letter_tells_all_about_the_message(tmp_path: Path) -> None:
     """Where it lay, why it can't be read, when, and its very bytes."""
     path = tmp_path / "letters"
-    file = letters(path)
+    file = dead_letter_file(path)
     file.write(poison())
     file.write(Poison(T0, 9, 12, PartitionFailed(T0, 9, "x"), b"front", raw_is_whole=False))
-    first, second = lines(path)
+    first, second = dead_letters(path)
     assert first == {
         "topic": "t",
         "partition": 0,
@@ -125,7 +111,7 @@ def test_dead_letter_goes_on_once_it_is_written(
     notes, path = Notes(), tmp_path / "letters"
     with caplog.at_level(logging.ERROR):
         policy("dead_letter", path, notes).meet(poison())
-    assert [line["offset"] for line in lines(path)] == [5]
+    assert [line["offset"] for line in dead_letters(path)] == [5]
     assert [type(event) for event in notes.events] == [MessagePoisoned]
 
 
@@ -135,7 +121,7 @@ def test_dead_letter_goes_on_once_it_is_written(
 def test_the_file_is_its_owners_alone_and_there_from_the_start(tmp_path: Path) -> None:
     """Messages may be secret: no one else can read what is put aside."""
     path = tmp_path / "letters"
-    letters(path)
+    dead_letter_file(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_bytes() == b""
 
@@ -144,15 +130,15 @@ def test_a_restart_appends_to_what_is_there(tmp_path: Path) -> None:
     """Nothing of before is lost."""
     path = tmp_path / "letters"
     for offset in (1, 2):
-        letters(path).write(poison(offset))
-    assert [line["offset"] for line in lines(path)] == [1, 2]
+        dead_letter_file(path).write(poison(offset))
+    assert [line["offset"] for line in dead_letters(path)] == [1, 2]
 
 
 def test_a_line_that_broke_off_does_not_swallow_the_next(tmp_path: Path) -> None:
     """After a crash in the middle of a write the next line stands on its own."""
     path = tmp_path / "letters"
     path.write_bytes(b'{"topic": "t", "par')
-    letters(path).write(poison(7))
+    dead_letter_file(path).write(poison(7))
     broken, whole = path.read_text().splitlines()
     assert broken == '{"topic": "t", "par'
     assert json.loads(whole)["offset"] == 7
@@ -161,12 +147,12 @@ def test_a_line_that_broke_off_does_not_swallow_the_next(tmp_path: Path) -> None
 def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path) -> None:
     """Log rotation needs no restart."""
     path = tmp_path / "letters"
-    file = letters(path)
+    file = dead_letter_file(path)
     file.write(poison(1))
     path.rename(tmp_path / "old")
     file.write(poison(2))
-    assert [line["offset"] for line in lines(path)] == [2]
-    assert [line["offset"] for line in lines(tmp_path / "old")] == [1]
+    assert [line["offset"] for line in dead_letters(path)] == [2]
+    assert [line["offset"] for line in dead_letters(tmp_path / "old")] == [1]
 
 
 def test_a_line_is_on_the_disk_before_anybody_goes_on(
@@ -180,7 +166,7 @@ def test_a_line_is_on_the_disk_before_anybody_goes_on(
         synced.append((path.name, path.stat().st_size if path.is_file() else 0))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    file = letters(tmp_path / "letters")
+    file = dead_letter_file(tmp_path / "letters")
     assert synced == [("letters", 0), (tmp_path.name, 0)]
     file.write(poison())
     size = (tmp_path / "letters").stat().st_size
@@ -202,7 +188,7 @@ def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
     """A pipe keeps nothing, and would block whoever opens it."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ConfigError, match="not a regular file"):
-        letters(tmp_path / "pipe")
+        dead_letter_file(tmp_path / "pipe")
 
 
 def test_mode_and_file_go_together() -> None:
@@ -233,13 +219,13 @@ def test_a_letter_that_cannot_be_written_holds_the_stream_and_is_tried_again(
     (tmp_path / "away").rename(home)
     with caplog.at_level(logging.ERROR):
         chosen.meet(poison())
-    assert [line["offset"] for line in lines(home / "letters")] == [5]
+    assert [line["offset"] for line in dead_letters(home / "letters")] == [5]
 
 
 def test_a_full_disk_is_an_error_and_the_next_line_is_whole(tmp_path: Path) -> None:
     """Half a line is on the disk then: it stays one broken line."""
     path = tmp_path / "letters"
-    file = letters(path)
+    file = dead_letter_file(path)
     file.write(poison(1))
     with resource_limit("RLIMIT_FSIZE", path.stat().st_size + 50):
         with pytest.raises(DeadLetterFailed, match="only 50 of"):
