@@ -9,6 +9,24 @@ from typing import Final
 _NAMES: Final = dis.opname
 
 
+class Interrupted(BaseException):
+    """What a signal handler raises, as ``KeyboardInterrupt``, which pytest takes for its own."""
+
+
+class HandlerRaised(Exception):
+    """What a caller's own signal handler raises, and an ``except Exception`` catches."""
+
+
+def interrupt() -> None:
+    """Raise ``Interrupted``: a signal handler."""
+    raise Interrupted
+
+
+def raise_in_handler() -> None:
+    """Raise ``HandlerRaised``: a signal handler."""
+    raise HandlerRaised
+
+
 def interrupt_at_line(
     number: int, handler: Callable[[], object], run: Callable[[], object]
 ) -> bool:

@@ -2,13 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.interrupting import Interrupted
 from tests.unit.cli.test_format import Printed
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.format import TextFormat
-
-
-class Interrupted(BaseException):
-    """A signal that arrived in the middle."""
 
 
 def messages(count: int, *, then: BaseException | None = None) -> Iterator[Printed]:

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from tests.support.chunks import T0, T1, are_native, chunk_of, claim_of, each_chunk, ignore
-from tests.support.interrupting import interrupt_at_check
+from tests.support.interrupting import HandlerRaised, interrupt_at_check, raise_in_handler
 from tests.support.manual_clock import ManualClock
 from tests.support.shares import stride
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
@@ -28,15 +28,6 @@ Reading = Iterable[Message] | Iterable[list[Message]]
 
 PLACES = [(0, 0), (0, 1), (1, 5), (0, 4), (1, 6), (1, 9), (0, 5)]
 """Partition and offset of all messages, in the order of the queue."""
-
-
-class Interrupted(Exception):
-    """What the handler raises."""
-
-
-def interrupt() -> None:
-    """The handler."""
-    raise Interrupted
 
 
 class CountingQueue(ChunkQueue):
@@ -205,8 +196,8 @@ def test_an_interruption_at_any_place_loses_and_repeats_nothing(
         for _ in range(calls_before):
             world.read_some()
         try:
-            was_interrupted = interrupt_at_check(number, interrupt, world.read_some)
-        except Interrupted:
+            was_interrupted = interrupt_at_check(number, raise_in_handler, world.read_some)
+        except HandlerRaised:
             was_interrupted = True
             world.check_delivered()
         if not was_interrupted:

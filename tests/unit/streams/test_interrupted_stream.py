@@ -8,6 +8,7 @@ from types import FrameType
 import pytest
 
 from tests.support.chunks import are_native, chunk_of, claim_of, each_chunk, ignore
+from tests.support.interrupting import HandlerRaised
 from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
@@ -21,10 +22,6 @@ pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 PERIOD_S = 0.0001
 
 
-class Interrupted(Exception):
-    """What the handler raises."""
-
-
 class Alarm:
     """Raises in the main thread, wherever it is, while it is ``armed``."""
 
@@ -35,7 +32,7 @@ class Alarm:
         """The signal handler."""
         if self.armed:
             self.armed = False
-            raise Interrupted
+            raise HandlerRaised
 
 
 @pytest.fixture
@@ -79,7 +76,7 @@ def test_an_interrupted_reader_misses_nothing(
             alarm.armed = True
             signal.setitimer(signal.ITIMER_REAL, PERIOD_S)
             got.extend(stream)  # no handler runs between a message and its place in the list
-        except Interrupted:
+        except HandlerRaised:
             interruptions += 1
             assert (claim.consumed_offset or 0) <= (claim.delivered_offset or 0) <= len(got)
             assert ahead >= len(got) or not delivery.commits_ahead

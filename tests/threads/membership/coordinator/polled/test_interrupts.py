@@ -8,22 +8,13 @@ import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
 from tests.support.group_members import QUICK, MemberInTest, tps
-from tests.support.interrupting import interrupt_at_check
+from tests.support.interrupting import Interrupted, interrupt, interrupt_at_check
 from tests.threads.membership.coordinator.polled.conftest import MakeMember
 from zkconsumer.errors import RebalanceInProgressError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 ALL = tps("t", 0, 1, 2, 3)
 FIRST = TopicPartition("t", 0)
-
-
-class Interrupted(BaseException):
-    """As ``KeyboardInterrupt``, which pytest would take for its own."""
-
-
-def interrupt() -> None:
-    """The handler."""
-    raise Interrupted
 
 
 def committed(member: MemberInTest, offset: int) -> bool:
