@@ -1,27 +1,14 @@
 """Callbacks of futures: each is called once, whoever adds it when."""
 
-import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-
-import pytest
 
 from zkconsumer.futures import CallbackFuture
 
 
-@pytest.fixture
-def hasty() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def test_two_threads_add_their_first_callbacks_at_once(hasty: None) -> None:
+def test_two_threads_add_their_first_callbacks_at_once(frequent_switches: None) -> None:
     """Neither is lost."""
-    del hasty
+    del frequent_switches
     futures = [CallbackFuture[int]() for _ in range(20_000)]
     heard: list[int] = []
     start = threading.Barrier(2)

@@ -3,16 +3,16 @@
 import gc
 import os
 import signal
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
 from tests.support.forks import in_forked_child
+from tests.support.interrupting import HandlerRaised
 from tests.support.native_chunks import native_queue, new_wakeup, offsets_in, put, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from zkconsumer.streams.queues import NativeChunkQueue
 
 pytestmark = needs_native_engine
-
-
-@pytest.fixture
-def hasty() -> Iterator[None]:
-    """Let threads take turns as often as the interpreter can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def native_producer(
@@ -71,7 +62,7 @@ def python_producer(
     return run
 
 
-@pytest.mark.usefixtures(hasty.__name__)
+@pytest.mark.usefixtures("frequent_switches")
 @pytest.mark.parametrize(("max_chunks", "share_bytes"), [(2, 1 << 20), (1_000, 9_000), (3, 1)])
 def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: int) -> None:
     """Native loops and fetchers in Python fill one small queue that a waiting stream empties."""
@@ -99,7 +90,7 @@ def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: in
     assert (queue.used_bytes(), queue.chunk_count()) == (0, 0)
 
 
-@pytest.mark.usefixtures(hasty.__name__)
+@pytest.mark.usefixtures("frequent_switches")
 def test_partitions_change_hands_while_native_loops_put() -> None:
     """Nothing comes of a claim after the stream has seen that it was given up."""
     queue, rounds = native_queue(3, 20_000), 40
@@ -159,7 +150,7 @@ def test_in_a_child_a_queue_is_empty_and_takes_nothing() -> None:
     assert queue.head(0) is None
 
 
-@pytest.mark.usefixtures(hasty.__name__)
+@pytest.mark.usefixtures("frequent_switches")
 def test_a_child_never_waits_for_a_mutex_that_a_thread_of_its_parent_held() -> None:
     """Threads that put and take are in the queue at almost every moment; none comes along."""
     queue, claim = native_queue(2, 20_000), claim_of()
@@ -238,10 +229,6 @@ def test_a_child_that_is_forked_inside_of_a_wait_is_told_and_leaves_the_wakeup_a
 # --- signals -------------------------------------------------------------------------------------
 
 
-class Interrupted(Exception):
-    """What the handler of these tests raises."""
-
-
 @pytest.mark.parametrize("wait", ["head", "pause"])
 def test_a_signal_ends_a_wait_at_once_where_its_handler_raises(wait: str) -> None:
     """And where it does not, the wait goes on."""
@@ -251,12 +238,12 @@ def test_a_signal_ends_a_wait_at_once_where_its_handler_raises(wait: str) -> Non
     def handler(_number: int, _frame: object) -> None:
         calls.append(1)
         if len(calls) == 3:
-            raise Interrupted
+            raise HandlerRaised
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
-        with pytest.raises(Interrupted):
+        with pytest.raises(HandlerRaised):
             getattr(queue, wait)(None)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -296,14 +283,14 @@ def test_a_chunk_that_a_handler_interrupts_in_the_making_is_not_lost() -> None:
     def make(*parts: object) -> object:
         calls.append(1)
         if len(calls) == 1:
-            raise Interrupted
+            raise HandlerRaised
         if len(calls) == 2:
             seen.append(queue.native.head(0))
         return Chunk(*parts)  # type: ignore[arg-type]
 
     queue.native = queue._store = type(queue.native)(10, make)
     put(queue, claim, [5])
-    with pytest.raises(Interrupted):
+    with pytest.raises(HandlerRaised):
         queue.head(0)
     first = queue.head(0)
     assert seen == [first]
