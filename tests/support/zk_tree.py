@@ -8,6 +8,7 @@ import json
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
+from zkconsumer.zk.nodes import Malformed
 
 
 class ZkTree:
@@ -114,3 +115,9 @@ def offset_path(group: str, tp: TopicPartition) -> str:
 def owner_path(group: str, tp: TopicPartition) -> str:
     """Where an owner node lies."""
     return f"/consumers/{group}/owners/{tp.topic}/{tp.partition}"
+
+
+def malformed(value: object) -> str:
+    """The reason of a value that must be malformed."""
+    assert isinstance(value, Malformed), value
+    return value.reason

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import SessionLost
@@ -14,20 +15,10 @@ from zkconsumer.zk.session_tracker import SessionTracker
 CONNECTED, SUSPENDED, LOST = SessionState.CONNECTED, SessionState.SUSPENDED, SessionState.LOST
 
 
-class StoppedClock:
-    """A clock that stands still: whoever waits for it has waited long enough at once."""
-
-    def now_ms(self) -> int:
-        return 1_000
-
-    def wall_ms(self) -> int:
-        return 1_000
-
-
 @pytest.fixture
 def tracker() -> SessionTracker:
     """A tracker before the first connect."""
-    return SessionTracker("zk:2181", StoppedClock())
+    return SessionTracker("zk:2181", ManualClock())
 
 
 def test_a_waiting_thread_goes_on_as_soon_as_there_is_a_connection() -> None:

@@ -4,17 +4,8 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import interfered
+from tests.support.zk_members import SeenEvents
 from zkconsumer.errors import RegistryError
-
-
-class Seen:
-    """A watch that writes down what it is told."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, str]] = []
-
-    def __call__(self, path: str, event: str) -> None:
-        self.events.append((path, event))
 
 
 def test_a_node_that_appears_while_it_is_read_is_returned_and_watched() -> None:
@@ -26,7 +17,7 @@ def test_a_node_that_appears_while_it_is_read_is_returned_and_watched() -> None:
         if (kind, number) == ("exists", 0):
             other.create("/late", b"1", ephemeral=False)
 
-    store, seen = interfered(server, create_late), Seen()
+    store, seen = interfered(server, create_late), SeenEvents()
     node = store.get_many(["/late"], watch=seen)[0]
     assert node is not None
     assert node.data == b"1"
@@ -44,7 +35,7 @@ def test_children_of_a_node_that_appears_while_it_is_read_are_watched() -> None:
         if (kind, number) == ("exists", 0):
             other.ensure_paths(["/late/a"])
 
-    store, seen = interfered(server, create_late), Seen()
+    store, seen = interfered(server, create_late), SeenEvents()
     assert store.children_many(["/late"], watch=seen) == [["a"]]
     other.ensure_paths(["/late/b"])
     assert seen.events == [("/late", "CHILD")]
@@ -61,7 +52,7 @@ def test_a_node_that_flickers_while_it_is_read_is_missing_but_watched() -> None:
         if (kind, number) == ("get", 1):
             other.delete_many(["/late"])
 
-    store, seen = interfered(server, flicker), Seen()
+    store, seen = interfered(server, flicker), SeenEvents()
     assert store.get_many(["/late"], watch=seen) == [None]
     assert seen.events == [("/late", "DELETED")]
 

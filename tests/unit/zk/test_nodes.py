@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.zk_tree import malformed
 from zkconsumer.model import Broker
 from zkconsumer.zk.nodes import (
     Malformed,
@@ -12,13 +13,6 @@ from zkconsumer.zk.nodes import (
     parse_owner,
     parse_topic,
 )
-
-
-def malformed(value: object) -> str:
-    """The reason of a value that must be malformed."""
-    assert isinstance(value, Malformed), value
-    return value.reason
-
 
 # --- Brokers -------------------------------------------------------------------------------------
 

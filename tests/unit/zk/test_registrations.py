@@ -2,21 +2,14 @@
 
 import pytest
 
+from tests.support.zk_tree import malformed
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.zk.nodes import (
-    Malformed,
     Pattern,
     Registration,
     encode_registration,
     parse_registration,
 )
-
-
-def malformed(value: object) -> str:
-    """The reason of a value that must be malformed."""
-    assert isinstance(value, Malformed), value
-    return value.reason
-
 
 # --- Registrations, written ----------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
@@ -9,20 +10,10 @@ from zkconsumer.zk.session_tracker import SessionTracker
 CONNECTED, SUSPENDED, LOST = SessionState.CONNECTED, SessionState.SUSPENDED, SessionState.LOST
 
 
-class StoppedClock:
-    """A clock that stands still: whoever waits for it has waited long enough at once."""
-
-    def now_ms(self) -> int:
-        return 1_000
-
-    def wall_ms(self) -> int:
-        return 1_000
-
-
 @pytest.fixture
 def tracker() -> SessionTracker:
     """A tracker before the first connect."""
-    return SessionTracker("zk:2181", StoppedClock())
+    return SessionTracker("zk:2181", ManualClock())
 
 
 def test_events_carry_the_session_they_are_about(tracker: SessionTracker) -> None:
