@@ -1,10 +1,14 @@
 """A group's offset channel to brokers in memory, and what tests do to it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+import pytest
 
 from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.transport import Connector
 from zkconsumer.offsets.coordinator import (
@@ -77,3 +81,19 @@ class OffsetBench:
             for broker in self.net.brokers
             for conversation in broker._conversations
         )
+
+
+def fetch_failure(bench: OffsetBench, kind: type[Exception] = TransportError) -> str:
+    """Return the message of the error with which a fetch fails."""
+    with pytest.raises(kind) as caught:
+        bench.store().fetch([T0])
+    return str(caught.value)
+
+
+@contextmanager
+def coordinated_bench() -> Iterator[OffsetBench]:
+    """Open a bench of three brokers, of which broker 2 is the coordinator."""
+    bench = OffsetBench()
+    bench.net.cluster.coordinator = 2
+    yield bench
+    bench.channel.close()

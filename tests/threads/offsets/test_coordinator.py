@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.fake_script import Fail, Hang, Step
 from tests.support.fake_net import LONG_MS, fake_net
-from tests.support.offset_bench import T0, OffsetBench
+from tests.support.offset_bench import T0, OffsetBench, coordinated_bench, fetch_failure
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -29,20 +29,11 @@ PATIENT = ChannelSettings(timeout_ms=30_000, backoff_ms=30_000, limit_ms=60_000)
 @pytest.fixture
 def bench() -> Iterator[OffsetBench]:
     """Three brokers; broker 2 is the coordinator."""
-    bench = OffsetBench()
-    bench.net.cluster.coordinator = 2
-    yield bench
-    bench.channel.close()
+    with coordinated_bench() as bench:
+        yield bench
 
 
 # --- not finding ----------------------------------------------------------------------------------
-
-
-def failure(bench: OffsetBench, kind: type[Exception] = TransportError) -> str:
-    """What a fetch that fails says."""
-    with pytest.raises(kind) as caught:
-        bench.store().fetch([T0])
-    return str(caught.value)
 
 
 # --- breaking off ---------------------------------------------------------------------------------
@@ -123,7 +114,7 @@ def test_close_ends_all_calls(
     bench.channel.close()
     bench.channel.close()
     assert "broken off" in caller.ended_within(SOON_MS)
-    assert "the offset channel is closed" in failure(bench)
+    assert "the offset channel is closed" in fetch_failure(bench)
     assert bench.open_connections() == 0
 
 
@@ -135,7 +126,7 @@ def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
     in_a_fetch(bench)
     bench.channel.stop_fetching()
     assert "broken off" in caller.ended_within(SOON_MS)
-    assert "the offset channel is closed" in failure(bench)
+    assert "the offset channel is closed" in fetch_failure(bench)
     assert bench.commit() == {T0: None}
     bench.channel.close()
 

@@ -8,14 +8,13 @@ import pytest
 from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
 from tests.support.fake_net import fake_net
 from tests.support.manual_clock import ManualClock
-from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
+from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench, coordinated_bench, fetch_failure
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     BrokerError,
     ConnectFailed,
     RegistryError,
-    TransportError,
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker
@@ -35,10 +34,8 @@ PATIENT = ChannelSettings(timeout_ms=30_000, backoff_ms=30_000, limit_ms=60_000)
 @pytest.fixture
 def bench() -> Iterator[OffsetBench]:
     """Three brokers; broker 2 is the coordinator."""
-    bench = OffsetBench()
-    bench.net.cluster.coordinator = 2
-    yield bench
-    bench.channel.close()
+    with coordinated_bench() as bench:
+        yield bench
 
 
 # --- finding --------------------------------------------------------------------------------------
@@ -156,19 +153,12 @@ def test_a_look_up_that_is_not_allowed_is_an_error_at_once(bench: OffsetBench) -
 # --- not finding ----------------------------------------------------------------------------------
 
 
-def failure(bench: OffsetBench, kind: type[Exception] = TransportError) -> str:
-    """What a fetch that fails says."""
-    with pytest.raises(kind) as caught:
-        bench.store().fetch([T0])
-    return str(caught.value)
-
-
 def test_no_coordinator_at_all(bench: OffsetBench) -> None:
     """After its limit the call fails, and says whose, who was asked, and what to look at."""
     bench.net.cluster.coordinator = None
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=300))
     began_ms = SystemClock().now_ms()
-    reported = failure(bench)
+    reported = fetch_failure(bench)
     assert 200 <= SystemClock().now_ms() - began_ms < 300 + SOON_MS
     for part in (
         "group g: no offset coordinator answers",
@@ -184,7 +174,7 @@ def test_no_broker_answers(bench: OffsetBench) -> None:
     """Each of them is named with its reason."""
     for broker in bench.net.brokers:
         broker.stop()
-    reported = failure(
+    reported = fetch_failure(
         OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=200, limit_ms=500))
     )
     for number in range(3):
@@ -209,7 +199,7 @@ def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBenc
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=10_000, limit_ms=200))
     began_ms = SystemClock().now_ms()
-    assert "broker 0 (fake-0:9092): no answer in time" in failure(bench)
+    assert "broker 0 (fake-0:9092): no answer in time" in fetch_failure(bench)
     assert SystemClock().now_ms() - began_ms < 200 + SOON_MS
 
 
@@ -218,7 +208,7 @@ def test_a_crowd_of_brokers_is_not_listed_one_by_one() -> None:
     bench = OffsetBench(fake_net(30), settings=ChannelSettings(backoff_ms=400, limit_ms=1_000))
     for broker in bench.net.brokers:
         broker.stop()
-    reported = failure(bench)
+    reported = fetch_failure(bench)
     assert "and 20 more" in reported
     assert "fake-29" not in reported
 
@@ -238,7 +228,7 @@ def test_no_broker_is_registered(bench: OffsetBench) -> None:
             return ()
 
     settings = ChannelSettings(backoff_ms=20, limit_ms=100)
-    assert "no broker is registered" in failure(Never(bench.net, settings=settings))
+    assert "no broker is registered" in fetch_failure(Never(bench.net, settings=settings))
 
 
 def test_zookeeper_that_does_not_answer_ends_the_call(bench: OffsetBench) -> None:
@@ -253,7 +243,7 @@ def test_zookeeper_that_does_not_answer_ends_the_call(bench: OffsetBench) -> Non
             return super().list_brokers()
 
     away = Away(bench.net)
-    assert failure(away, RegistryError) == "away"
+    assert fetch_failure(away, RegistryError) == "away"
     assert away.store().fetch([T0]) == NOTHING
 
 
@@ -262,7 +252,7 @@ def test_brokers_before_0_8_2(bench: OffsetBench) -> None:
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Close()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=60_000))
-    reported = failure(bench, UnsupportedVersion)
+    reported = fetch_failure(bench, UnsupportedVersion)
     assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in reported
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 3 + [1] * 3 + [2] * 3
 
@@ -285,7 +275,7 @@ def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> Non
         clock,
         connector=Slow(),
     )
-    reported = failure(bench)
+    reported = fetch_failure(bench)
     assert all(f"fake-{number}:9092: can't connect" in reported for number in range(3))
     assert clock.now_ms() == 1_000 + 1_000
 
