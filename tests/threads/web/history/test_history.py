@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.asgi_client import StatesByHand
+from tests.support.history_files import history_with
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, NOW_MS, STEPS, snapshot_at
 from tests.support.status import group_of, snapshot_of
@@ -179,16 +180,6 @@ def test_a_chart_of_very_many_partitions_has_fewer_moments(
     assert 10 <= len(series.times_ms) <= past.LEAST_POINTS + 1
 
 
-def in_file(path: Path, samples: list[tuple[int, int]]) -> sqlite3.Connection:
-    """A history with samples of one group, written by hand."""
-    connection = open_for_writing(path)
-    connection.execute(sql.ADD_SERIES, ("zookeeper", "g"))
-    connection.execute(sql.ADD_LAYOUT, ("[]",))
-    rows = [(1, at_ms, lag, 1, b"x" * 100) for at_ms, lag in samples]
-    connection.executemany(sql.ADD_SAMPLE, rows)
-    return connection
-
-
 def test_a_full_disk_is_said_and_got_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing ends by it; when there is room again it goes on, rebalances included."""
     full = True
@@ -216,7 +207,7 @@ def test_a_full_disk_is_said_and_got_over(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
     """It stays there for whoever wants it; a new one is begun at once."""
     path = tmp_path / "past"
-    in_file(path, [(at_ms, 1) for at_ms in range(1_000)]).close()
+    history_with(path, [(at_ms, 1) for at_ms in range(1_000)]).close()
     damaged = bytearray(path.read_bytes())
     damaged[4096:] = os.urandom(len(damaged) - 4096)
     path.write_bytes(damaged)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.history_files import history_with
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import (
     GroupKey,
@@ -49,16 +50,6 @@ JSON_TEXTS = st.sampled_from(
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 
 
-def in_file(path: Path, samples: list[tuple[int, int]]) -> sqlite3.Connection:
-    """A history with samples of one group, written by hand."""
-    connection = open_for_writing(path)
-    connection.execute(sql.ADD_SERIES, ("zookeeper", "g"))
-    connection.execute(sql.ADD_LAYOUT, ("[]",))
-    rows = [(1, at_ms, lag, 1, b"x" * 100) for at_ms, lag in samples]
-    connection.executemany(sql.ADD_SAMPLE, rows)
-    return connection
-
-
 def times(connection: sqlite3.Connection) -> list[int]:
     """Of the samples that are left."""
     return [at for (at,) in connection.execute("SELECT at_ms FROM samples ORDER BY at_ms")]
@@ -93,7 +84,7 @@ NEAR_BORDERS = st.builds(
 )
 def test_the_older_the_thinner(samples: dict[int, int], later_ms: list[int]) -> None:
     """Samples of an hour all stay; of older ones the worst of each interval; then none."""
-    with closing(in_file(Path(":memory:"), list(samples.items()))) as connection:
+    with closing(history_with(Path(":memory:"), list(samples.items()))) as connection:
         for now_ms in sorted(20 * DAY_MS + time_ms for time_ms in later_ms):
             keep_up(connection, Keep(days=14), now_ms)
             samples = {at_ms: samples[at_ms] for at_ms in kept(samples, now_ms)}
@@ -120,7 +111,7 @@ def test_bands_lie_side_by_side(now_ms: int, age_ms: int, points: int) -> None:
 
 def test_groups_that_are_long_gone_leave_nothing(tmp_path: Path) -> None:
     """Neither names nor layouts."""
-    with closing(in_file(tmp_path / "past", [(0, 1)])) as connection:
+    with closing(history_with(tmp_path / "past", [(0, 1)])) as connection:
         keep_up(connection, Keep(days=1), 2 * DAY_MS)
         for table in ("series", "layouts", "samples", "rebalances"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
@@ -130,7 +121,7 @@ def test_a_large_file_keeps_fewer_moments_of_the_same_time(tmp_path: Path) -> No
     """And gives back the room on the disk."""
     path = tmp_path / "past"
     samples = [(at_ms, 1) for at_ms in range(0, 12 * HOUR_MS, 5_000)]
-    with closing(in_file(path, samples)) as connection:
+    with closing(history_with(path, samples)) as connection:
         before = size_of(connection)
         keep_up(connection, Keep(max_bytes=before // 5), 12 * HOUR_MS)
         assert before // 20 < size_of(connection) <= before // 5 * 3 // 4
@@ -144,7 +135,7 @@ def test_a_large_file_keeps_fewer_moments_of_the_same_time(tmp_path: Path) -> No
 def test_layouts_that_nobody_needs_any_more_cost_no_sample(tmp_path: Path) -> None:
     """A group whose partitions changed often."""
     with closing(
-        in_file(tmp_path / "past", [(HOUR_MS + at_ms, 1) for at_ms in range(500)])
+        history_with(tmp_path / "past", [(HOUR_MS + at_ms, 1) for at_ms in range(500)])
     ) as past:
         before = size_of(past)
         past.executemany(sql.ADD_LAYOUT, [(f"{at:04}" * 1_000,) for at in range(200)])
@@ -159,7 +150,7 @@ def test_a_file_that_gives_no_room_back_holds_up_nobody(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("VACUUM")
     check_file(path)
-    with closing(in_file(path, [(at_ms, 1) for at_ms in range(1_000)])) as connection:
+    with closing(history_with(path, [(at_ms, 1) for at_ms in range(1_000)])) as connection:
         keep_up(connection, Keep(days=1), 2 * DAY_MS)
         assert times(connection) == []
 
@@ -167,7 +158,7 @@ def test_a_file_that_gives_no_room_back_holds_up_nobody(tmp_path: Path) -> None:
 def test_what_no_thinning_helps_loses_its_oldest(tmp_path: Path) -> None:
     """The newest stay."""
     path = tmp_path / "past"
-    with closing(in_file(path, [(at_ms, 1) for at_ms in range(0, 50_000, 5)])) as connection:
+    with closing(history_with(path, [(at_ms, 1) for at_ms in range(0, 50_000, 5)])) as connection:
         before = size_of(connection)
         keep_up(connection, Keep(max_bytes=before // 2), 50_000)
         assert size_of(connection) <= before // 2
@@ -240,7 +231,7 @@ def test_whatever_stands_in_a_file_is_a_chart_or_a_sentence(
 def test_a_body_of_a_few_bytes_takes_no_gigabyte(tmp_path: Path) -> None:
     """However large it says that it is."""
     path = tmp_path / "past"
-    with closing(in_file(path, [])) as connection:
+    with closing(history_with(path, [])) as connection:
         connection.execute(sql.ADD_SAMPLE, (1, 5_000, 1, 1, zlib.compress(bytes(300 << 20), 9)))
     past = RecordedPast(Recorder(path))
     tracemalloc.start()
