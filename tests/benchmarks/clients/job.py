@@ -116,3 +116,11 @@ def say_ready() -> None:
 def report_delays(delays_ns: Sequence[int]) -> None:
     """Tell how late each message came, in microseconds."""
     report({"delays_us": [delay // 1000 for delay in delays_ns], "peak_kb": peak_kb()})
+
+
+def load_arrow() -> None:
+    """Import pyarrow before the clock starts, as all else is; skip the run where it is missing."""
+    try:
+        import pyarrow  # noqa: F401, PLC0415 - large, and no other way needs it
+    except ImportError:
+        skip("pyarrow is not installed")

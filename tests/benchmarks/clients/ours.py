@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from itertools import islice
 
-from tests.benchmarks.clients.job import Job, Stopwatch, report_delays, say_ready, skip
+from tests.benchmarks.clients.job import Job, Stopwatch, load_arrow, report_delays, say_ready
 from tests.benchmarks.clients.stamps import Delays
 from zkconsumer import ConsumerConfig, KafkaStream, ZookeeperConsumerConnector
 from zkconsumer.records.engine import ENGINE
@@ -75,19 +75,11 @@ WAYS: dict[str, Callable[[Job, Stream, Stopwatch], int]] = {
 }
 
 
-def _load_arrow() -> None:
-    """Before the clock starts, as with all that is imported."""
-    try:
-        import pyarrow  # noqa: F401, PLC0415 - large, and no other way needs it
-    except ImportError:
-        skip("pyarrow is not installed")
-
-
 def main() -> None:
     """Read it."""
     job = Job.of_command_line()
     if job.mode == "arrow":
-        _load_arrow()
+        load_arrow()
     began_ns = time.perf_counter_ns()
     config = ConsumerConfig(
         job.settings,

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection
 from itertools import islice
 
-from tests.benchmarks.clients.job import Job, Stopwatch, skip
+from tests.benchmarks.clients.job import Job, Stopwatch, load_arrow
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from zkconsumer.records.engine import ENGINE
 
@@ -93,19 +93,11 @@ WAYS: dict[str, Callable[[Job, KafkaConsumer, Joining], int]] = {
 }
 
 
-def _load_arrow() -> None:
-    """Before the clock starts, as with all that is imported."""
-    try:
-        import pyarrow  # noqa: F401, PLC0415 - large, and no other way needs it
-    except ImportError:
-        skip("pyarrow is not installed")
-
-
 def main() -> None:
     """Read it."""
     job = Job.of_command_line()
     if job.mode == "arrow":
-        _load_arrow()
+        load_arrow()
     joining = Joining()
     consumer = KafkaConsumer(
         bootstrap_servers=job.bootstrap,
