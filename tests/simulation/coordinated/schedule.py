@@ -66,12 +66,3 @@ def first_failure(
     """The first of these schedules that fails."""
     outcomes = (run_schedule(seed, fault, strategies) for seed in seeds)
     return next((outcome for outcome in outcomes if outcome.failure is not None), None)
-
-
-def failures_of(outcomes: Iterable[Outcome]) -> list[str]:
-    """What failed of these, a line each."""
-    return [
-        f"seed {outcome.seed}: {outcome.failure}"
-        for outcome in outcomes
-        if outcome.failure is not None
-    ]

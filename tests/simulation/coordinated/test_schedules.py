@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from tests.interop.members import REPOSITORY
-from tests.simulation.coordinated.schedule import failures_of, run_schedule
-from tests.simulation.schedule import Outcome
+from tests.simulation.coordinated.schedule import run_schedule
+from tests.simulation.schedule import Outcome, failures_of
 
 SCHEDULES = 300
 CHUNK = 100  # worlds a test: parallel tests are even in length
