@@ -7,6 +7,7 @@ from tests.fakes.fake_cluster import FakeCluster
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.raw_connections import raw_connection
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 CLIENT_ID = "unit-tests"
 LONG_MS = 10_000
@@ -40,3 +41,13 @@ def fake_net(broker_count: int = 1, *, max_response_bytes: int = 1 << 24) -> Fak
     network = MemoryNetwork()
     brokers.listen_in_memory(network)
     return FakeNet(cluster, brokers, network, max_response_bytes)
+
+
+def request_metadata(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> MetadataResponse:
+    """Send a request that is always answered."""
+    return connection.request(MetadataRequest(topics=("t",)), version=0, timeout_ms=timeout_ms)
+
+
+def requested_brokers(net: FakeNet) -> list[int]:
+    """Which brokers were asked."""
+    return [broker.id for broker in net.brokers if broker.requests]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tests.support.fake_net import FakeNet
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.model import Broker
@@ -61,3 +62,8 @@ def plain_client(
         idle_per_broker=0,
         clock=clock,
     )
+
+
+def impatient_client(net: FakeNet, timeout_ms: int = 20) -> ClusterClient:
+    """Asks brokers in the order in which they are given."""
+    return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)

@@ -2,8 +2,10 @@
 
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.spoken_broker import SpokenBroker
+from zkconsumer.clock import Clock
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
@@ -22,7 +24,12 @@ def answering(frame: RequestFrame) -> Response | None:
 
 
 def dialer_to(
-    broker: SpokenBroker, *, timeout_ms: int = LONG_MS, assumed: BrokerVersions | None = None
+    broker: SpokenBroker,
+    security: SecuritySettings = PLAINTEXT,
+    clock: Clock | None = None,
+    *,
+    timeout_ms: int = LONG_MS,
+    assumed: BrokerVersions | None = None,
 ) -> BrokerDialer:
     """A way to a broker."""
     network = MemoryNetwork()
@@ -30,9 +37,11 @@ def dialer_to(
     return BrokerDialer(
         network,
         client_id="test",
+        security=security,
         connect_timeout_ms=LONG_MS,
         request_timeout_ms=timeout_ms,
         assumed=assumed,
+        clock=clock,
     )
 
 

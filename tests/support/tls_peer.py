@@ -10,6 +10,7 @@ from zkconsumer.net.security import TlsSettings
 from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.net.transport import Connector, Transport
 
+CONNECT_MS = 10_000
 HOST = "127.0.0.1"
 """What the broker's certificate is for."""
 
@@ -104,3 +105,10 @@ class TlsWorld:
     def unused_address(self) -> tuple[str, int]:
         """See ``NetworkWorld``."""
         return ("nobody", 1)
+
+
+def transport_to(conversation: Conversation, context: ssl.SSLContext, host: str) -> TlsTransport:
+    """A transport to a peer, before the handshake."""
+    network = MemoryNetwork()
+    network.listen(host, 1, lambda: conversation)
+    return TlsTransport(network.connect(host, 1, timeout_ms=CONNECT_MS), context, host)

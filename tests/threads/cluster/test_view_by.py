@@ -3,10 +3,9 @@
 import pytest
 
 from tests.fakes.fake_script import Hang
-from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
-from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.fake_net import LONG_MS, FakeNet, fake_net, requested_brokers
+from tests.support.plain_ways import impatient_client
 from tests.support.waiting import wait_until
-from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import TransportError
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
@@ -20,21 +19,11 @@ def net() -> FakeNet:
     return net
 
 
-def client_of(net: FakeNet, timeout_ms: int = SHORT_MS) -> ClusterClient:
-    """Asks brokers in the order in which they are given."""
-    return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)
-
-
-def requested(net: FakeNet) -> list[int]:
-    """Which brokers were asked."""
-    return [broker.id for broker in net.brokers if broker.requests]
-
-
 def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
     """Stopped from another thread, it asks no further broker, now or later."""
     for broker in net.brokers:
         broker.script(ApiKey.METADATA, Hang())
-    client = client_of(net, LONG_MS)
+    client = impatient_client(net, LONG_MS)
     refused: list[TransportError] = []
 
     def request() -> None:
@@ -45,9 +34,9 @@ def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
 
     scope = ThreadScope("test-view-by")
     scope.spawn("ask", request, stop=client.stop)
-    wait_until(lambda: requested(net), what="the first broker to be asked")
+    wait_until(lambda: requested_brokers(net), what="the first broker to be asked")
     assert scope.close(LONG_MS) == []
     assert "stopped" in str(refused[0]) or "closed by us" in str(refused[0])
     request()
     assert len(refused) == 2
-    assert requested(net) == [0]
+    assert requested_brokers(net) == [0]

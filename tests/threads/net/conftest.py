@@ -1,5 +1,5 @@
-"""The certificates, and the broker in memory, that unit tests have, too."""
+"""The certificates, and the brokers in memory, that unit tests have, too."""
 
-from tests.unit.net.conftest import broker, certificates, dialer
+from tests.unit.net.conftest import broker, certificates, dialer, net
 
-__all__ = ["broker", "certificates", "dialer"]
+__all__ = ["broker", "certificates", "dialer", "net"]

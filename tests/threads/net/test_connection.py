@@ -1,32 +1,16 @@
 """One request at a time, and never half an answer for the next one: on real threads."""
 
-import pytest
-
 from tests.fakes.fake_script import Hang
-from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from tests.support.fake_net import LONG_MS, FakeNet, request_metadata
 from tests.support.waiting import wait_until
 from zkconsumer.errors import (
     ConnectionLost,
 )
-from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+from zkconsumer.wire.messages.metadata import MetadataRequest
 
 QUESTION = MetadataRequest(topics=("t",))
-
-
-@pytest.fixture
-def net() -> FakeNet:
-    """One broker with one topic."""
-    net = fake_net()
-    net.cluster.create_topic("t")
-    return net
-
-
-def ask_about_topic(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> MetadataResponse:
-    """Ask anything that is always answered."""
-    return connection.request(QUESTION, version=0, timeout_ms=timeout_ms)
 
 
 def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
@@ -37,7 +21,7 @@ def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
 
     def wait_for_answer() -> None:
         try:
-            ask_about_topic(connection)
+            request_metadata(connection)
         except ConnectionLost as error:
             received.append(error)
 

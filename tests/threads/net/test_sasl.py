@@ -3,10 +3,10 @@
 import pytest
 
 from tests.fakes.loopback import LOOPBACK, LoopbackServer
-from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
 from tests.support.scram_server import ScramServer
 from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
+from tests.support.spoken_dialling import dialer_to
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed, ZkConsumerError
 from zkconsumer.model import Broker
@@ -115,22 +115,6 @@ def as_user(
     """Who we are."""
     return SecuritySettings(
         protocol=protocol, sasl_mechanism=mechanism, sasl_username="u", sasl_password=password
-    )
-
-
-def dialer_to(
-    broker: SpokenBroker, security: SecuritySettings, clock: ManualClock | None = None
-) -> BrokerDialer:
-    """A way to a broker."""
-    network = MemoryNetwork()
-    broker.listen(network)
-    return BrokerDialer(
-        network,
-        client_id="test",
-        security=security,
-        connect_timeout_ms=LONG_MS,
-        request_timeout_ms=LONG_MS,
-        clock=clock,
     )
 
 

@@ -1,33 +1,22 @@
 """On real threads: what the unit tests of the same name do not hold."""
 
-import ssl
-
-from tests.fakes.conversation import Conversation
-from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import Certificates
 from tests.support.scripted_peer import ScriptedPeer
-from tests.support.tls_peer import HOST
+from tests.support.tls_peer import HOST, transport_to
 from tests.support.waiting import wait_until
 from zkconsumer.errors import (
     ConnectionLost,
 )
 from zkconsumer.net.security import TlsSettings
-from zkconsumer.net.tls import TlsTransport, context_of
+from zkconsumer.net.tls import context_of
 from zkconsumer.scope import ThreadScope
 
 LONG_MS = 10_000
 
 
-def connected(conversation: Conversation, context: ssl.SSLContext, host: str) -> TlsTransport:
-    """A transport to a peer, before the handshake."""
-    network = MemoryNetwork()
-    network.listen(host, 1, lambda: conversation)
-    return TlsTransport(network.connect(host, 1, timeout_ms=LONG_MS), context, host)
-
-
 def test_close_wakes_a_handshake(certificates: Certificates) -> None:
     """A peer that says nothing holds nobody up."""
-    transport = connected(
+    transport = transport_to(
         ScriptedPeer(), context_of(TlsSettings(cafile=certificates.authority)), HOST
     )
     ended: list[BaseException] = []

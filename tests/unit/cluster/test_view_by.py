@@ -6,11 +6,11 @@ import pytest
 
 from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
 from tests.fakes.memory_transport import MemoryTransport
-from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net, requested_brokers
 from tests.support.manual_clock import ManualClock
-from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.plain_ways import impatient_client, plain_client, plain_dialer
 from zkconsumer.clock import SystemClock
-from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
+from zkconsumer.cluster.cluster_client import LATEST
 from zkconsumer.cluster.request_round import first_dial_ms
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
@@ -29,19 +29,9 @@ def net() -> FakeNet:
     return net
 
 
-def client_of(net: FakeNet, timeout_ms: int = SHORT_MS) -> ClusterClient:
-    """Asks brokers in the order in which they are given."""
-    return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)
-
-
 def read(net: FakeNet, topics: Sequence[str], *, order: Sequence[int] = (0, 1, 2)) -> ClusterView:
     """Ask the brokers, in that order."""
-    return client_of(net).view_by([net.brokers[number].address for number in order], topics)
-
-
-def requested(net: FakeNet) -> list[int]:
-    """Which brokers were asked."""
-    return [broker.id for broker in net.brokers if broker.requests]
+    return impatient_client(net).view_by([net.brokers[number].address for number in order], topics)
 
 
 def requests_to(net: FakeNet, broker: int) -> list[object]:
@@ -55,7 +45,7 @@ def test_leaders_come_back(net: FakeNet) -> None:
     assert view.leaders == {
         TopicPartition("t", number): net.brokers[number].address for number in range(3)
     }
-    assert requested(net) == [1]
+    assert requested_brokers(net) == [1]
     assert requests_to(net, 1) == [MetadataRequest(topics=("t",))]
     assert [request.version for request in net.brokers[1].requests] == [0]
     assert [conversation.is_over for conversation in net.brokers[1]._conversations] == [True]
@@ -63,10 +53,10 @@ def test_leaders_come_back(net: FakeNet) -> None:
 
 def test_whoever_is_named_now_is_asked(net: FakeNet) -> None:
     """Not who was named before, nor who the cluster itself names."""
-    client = client_of(net)
+    client = impatient_client(net)
     for number in (2, 0):
         client.view_by([net.brokers[number].address], ["t"])
-    assert requested(net) == [0, 2]
+    assert requested_brokers(net) == [0, 2]
 
 
 @pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
@@ -75,9 +65,9 @@ def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
     net.brokers[2].script(ApiKey.METADATA, step)
     net.brokers[0].stop()
     addresses = [net.brokers[number].address for number in (0, 2, 1)]
-    view = client_of(net, 10 * SHORT_MS).view_by(addresses, ["t"])
+    view = impatient_client(net, 10 * SHORT_MS).view_by(addresses, ["t"])
     assert set(view.leaders) == {TopicPartition("t", 1), TopicPartition("t", 2)}
-    assert requested(net) == [1, 2]
+    assert requested_brokers(net) == [1, 2]
 
 
 def test_nobody_answers(net: FakeNet) -> None:
@@ -96,14 +86,14 @@ def test_nobody_answers(net: FakeNet) -> None:
 def test_nobody_to_ask(net: FakeNet) -> None:
     """Without any broker the error says so."""
     with pytest.raises(TransportError, match="no broker is registered"):
-        client_of(net).view_by([], ["t"])
+        impatient_client(net).view_by([], ["t"])
 
 
 def test_no_topics_are_not_all_topics(net: FakeNet) -> None:
     """An empty list, which to an old broker means everything, is not sent."""
     with pytest.raises(LocalProtocolError, match="topics"):
         read(net, [])
-    assert requested(net) == []
+    assert requested_brokers(net) == []
 
 
 def test_an_illegal_topic_name(net: FakeNet) -> None:
@@ -137,10 +127,10 @@ def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -
     net.brokers[0].script(ApiKey.METADATA, Hang())
     net.brokers[1].script(ApiKey.METADATA, Hang())
     began_ms = SystemClock().now_ms()
-    view = client_of(net, LONG_MS).view_by(net.brokers.addresses, ["t"])
+    view = impatient_client(net, LONG_MS).view_by(net.brokers.addresses, ["t"])
     assert len(view.leaders) == 3
     assert SystemClock().now_ms() - began_ms < LONG_MS / 2
-    assert requested(net) == [0, 1, 2]
+    assert requested_brokers(net) == [0, 1, 2]
 
 
 def test_the_only_broker_is_asked_once_more() -> None:
@@ -149,7 +139,7 @@ def test_the_only_broker_is_asked_once_more() -> None:
     net.cluster.create_topic("t")
     net.brokers[0].script(ApiKey.METADATA, Hang())
     began_ms = SystemClock().now_ms()
-    assert len(client_of(net, LONG_MS).view_by(net.brokers.addresses, ["t"]).leaders) == 1
+    assert len(impatient_client(net, LONG_MS).view_by(net.brokers.addresses, ["t"]).leaders) == 1
     assert SystemClock().now_ms() - began_ms < LONG_MS / 2
 
 
@@ -213,7 +203,7 @@ def test_at_the_end_of_the_line_a_connect_may_take_longer(net: FakeNet) -> None:
 
 def test_the_ends_of_what_was_seen_are_asked_for_at_once(net: FakeNet) -> None:
     """By whom it said leads, without another question about that."""
-    client = client_of(net, LONG_MS)
+    client = impatient_client(net, LONG_MS)
     view = client.view_by(net.brokers.addresses, ["t"])
     reported = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)
     assert reported == dict.fromkeys(view.leaders, (0,))

@@ -1,8 +1,9 @@
-"""Certificates for tests of TLS, and a broker in memory."""
+"""Certificates for tests of TLS, and brokers in memory."""
 
 import pytest
 
 from tests.support.certificates import certificates
+from tests.support.fake_net import FakeNet, fake_net
 from tests.support.spoken_broker import SpokenBroker
 from tests.support.spoken_dialling import ADDRESS, answering, dialer_to
 from zkconsumer.net.negotiated import BrokerDialer
@@ -20,3 +21,11 @@ def broker() -> SpokenBroker:
 def dialer(broker: SpokenBroker) -> BrokerDialer:
     """A way to it."""
     return dialer_to(broker)
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """One broker with one topic."""
+    net = fake_net()
+    net.cluster.create_topic("t")
+    return net

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.fake_script import Close, Cut, Hang, Raw, Step
 from tests.support import requests as request
-from tests.support.fake_net import CLIENT_ID, LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.fake_net import CLIENT_ID, LONG_MS, SHORT_MS, FakeNet, fake_net, request_metadata
 from zkconsumer.errors import (
     ConnectFailed,
     ConnectionLost,
@@ -25,24 +25,11 @@ QUESTION = MetadataRequest(topics=("t",))
 NOTHING = MetadataResponse(brokers=(), topics=())
 
 
-@pytest.fixture
-def net() -> FakeNet:
-    """One broker with one topic."""
-    net = fake_net()
-    net.cluster.create_topic("t")
-    return net
-
-
-def ask_about_topic(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> MetadataResponse:
-    """Ask anything that is always answered."""
-    return connection.request(QUESTION, version=0, timeout_ms=timeout_ms)
-
-
 def test_requests_are_numbered_and_signed(net: FakeNet) -> None:
     """Correlation ids count up from 0; every request bears the client id."""
     connection = net.connect()
     for _ in range(3):
-        assert ask_about_topic(connection).topics[0].topic == "t"
+        assert request_metadata(connection).topics[0].topic == "t"
     assert [request_frame.correlation_id for request_frame in net.brokers[0].requests] == [0, 1, 2]
     assert {request_frame.client_id for request_frame in net.brokers[0].requests} == {CLIENT_ID}
 
@@ -51,8 +38,8 @@ def test_correlation_ids_wrap(net: FakeNet) -> None:
     """Behind the largest correlation id comes 0."""
     connection = net.connect()
     connection._correlation_id = (1 << 31) - 1
-    ask_about_topic(connection)
-    ask_about_topic(connection)
+    request_metadata(connection)
+    request_metadata(connection)
     assert [request_frame.correlation_id for request_frame in net.brokers[0].requests] == [
         (1 << 31) - 1,
         0,
@@ -85,10 +72,10 @@ def test_a_failure_closes_the_connection(
     net.brokers[0].script(ApiKey.METADATA, step)
     connection = net.connect()
     with pytest.raises(error, match=complaint):
-        ask_about_topic(connection, SHORT_MS if error is RequestTimedOut else LONG_MS)
+        request_metadata(connection, SHORT_MS if error is RequestTimedOut else LONG_MS)
     with pytest.raises(ConnectionLost):
-        ask_about_topic(connection)
-    assert ask_about_topic(net.connect()).topics[0].topic == "t"
+        request_metadata(connection)
+    assert request_metadata(net.connect()).topics[0].topic == "t"
 
 
 def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
@@ -104,7 +91,7 @@ def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
             version=0,
             timeout_ms=LONG_MS,
         )
-    assert ask_about_topic(connection).topics[0].topic == "t"
+    assert request_metadata(connection).topics[0].topic == "t"
 
 
 def test_large_answers_arrive_whole(net: FakeNet) -> None:
@@ -145,12 +132,12 @@ def test_a_request_may_leave_before_its_answer_is_waited_for(net: FakeNet) -> No
     assert not is_idle(connection)
     assert len(net.brokers[0].requests) == 1
     with pytest.raises(LocalProtocolError, match="MetadataRequest can't be sent while another"):
-        ask_about_topic(connection)
+        request_metadata(connection)
     assert connection.finish(in_flight, timeout_ms=LONG_MS).topics[0].topic == "t"
     assert is_idle(connection)
     with pytest.raises(LocalProtocolError, match="this MetadataRequest is not in flight"):
         connection.finish(in_flight, timeout_ms=LONG_MS)
-    assert ask_about_topic(connection).topics[0].topic == "t"
+    assert request_metadata(connection).topics[0].topic == "t"
 
 
 def test_a_late_answer_has_as_long_as_it_is_waited_for(net: FakeNet) -> None:

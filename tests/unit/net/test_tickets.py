@@ -2,13 +2,12 @@
 
 import pytest
 
-from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Serves, SpokenBroker
+from tests.support.spoken_broker import MODERN, Serves
+from tests.support.spoken_dialling import dialer_to
 from tests.support.ticket_broker import CHALLENGES, TicketBroker, Tickets, by_tickets
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed, SaslAuthenticationFailedError
 from zkconsumer.model import Broker
-from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
@@ -22,22 +21,6 @@ WITHOUT_REQUESTS: Serves = {
     for key, versions in MODERN.items()
     if key is not ApiKey.SASL_AUTHENTICATE
 }
-
-
-def dialer_to(
-    broker: SpokenBroker, security: SecuritySettings, clock: ManualClock | None = None
-) -> BrokerDialer:
-    """A way to a broker."""
-    network = MemoryNetwork()
-    broker.listen(network)
-    return BrokerDialer(
-        network,
-        client_id="test",
-        security=security,
-        connect_timeout_ms=LONG_MS,
-        request_timeout_ms=LONG_MS,
-        clock=clock,
-    )
 
 
 def of_0_9() -> TicketBroker:

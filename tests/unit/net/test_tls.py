@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.conversation import Conversation
-from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import KEY_PASSWORD, Certificates
 from tests.support.scripted_peer import ScriptedPeer
-from tests.support.tls_peer import HOST, TlsPeer, server_context
+from tests.support.tls_peer import HOST, TlsPeer, server_context, transport_to
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -22,13 +20,6 @@ from zkconsumer.net.tls import TlsTransport, context_of
 
 LONG_MS = 10_000
 SHORT_MS = 50
-
-
-def connected(conversation: Conversation, context: ssl.SSLContext, host: str) -> TlsTransport:
-    """A transport to a peer, before the handshake."""
-    network = MemoryNetwork()
-    network.listen(host, 1, lambda: conversation)
-    return TlsTransport(network.connect(host, 1, timeout_ms=LONG_MS), context, host)
 
 
 def peer_of(certificates: Certificates, *, wants_client: bool = False) -> TlsPeer:
@@ -62,12 +53,12 @@ def test_both_trust_each_other(certificates: Certificates) -> None:
             )
         ),
     ):
-        talk(connected(peer_of(certificates, wants_client=True), context, HOST))
+        talk(transport_to(peer_of(certificates, wants_client=True), context, HOST))
 
 
 def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
     """Said as what it is, with what to do; nothing of ours is sent."""
-    transport = connected(
+    transport = transport_to(
         peer_of(certificates), context_of(TlsSettings(cafile=certificates.stranger)), HOST
     )
     with pytest.raises(AuthenticationFailed, match=r"127.0.0.1:1: .*not to be trusted.*ssl_cafile"):
@@ -78,12 +69,12 @@ def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
 def test_a_certificate_for_another_host(certificates: Certificates) -> None:
     """The name that was called counts, unless the caller says it does not."""
     strict = context_of(TlsSettings(cafile=certificates.authority))
-    transport = connected(peer_of(certificates), strict, "other")
+    transport = transport_to(peer_of(certificates), strict, "other")
     with pytest.raises(AuthenticationFailed, match="ssl_check_hostname"):
         transport.handshake(timeout_ms=LONG_MS)
     transport.close()
     lax = context_of(TlsSettings(cafile=certificates.authority, check_hostname=False))
-    talk(connected(peer_of(certificates), lax, "other"))
+    talk(transport_to(peer_of(certificates), lax, "other"))
 
 
 def test_a_peer_that_wants_to_know_us(certificates: Certificates) -> None:
@@ -91,11 +82,11 @@ def test_a_peer_that_wants_to_know_us(certificates: Certificates) -> None:
     context = context_of(TlsSettings(cafile=certificates.authority))
     refusing = peer_of(certificates, wants_client=True)
     with pytest.raises(AuthenticationFailed, match=r"refuses us.*ssl_certfile"):
-        talk(connected(refusing, context, HOST))
+        talk(transport_to(refusing, context, HOST))
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     refusing = peer_of(certificates, wants_client=True)
     with pytest.raises(AuthenticationFailed, match=r"refuses us.*ssl_certfile"):
-        talk(connected(refusing, context, HOST))
+        talk(transport_to(refusing, context, HOST))
 
 
 def test_peers_without_tls(certificates: Certificates) -> None:
@@ -104,13 +95,13 @@ def test_peers_without_tls(certificates: Certificates) -> None:
     other = ScriptedPeer()
     other.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     with pytest.raises(AuthenticationFailed, match=r"does not use TLS.*security_protocol"):
-        connected(other, context, HOST).handshake(timeout_ms=LONG_MS)
+        transport_to(other, context, HOST).handshake(timeout_ms=LONG_MS)
     closing = ScriptedPeer()
     closing.finish()
     with pytest.raises((ConnectFailed, ConnectionLost), match=r"127.0.0.1:1.*closed"):
-        connected(closing, context, HOST).handshake(timeout_ms=LONG_MS)
+        transport_to(closing, context, HOST).handshake(timeout_ms=LONG_MS)
     with pytest.raises(RequestTimedOut):
-        connected(ScriptedPeer(), context, HOST).handshake(timeout_ms=SHORT_MS)
+        transport_to(ScriptedPeer(), context, HOST).handshake(timeout_ms=SHORT_MS)
 
 
 def test_files_that_are_not_what_they_should_be(certificates: Certificates, tmp_path: Path) -> None:
