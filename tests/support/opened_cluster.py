@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import CommandCluster
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 
 Open = Callable[..., AbstractContextManager[CommandCluster]]
 
@@ -33,3 +34,10 @@ def opening(world: StatusWorld) -> Open:
             access.close()
 
     return open_it
+
+
+def parsed_arguments(*flags: str) -> argparse.Namespace:
+    """The arguments that all commands have."""
+    parser = argparse.ArgumentParser()
+    add_cluster_arguments(parser)
+    return parser.parse_args(flags)

@@ -1,14 +1,12 @@
 """What commands open, and the groups they name: on real threads."""
 
-import argparse
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.opened_cluster import opening
+from tests.support.opened_cluster import opening, parsed_arguments
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import CommandCluster
-from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
@@ -24,13 +22,6 @@ def world() -> Iterator[StatusWorld]:
     world = StatusWorld()
     yield world
     world.close()
-
-
-def parsed(*flags: str) -> argparse.Namespace:
-    """The arguments that all commands have."""
-    parser = argparse.ArgumentParser()
-    add_cluster_arguments(parser)
-    return parser.parse_args(flags)
 
 
 def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +52,7 @@ def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture
 def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
     """Groups of both kinds; whom to ask is read from ZooKeeper."""
     world.zookeeper_group()
-    with opening(world)(parsed("--zookeeper", "zk/chroot")) as access:
+    with opening(world)(parsed_arguments("--zookeeper", "zk/chroot")) as access:
         snapshot = access.snapshot()
         view = access.client.view(None, timeout_ms=1_000)
     assert GroupKey(GroupKind.ZOOKEEPER, "g") in snapshot.groups
@@ -72,7 +63,7 @@ def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
 def test_a_zookeeper_that_does_not_answer(world: StatusWorld) -> None:
     """There is nothing to show then."""
     world.tree.store.close()
-    args = parsed("--zookeeper", "zk")
+    args = parsed_arguments("--zookeeper", "zk")
     with opening(world)(args) as access, pytest.raises(RegistryError, match="can't be read"):
         access.snapshot()
 

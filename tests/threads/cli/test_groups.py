@@ -1,7 +1,7 @@
 """``zkconsumer groups`` on a cluster in memory."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +9,7 @@ from tests.support.opened_cluster import opening
 from tests.support.spoken_broker import Answer, Said, Word, old
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, StatusWorld
+from tests.threads.cli.conftest import PrintedLines
 from zkconsumer.cli.groups import command as groups
 from zkconsumer.cli.main import main
 from zkconsumer.error_codes import ErrorCode
@@ -39,20 +40,7 @@ def run(*flags: str) -> int:
     return main(["groups", "--zookeeper", "zk", *flags])
 
 
-Output = Callable[[], list[str]]
-
-
-@pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str]) -> Output:
-    """What was printed since."""
-
-    def printed() -> list[str]:
-        return capsys.readouterr().out.splitlines()
-
-    return printed
-
-
-def test_a_list(world: StatusWorld, lines: Output) -> None:
+def test_a_list(world: StatusWorld, lines: PrintedLines) -> None:
     """Of both kinds; or of one."""
     world.tree.commit("empty", "t", 0, b"100")
     assert run() == 0
@@ -71,7 +59,7 @@ def test_a_list(world: StatusWorld, lines: Output) -> None:
     assert lines() == ["c"]
 
 
-def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: Output) -> None:
+def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: PrintedLines) -> None:
     """A log that does not tell its end: what the group is behind there nobody knows."""
     world.tree.commit("g", "t", 1, b"1")
     world.cluster.words[1] = Word.CLOSE
@@ -83,7 +71,7 @@ def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: Output)
     assert reported[3].split()[-1] == "60+"
 
 
-def test_a_description(world: StatusWorld, lines: Output) -> None:
+def test_a_description(world: StatusWorld, lines: PrintedLines) -> None:
     """Members and partitions, with what is wrong."""
     world.tree.disown("g", "t", 1)
     assert run("describe", "--group", "g", "--group", "c") == 0
@@ -107,7 +95,7 @@ def test_a_description(world: StatusWorld, lines: Output) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_as_the_original(lines: Output) -> None:
+def test_as_the_original(lines: PrintedLines) -> None:
     """Of a ZooKeeper group what is below its owners; a group that is not there is no error."""
     assert run("--describe", "--group", "g", "--format", "scala") == 0
     head = "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"
@@ -124,7 +112,7 @@ def test_as_the_original(lines: Output) -> None:
     assert lines() == ["Consumer group `no` does not exist or is rebalancing."]
 
 
-def test_watching(world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watching(world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is new from look to look, with the rebalance and its cause."""
     snapshots = 0
 
@@ -155,7 +143,7 @@ def test_watching(world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("world")
-def test_watching_all_as_json(lines: Output) -> None:
+def test_watching_all_as_json(lines: PrintedLines) -> None:
     """A line a group and look."""
     assert run("watch", "--json", "--interval", "0.1", "--count", "2") == 0
     reported = [json.loads(line) for line in lines()]
@@ -163,7 +151,7 @@ def test_watching_all_as_json(lines: Output) -> None:
 
 
 def test_a_group_is_deleted_after_a_question(
-    world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyPatch
+    world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody there to answer: nothing is done. A live one is refused before."""
     world.tree.commit("old", "t", 0, b"100")
@@ -208,7 +196,7 @@ def test_a_question_counts_what_it_asks_for(
     assert world.tree.store.children_many(["/consumers/old/offsets/u"]) == [["0", "1"]]
 
 
-def test_deleting_as_the_original(world: StatusWorld, lines: Output) -> None:
+def test_deleting_as_the_original(world: StatusWorld, lines: PrintedLines) -> None:
     """It tells what came of each, and ends with 0; a group without ``ids`` is none for it."""
     world.tree.commit("old", "t", 0, b"100")
     world.tree.commit("odd", "t", 0, b"100")
@@ -257,7 +245,7 @@ def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
     ],
 )
 def test_a_coordinator_forgets(
-    world: StatusWorld, lines: Output, code: ErrorCode, status: int, reported: str
+    world: StatusWorld, lines: PrintedLines, code: ErrorCode, status: int, reported: str
 ) -> None:
     """What it answers is what is said."""
     world.groups["c"].members = {}
@@ -280,7 +268,7 @@ def test_a_coordinator_that_can_not(world: StatusWorld, capsys: pytest.CaptureFi
     assert "expire after offsets.retention.minutes" in capsys.readouterr().err
 
 
-def test_what_was_deleted_before_a_failure_is_told(world: StatusWorld, lines: Output) -> None:
+def test_what_was_deleted_before_a_failure_is_told(world: StatusWorld, lines: PrintedLines) -> None:
     """Nobody should think that it is still there."""
     world.tree.commit("old", "t", 0, b"100")
     world.groups["c"].members = {}
@@ -289,7 +277,9 @@ def test_what_was_deleted_before_a_failure_is_told(world: StatusWorld, lines: Ou
     assert lines() == ["zookeeper group old: deleted"]
 
 
-def test_a_deletion_in_part_is_not_called_a_refusal(world: StatusWorld, lines: Output) -> None:
+def test_a_deletion_in_part_is_not_called_a_refusal(
+    world: StatusWorld, lines: PrintedLines
+) -> None:
     """Exit status 2 means that nothing was done."""
     world.tree.commit("old", "t", 0, b"100")
     world.groups["c"].members = {}

@@ -2,7 +2,7 @@
 
 import json
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.spoken_broker import Answer, Said, Word
 from tests.support.status_world import MEMBER, StatusWorld
+from tests.threads.cli.conftest import PrintedLines
 from zkconsumer.cli.lag import command as lag
 from zkconsumer.cli.lag.rows import lag_rows
 from zkconsumer.cli.main import main
@@ -87,20 +88,7 @@ def run(*flags: str) -> int:
     return main(["lag", "--zkconnect", "zk", *sample, *flags])
 
 
-Output = Callable[[], list[str]]
-
-
-@pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str]) -> Output:
-    """What was printed since."""
-
-    def printed() -> list[str]:
-        return capsys.readouterr().out.splitlines()
-
-    return printed
-
-
-def test_a_group(world: LagWorld, lines: Output) -> None:
+def test_a_group(world: LagWorld, lines: PrintedLines) -> None:
     """Records, and seconds by the timestamp of the next record to read."""
     assert run("--group", "g") == 0
     assert lines() == [
@@ -120,14 +108,14 @@ def test_a_group(world: LagWorld, lines: Output) -> None:
     ]
 
 
-def test_seconds_that_nobody_can_tell(world: LagWorld, lines: Output) -> None:
+def test_seconds_that_nobody_can_tell(world: LagWorld, lines: PrintedLines) -> None:
     """Without timestamps, on a log that stands still."""
     world.written_ms = None
     assert run("--group", "g", "--sample-ms", "1") == 0
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
 
 
-def test_several_groups(world: LagWorld, lines: Output) -> None:
+def test_several_groups(world: LagWorld, lines: PrintedLines) -> None:
     """Each that is named, and no other; one that is not there ends it."""
     for name in ("h", "i"):
         world.tree.commit(name, "t", 0, b"90")
@@ -136,7 +124,7 @@ def test_several_groups(world: LagWorld, lines: Output) -> None:
     assert run("--group", "h", "--group", "nope", "--no-seconds") == 2
 
 
-def test_without_seconds(world: LagWorld, lines: Output) -> None:
+def test_without_seconds(world: LagWorld, lines: PrintedLines) -> None:
     """No record is read."""
     assert run("--group", "g", "--no-seconds") == 0
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
@@ -155,7 +143,7 @@ def test_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
     assert (second["lag"], second["standing"], second["seconds"]) == (0, "beyond_end", 0)
 
 
-def test_some_topics(world: LagWorld, lines: Output) -> None:
+def test_some_topics(world: LagWorld, lines: PrintedLines) -> None:
     """All of their partitions, also what the group has nothing to do with."""
     world.topic("u")
     assert run("--group", "g", "--topic", "u") == 0
@@ -167,7 +155,7 @@ def test_some_topics(world: LagWorld, lines: Output) -> None:
     assert run("--group", "g", "--topic", "t,v") == 2
 
 
-def test_as_the_original(world: LagWorld, lines: Output) -> None:
+def test_as_the_original(world: LagWorld, lines: PrintedLines) -> None:
     """For the topics below ``owners``; without that node it gives up, with 0."""
     assert run("--group", "g", "--format", "scala") == 0
     row = "{:<15} {:<30} {:<3} {:<15} {:<15} {:<15} {}"
@@ -263,7 +251,7 @@ def test_a_broker_that_does_not_answer(world: LagWorld, capsys: pytest.CaptureFi
     assert "log ends of broker 1" in printed.err
 
 
-def test_watching(world: LagWorld, lines: Output) -> None:
+def test_watching(world: LagWorld, lines: PrintedLines) -> None:
     """Look after look, appended where there is no terminal."""
     world.clock.step_ms = 1
     assert run("--group", "g", "--watch", "--interval", "0.1", "--count", "2") == 0
@@ -274,7 +262,7 @@ def test_watching(world: LagWorld, lines: Output) -> None:
 
 
 def test_watching_what_can_not_be_read_any_more(
-    world: LagWorld, lines: Output, monkeypatch: pytest.MonkeyPatch
+    world: LagWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is shown of it is old: since when is said."""
 

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,18 +14,6 @@ from zkconsumer.cli.pipes import watching_reader
 LINE = b"a line of some fifty characters, as logs have them\n"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
-
-
-@pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
-    """The two ends."""
-    reader, writer = os.pipe()
-    yield reader, writer
-    for end in (reader, writer):
-        try:
-            os.close(end)
-        except OSError:
-            continue  # the test closed it
 
 
 def write_until_closed(writer: int) -> int:

@@ -1,16 +1,14 @@
 """What commands open, and the groups they name."""
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from tests.support.opened_cluster import opening
+from tests.support.opened_cluster import opening, parsed_arguments
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
@@ -31,36 +29,29 @@ def world() -> Iterator[StatusWorld]:
     world.close()
 
 
-def parsed(*flags: str) -> argparse.Namespace:
-    """The arguments that all commands have."""
-    parser = argparse.ArgumentParser()
-    add_cluster_arguments(parser)
-    return parser.parse_args(flags)
-
-
 @pytest.mark.parametrize("flag", ["--zookeeper", "--zkconnect", "--zookeeper.connect"])
 def test_zookeeper_has_the_names_of_the_originals(flag: str) -> None:
     """Each tool had its own."""
-    assert parsed(flag, "zk:2181/chroot").zookeeper == "zk:2181/chroot"
+    assert parsed_arguments(flag, "zk:2181/chroot").zookeeper == "zk:2181/chroot"
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "1234567890"])
 def test_a_wrong_duration_is_refused(text: str) -> None:
     """As wrong usage."""
     with pytest.raises(SystemExit, match="2"):
-        parsed(f"--timeout-ms={text}")
+        parsed_arguments(f"--timeout-ms={text}")
 
 
 def test_no_cluster_is_refused_in_words() -> None:
     """Both ways to say where one is are named."""
     both = r"--zookeeper HOSTS, or with --bootstrap-server HOSTS"
-    with pytest.raises(ConfigError, match=both), open_cluster(parsed()):
+    with pytest.raises(ConfigError, match=both), open_cluster(parsed_arguments()):
         pass
 
 
 def test_groups_of_a_zookeeper_that_nobody_gave_are_refused() -> None:
     """Rather than said to be none."""
-    args = parsed("--bootstrap-server", "b0:9092")
+    args = parsed_arguments("--bootstrap-server", "b0:9092")
     args.kind = GroupKind.ZOOKEEPER
     with pytest.raises(ConfigError, match="--kind zookeeper needs"), open_cluster(args):
         pass
@@ -84,7 +75,7 @@ def test_no_broker_to_ask(world: StatusWorld) -> None:
     """It says where it looked, and what to look at."""
     for number in range(2):
         world.tree.delete(f"/brokers/ids/{number}")
-    args = parsed("--zookeeper", "zk")
+    args = parsed_arguments("--zookeeper", "zk")
     with (
         opening(world)(args) as access,
         pytest.raises(RegistryError, match=r"registered in zk: .* down"),

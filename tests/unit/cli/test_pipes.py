@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,18 +12,6 @@ LINE = b"a line of some fifty characters, as logs have them\n"
 LONG_MS = 20_000
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
-
-
-@pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
-    """The two ends."""
-    reader, writer = os.pipe()
-    yield reader, writer
-    for end in (reader, writer):
-        try:
-            os.close(end)
-        except OSError:
-            continue  # the test closed it
 
 
 def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
