@@ -11,6 +11,7 @@ from tests.histories.judge import judge
 from tests.histories.plants import planted, plants
 from tests.histories.rules import ANOMALIES
 from tests.histories.simulated import ACTIONS, Operations, lived
+from tests.support.shares import examples
 
 LONG = 150
 
@@ -53,7 +54,7 @@ def test_every_anomaly_can_be_planted() -> None:
 
 
 @pytest.mark.parametrize("anomaly", plants())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=st.integers(0, 1 << 30), pick=st.randoms(use_true_random=False))
 def test_a_planted_anomaly_is_found(anomaly: str, seed: int, pick: random.Random) -> None:
     """Wherever it lies, in the first history from this one on that has a place for it."""

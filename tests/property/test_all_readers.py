@@ -9,6 +9,7 @@ from tests.property.test_fetch_loops import LOGS, VERSIONS, Drawn, fill
 from tests.support.log_broker import LogBroker
 from tests.support.log_readers import SETTINGS, Came, LogReader
 from tests.support.poll_readers import PollReader
+from tests.support.shares import examples
 from zkconsumer.records.engine import ENGINE
 
 
@@ -33,7 +34,7 @@ def what_came(number: int, came: Came) -> object:
     version=VERSIONS,
     response_bytes=st.sampled_from([1 << 20, 3_000]),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_polls_find_what_streams_find(
     logs: list[tuple[Drawn, list[tuple[int, int, int]]]],
     skip: bool,

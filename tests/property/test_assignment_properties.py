@@ -69,7 +69,7 @@ def shuffled(view: GroupView) -> GroupView:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(any_group())
 def test_range_gives_every_partition_to_one_thread_that_reads_its_topic(view: GroupView) -> None:
     """Total and disjoint (a map can't hold a partition twice)."""
@@ -78,7 +78,7 @@ def test_range_gives_every_partition_to_one_thread_that_reads_its_topic(view: Gr
     assert all(thread in threads(view, tp.topic) for tp, thread in owners.items())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(any_group())
 def test_range_is_balanced_and_contiguous_on_every_topic(view: GroupView) -> None:
     """Counts differ by one at most, and each thread's partitions are neighbours."""
@@ -92,7 +92,7 @@ def test_range_is_balanced_and_contiguous_on_every_topic(view: GroupView) -> Non
         assert changes == len(counts) - 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(even_group())
 def test_round_robin_gives_every_partition_to_one_thread(view: GroupView) -> None:
     """Total, disjoint, and balanced over all topics together."""
@@ -105,7 +105,7 @@ def test_round_robin_gives_every_partition_to_one_thread(view: GroupView) -> Non
     assert max(every) - min(every) <= 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(any_group(), st.sampled_from(STRATEGIES))
 def test_the_order_in_which_the_group_is_read_does_not_matter(
     view: GroupView, strategy: Strategy
@@ -115,7 +115,7 @@ def test_the_order_in_which_the_group_is_read_does_not_matter(
     assert assign(strategy, view, member) == assign(strategy, shuffled(view), member)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(even_group())
 def test_members_that_write_their_topics_alike_agree(view: GroupView) -> None:
     """Whoever computes it, both strategies give the same for the whole group."""

@@ -109,7 +109,7 @@ def test_round_trip_from_any_offset(
     assert decoded.next_offset == max(fetch_offset, behind)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(mixed_sets())
 def test_cut_at_every_byte(made: tuple[list[Record], list[Headers], bytes, int]) -> None:
     """A cut set gives the whole entries before the cut, no error, and goes on without loss."""
@@ -248,7 +248,7 @@ def test_messages_decode_as_without_batches(
 
 
 @needs_native
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(mixed_sets(), st.lists(st.integers(0, 9), max_size=6), st.data())
 def test_engines_agree_in_every_field_of_every_slice(
     made: tuple[list[Record], list[Headers], bytes, int], steps: list[int], data: st.DataObject

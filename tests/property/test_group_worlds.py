@@ -34,7 +34,7 @@ def test_every_world_is_safe_and_comes_to_rest(
     run_world(seed, strategies, static=static)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32))
 def test_long_cooperative_worlds(seed: int) -> None:
     """After many accidents as after few."""

@@ -155,7 +155,7 @@ def test_damage_inside_of_sound_wrappers(
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(nested_sets())
 def test_cut_sets(data: bytes) -> None:
     """Cut at every entry's every edge: the same tail."""

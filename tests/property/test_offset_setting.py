@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.offset_cluster import MemoryCluster
+from tests.support.shares import examples
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import set_, undo
 from zkconsumer.model import TopicPartition
@@ -61,7 +62,7 @@ class World:
         return status, json.loads(out.getvalue() or "{}")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     logs=LOGS,
     held=st.fixed_dictionaries(dict.fromkeys(OffsetStorage, STORED)),

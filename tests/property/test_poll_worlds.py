@@ -43,7 +43,7 @@ def test_every_record_comes_once_and_in_order(
     run_world(PollWorld(seed, version=version, reset=policy))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([4, 5, 7, 11, 12, 13]), st.sampled_from(POLICIES))
 def test_committed_records_come_once_and_in_order(
     seed: int, version: int, policy: LogEdge | None
@@ -53,7 +53,7 @@ def test_committed_records_come_once_and_in_order(
     run_world(PollWorld(seed, version=version, isolation=committed, reset=policy))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([11, 12, 13]), st.sampled_from((EARLIEST, None)))
 def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
     seed: int, version: int, policy: LogEdge | None
@@ -62,7 +62,7 @@ def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
     run_world(PollWorld(seed, version=version, truncates=True, reset=policy))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.integers(0, 2**32),
     st.sampled_from([number for number in VERSIONS if number < 11]),
@@ -261,7 +261,7 @@ def test_planted_faults_are_found(
     pytest.fail("150 worlds went well all the same")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_topic_that_is_created_again_is_read_whole(seed: int) -> None:
     """Requests name it by its id, so nothing of the new log is read from an old position."""

@@ -30,7 +30,7 @@ def test_every_world_is_safe_and_comes_to_rest(seed: int) -> None:
     run_world(seed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32))
 def test_long_worlds_leave_nothing_behind(seed: int) -> None:
     """After many accidents the nodes are exactly those of the members that are there."""

@@ -78,7 +78,7 @@ def test_round_trip_from_any_offset(made: tuple[list[Record], bytes], fetch_offs
     assert decoded.next_offset == max(fetch_offset, every[-1].offset + 1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(record_sets())
 def test_cut_at_every_byte(made: tuple[list[Record], bytes]) -> None:
     """A cut set gives the whole entries before the cut, no error, and goes on without loss."""

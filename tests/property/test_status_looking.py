@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.memory_zk import MemoryZkStore
+from tests.support.shares import examples
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import T0, T1, StatusWorld
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
@@ -90,7 +91,7 @@ STEPS = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(first=st.lists(STEPS, max_size=6), between=st.lists(st.lists(STEPS, max_size=4), max_size=3))
 def test_a_look_shows_what_is(first: list[Step], between: list[list[Step]]) -> None:
     """Members, owners, offsets and log ends of groups of both kinds, of new and of gone ones."""

@@ -33,7 +33,7 @@ def test_the_example_of_the_rfc() -> None:
     one.check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from(sorted(HASHES)), text, text)
 @example("SCRAM-SHA-256", "=a,b=2C,", "p,=")
 def test_any_name_and_password(mechanism: str, username: str, password: str) -> None:
@@ -43,7 +43,7 @@ def test_any_name_and_password(mechanism: str, username: str, password: str) -> 
     client.check(server.outcome(client.proof(server.challenge(client.first()))))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(sorted(HASHES)), text, text)
 def test_another_password(mechanism: str, password: str, other: str) -> None:
     """The server does not believe it; and a server without the password is not believed."""

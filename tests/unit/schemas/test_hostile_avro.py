@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.schemas import avro, avro_bytes
+from tests.support.shares import examples
 from zkconsumer.errors import SchemaError
 from zkconsumer.schemas.avro import AvroDecoder
 from zkconsumer.schemas.wire_format import BadValue
@@ -69,7 +70,7 @@ def test_what_does_not_fit_its_schema_is_refused(
         AvroDecoder(avro(schema)).decode(payload)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.fixed_dictionaries(
         {

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.queues import new_queue
+from tests.support.shares import examples
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import TopicPartition
@@ -110,7 +111,7 @@ def test_what_is_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
     assert stream.handed_over() == {"t": 4}
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.integers(1, 3), max_size=4), min_size=1, max_size=6),
     st.lists(st.integers(0, 4), max_size=12),

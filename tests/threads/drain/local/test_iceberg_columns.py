@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
+from tests.support.shares import examples
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
@@ -194,7 +195,7 @@ _TYPES = st.recursive(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.lists(_TYPES, min_size=1, max_size=3))
 def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
     """However the type grows: numbers are the table's, no two the same, and none changes."""

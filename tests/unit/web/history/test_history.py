@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.history_files import history_with
+from tests.support.shares import examples
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import (
     GroupKey,
@@ -197,7 +198,7 @@ def test_a_file_that_only_we_name_is_set_aside_whatever_it_is(tmp_path: Path) ->
     assert aside.read_bytes() == bytes(5_000)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.tuples(
         st.just(5_000) | STORED, STORED, st.just(1), st.just(zlib.compress(bytes(24))) | STORED
