@@ -10,7 +10,7 @@ from tests.support.engines import needs_native
 
 pytestmark = [needs_native, pytest.mark.long]
 
-SECONDS, SEED = 20, 1
+SECONDS, SEED = 8, 1
 
 
 def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.simulation.schedule import Outcome, failures_of, run_schedule
 from tests.support.shares import examples
 
 ROOT = Path(__file__).parents[2]
-SCHEDULES = examples(1_500)
+SCHEDULES = examples(750)
 CHUNK = 125  # worlds a test: parallel tests are even in length
 REPLAYED = range(5_000, 5_020)
 

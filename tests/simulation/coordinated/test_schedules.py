@@ -10,15 +10,16 @@ import pytest
 from tests.interop.members import REPOSITORY
 from tests.simulation.coordinated.schedule import run_schedule
 from tests.simulation.schedule import Outcome, failures_of
+from tests.support.shares import examples
 
-SCHEDULES = 300
+SCHEDULES = examples(600)
 CHUNK = 100  # worlds a test: parallel tests are even in length
 REPLAYED = range(5_000, 5_010)
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, CHUNK))
 def test_every_schedule_is_safe_and_comes_to_rest(first: int) -> None:
-    """In 300 worlds no promise is broken; a failure names the seed that replays it."""
+    """In hundreds of worlds no promise is broken; a failure names the seed that replays it."""
     outcomes = [run_schedule(seed) for seed in range(first, first + CHUNK)]
     failures = failures_of(outcomes)
     replay = "replay with: python -m tests.simulation.coordinated --schedules 1 --seed <seed>"

@@ -18,7 +18,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 END = 5
 SHARES = 3
-STEP = stride(24)
+STEP = stride(48)
 """So many places lie between two that are tried."""
 Handed = list[ConsumerRecord]
 Read = Callable[[KafkaConsumer, FakeParts, Handed], None]
