@@ -122,16 +122,16 @@ def _table(kafka: str, rounds: int) -> Iterator[str]:
         )
         yield "|---|---|---|---|---|---|"
         for case, size, count in _CASES:
-            rates: dict[str, list[float]] = {who: [] for who in mirrors}
+            rates: dict[str, list[float]] = {mirror: [] for mirror in mirrors}
             for turn in range(rounds):
-                for who in sorted(mirrors, reverse=bool(turn % 2)):
-                    topic = f"{who}-{size}-{turn}"
+                for mirror in sorted(mirrors, reverse=bool(turn % 2)):
+                    topic = f"{mirror}-{size}-{turn}"
                     _fill(source, topic, size, count)
                     target.create_topic(topic, partitions=_PARTITIONS)
-                    rate = _measure(target, topic, _PARTITIONS * count, mirrors[who])
-                    rates[who].append(rate)
+                    rate = _measure(target, topic, _PARTITIONS * count, mirrors[mirror])
+                    rates[mirror].append(rate)
             ratios = [a / b for a, b in zip(rates["ours"], rates["theirs"], strict=True)]
-            medians = (f"{median(rates[who]):,.0f}/s" for who in mirrors)
+            medians = (f"{median(rates[mirror]):,.0f}/s" for mirror in mirrors)
             spread = f"{min(ratios):.2f} - {max(ratios):.2f}"
             goal = mirror_goals()[case]
             wanted = f"at least {goal:g}: {'reached' if median(ratios) >= goal else 'MISSED'}"

@@ -79,7 +79,11 @@ def test_a_pass_is_disturbed_by_what_others_use() -> None:
 
 def test_the_row_of_the_defaults_has_no_settings() -> None:
     """Neither a buffer nor a size of fetches, which would switch their growth off."""
-    ours = {one.name: one for one in catalog.everybody() if isinstance(one, Program)}
+    ours = {
+        contestant.name: contestant
+        for contestant in catalog.everybody()
+        if isinstance(contestant, Program)
+    }
     assert ours[catalog.OURS].settings == ours[catalog.BATCHES].settings == {}
     for name, megabytes in ((catalog.ARROW, 1), (catalog.ARROW_4MB, 4)):
         assert ours[name].settings == {"fetch.message.max.bytes": str(megabytes << 20)}

@@ -95,14 +95,19 @@ def test_the_first_drain_lands_and_proves_the_sample_messages(tmp_path: Path) ->
     with sandbox_up(port):
         drained, proven = (
             subprocess.run(
-                [sys.executable, "-m", "zkconsumer", *(x.replace("2181", str(port)) for x in it)],
+                [
+                    sys.executable,
+                    "-m",
+                    "zkconsumer",
+                    *(x.replace("2181", str(port)) for x in command),
+                ],
                 capture_output=True,
                 text=True,
                 check=False,
                 cwd=tmp_path,
                 env={"PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
             )
-            for it in (drain, verify)
+            for command in (drain, verify)
         )
     assert (drained.returncode, proven.returncode) == (0, 0), drained.stderr + proven.stderr
     assert "Landed 1000 messages in " in drained.stderr

@@ -250,11 +250,11 @@ class FakeGroupCoordinator:
             self.state = "Stable"
             self._save()
         if self.state == "Stable":
-            for each in self.members.values():
-                if each.syncing is not None:
-                    to, round_ = each.syncing
-                    each.syncing = None
-                    yield to, ev.SyncCompleted(round_, ErrorCode.NONE, each.share, self.protocol)
+            for member in self.members.values():
+                if member.syncing is not None:
+                    to, round_ = member.syncing
+                    member.syncing = None
+                    yield to, ev.SyncCompleted(round_, ErrorCode.NONE, member.share, self.protocol)
 
     def _known(self, member_id: str, generation: int) -> ErrorCode:
         if member_id not in self.members:

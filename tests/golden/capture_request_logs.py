@@ -126,8 +126,8 @@ def capture_release(release: str) -> list[str]:
         logging = RequestLogging.into(Path(folder), level)
         with Sandbox(kafka=release, brokers=2, broker_jvm_flags=logging.flags) as cluster:
             cluster.create_topic(TOPIC, assignment={0: [0, 1]})
-            for one in asked:
-                ask(cluster.brokers[0], one)
+            for request in asked:
+                ask(cluster.brokers[0], request)
 
             def lines() -> list[str]:
                 return list(_telling(logging.file.read_text("utf-8")))
@@ -145,8 +145,8 @@ def capture_release(release: str) -> list[str]:
 def asked_for(line: str, asked: list[Asked]) -> bool:
     """Whether a line is of one of these clients."""
     return any(
-        re.search(rf"client_?id\W{{1,3}}{re.escape(one.client_id)}\W", line, re.IGNORECASE)
-        for one in asked
+        re.search(rf"client_?id\W{{1,3}}{re.escape(request.client_id)}\W", line, re.IGNORECASE)
+        for request in asked
     )
 
 

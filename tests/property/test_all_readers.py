@@ -24,7 +24,7 @@ def what_came(number: int, came: Came) -> object:
         if is_too_large:
             end = offset
             break
-    records = [(one.offset, one.value) for one in came.records if one.offset < end]
+    records = [(record.offset, record.value) for record in came.records if record.offset < end]
     return records, faults, end
 
 

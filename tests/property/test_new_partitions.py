@@ -34,7 +34,7 @@ def test_new_is_what_some_look_did_not_show(snapshots: list[Sizes], by_name: boo
         new.saw(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)
         there = [TopicPartition(topic, n) for topic, ids in partitions.items() for n in ids]
         for tp in there:
-            shown = [tp.partition < each[tp.topic] for each in snapshots[: now_ms + 1]]
+            shown = [tp.partition < counts[tp.topic] for counts in snapshots[: now_ms + 1]]
             came_ms = max((at for at, is_shown in enumerate(shown) if not is_shown), default=-1) + 1
             expected = not all(shown) and now_ms - came_ms < LAPSE_MS
             assert new.is_new(tp, now_ms) is expected, (tp, now_ms, snapshots)

@@ -32,7 +32,9 @@ def entry_of(rng: Random, offset: int) -> Entry:
     codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
     count = 1 if codec is Codec.NONE else rng.randint(1, 5)
     offsets = tuple(range(offset, offset + count))
-    inner = [build_message_set([Record(it, None, bytes(rng.choice([1, 90])))]) for it in offsets]
+    inner = [
+        build_message_set([Record(offset, None, bytes(rng.choice([1, 90])))]) for offset in offsets
+    ]
     damage = rng.choice(["none", "none", "entry", "inner"])
     lost: tuple[int, ...] = ()
     if damage == "inner" and codec is not Codec.NONE:
@@ -100,7 +102,7 @@ def test_only_what_is_damaged_is_lost(seed: int, skip: bool) -> None:
     if skip:
         assert got == sound
         assert [
-            it for poison in poisons for it in range(poison.offset, poison.next_offset or 0)
+            offset for poison in poisons for offset in range(poison.offset, poison.next_offset or 0)
         ] == lost
     else:
         assert got == [offset for offset in sound if not lost or offset < lost[0]]

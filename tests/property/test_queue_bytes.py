@@ -136,7 +136,9 @@ class World:
                 fetcher.offer()
             for reader in self.readers:
                 reader.turn()
-            idle = all(it.pending is None and it.queue.head(0) is None for it in self.readers)
+            idle = all(
+                reader.pending is None and reader.queue.head(0) is None for reader in self.readers
+            )
             if idle and not any(fetcher.todo for fetcher in self.fetchers):
                 return
         raise AssertionError("standstill")

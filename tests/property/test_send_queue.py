@@ -67,9 +67,9 @@ def test_records_of_a_partition_are_settled_once_and_in_their_order(
                 }
             case _:
                 now_ms += amount
-        for each in TPS:
-            assert settled[each] == sent[each][: len(settled[each])]
-        left_names = {name for each in TPS for name in sent[each][len(settled[each]) :]}
+        for tp in TPS:
+            assert settled[tp] == sent[tp][: len(settled[tp])]
+        left_names = {name for tp in TPS for name in sent[tp][len(settled[tp]) :]}
         assert queue.used_bytes == sum(sizes[name] for name in left_names)
     queue.clear()
     assert (queue.used_bytes, queue.everything(), queue.due_ms(now_ms)) == (0, [], None)

@@ -247,7 +247,7 @@ class CoordinatorDouble:
                     beat = ev.SendHeartbeat(member_id, generation)
                     self._request(line, beat, request.group_instance_id)
                 case LeaveGroupRequest(member_id=member_id, members=members):
-                    for text in (*(each.member_id for each in members), member_id):
+                    for text in (*(member.member_id for member in members), member_id):
                         self._request(line, ev.SendLeave(text, ""), None)
                     return LeaveGroupResponse(error_code=0)
                 case OffsetCommitRequest():

@@ -57,12 +57,18 @@ def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartiti
 
 def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
     """The part of a request that an answer names: the rest was not asked for, so to speak."""
-    named = {(topic.topic, one.partition) for topic in response.topics for one in topic.partitions}
+    named = {
+        (topic.topic, partition.partition)
+        for topic in response.topics
+        for partition in topic.partitions
+    }
     topics = tuple(
         replace(
             topic,
             partitions=tuple(
-                one for one in topic.partitions if (topic.topic, one.partition) in named
+                partition
+                for partition in topic.partitions
+                if (topic.topic, partition.partition) in named
             ),
         )
         for topic in request.topics

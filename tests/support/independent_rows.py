@@ -84,7 +84,9 @@ def iceberg_files(metadata: str) -> list[str]:
     for manifest in _avro(snapshot["manifest-list"]):
         assert manifest["content"] == 0, "it has deletes"
         entries = _avro(manifest["manifest_path"])
-        found += [it["data_file"]["file_path"] for it in entries if it["status"] != _DELETED]
+        found += [
+            entry["data_file"]["file_path"] for entry in entries if entry["status"] != _DELETED
+        ]
     return found
 
 

@@ -20,8 +20,8 @@ def main(bootstrap_servers: str, topic: str) -> None:
     ends = consumer.end_offsets(tps)
     while any(consumer.position(tp) < end for tp, end in ends.items()):
         for records in consumer.poll(1_000).values():
-            for it in records:
-                row = [it.partition, it.offset, it.value.decode()]
+            for record in records:
+                row = [record.partition, record.offset, record.value.decode()]
                 sys.stdout.write(json.dumps(row) + "\n")
     consumer.close()
 

@@ -219,11 +219,21 @@ class LogBroker:
         room = _Room(request.max_bytes) if frame.version >= FIRST_SOFT_BOUNDS else None
         left_out = self.left_out.pop(0) if self.left_out else set()
         named = (
-            (topic.topic, [one for one in topic.partitions if one.partition not in left_out])
+            (
+                topic.topic,
+                [
+                    partition
+                    for partition in topic.partitions
+                    if partition.partition not in left_out
+                ],
+            )
             for topic in request.topics
         )
         topics = tuple(
-            FetchedTopic(topic=name, partitions=tuple(self._part(one, room) for one in partitions))
+            FetchedTopic(
+                topic=name,
+                partitions=tuple(self._part(partition, room) for partition in partitions),
+            )
             for name, partitions in named
             if partitions
         )

@@ -128,7 +128,9 @@ class Paper:
     def turn(self, *, waits: bool = True) -> None:
         """What the finder's thread does when it wakes, and when new leaders have answered it."""
         self.finder._turn()
-        asking = [one.thread for one in self.scope._threads if "/epochs-" in one.thread.name]
+        asking = [
+            spawned.thread for spawned in self.scope._threads if "/epochs-" in spawned.thread.name
+        ]
         for thread in asking if waits else ():
             thread.join()
         while self.finder._mailbox._items:

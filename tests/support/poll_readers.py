@@ -109,8 +109,8 @@ class PollReader:
             return True
         for tp, piece in taken.items():
             self._came[tp.partition].records += [
-                Record(one.offset, one.key, one.value)
-                for one in piece.records(RecordOrigin(tp, None, None))
+                Record(record.offset, record.key, record.value)
+                for record in piece.records(RecordOrigin(tp, None, None))
             ]
         for tp, state in states.states.items():
             if state.position is not None:

@@ -95,8 +95,8 @@ def test_keys_and_flexible_versions(request_type: type[Any]) -> None:
     for kind in (request_type, request_type.RESPONSE):
         kafka = KAFKA[kind.__name__]
         assert kafka["api_key"] == api.key
-        flexible = [int(each) >= kafka["flexible"] for each in kafka["versions"]]
-        ours = [api.is_flexible(int(each)) for each in kafka["versions"]]
+        flexible = [int(version) >= kafka["flexible"] for version in kafka["versions"]]
+        ours = [api.is_flexible(int(version)) for version in kafka["versions"]]
         assert flexible[: api.last + 1] == ours[: api.last + 1]
 
 
@@ -105,14 +105,14 @@ def check_struct(kafka: Sequence[Any], kind: type[Any], version: int, path: str)
     fields = [field for field in fields_of(kind) if field.in_version(version)]
     plain = [field for field in fields if field.tag is None]
     tagged = {field.tag: field for field in fields if field.tag is not None}
-    plain_of_kafka = [each for each in kafka if each[3] is None]
+    plain_of_kafka = [field for field in kafka if field[3] is None]
     assert len(plain) == len(plain_of_kafka), path
     for each, field in zip(plain_of_kafka, plain, strict=True):
         check_field(each, field, version, path)
-    tagged_of_kafka = [each for each in kafka if each[3] is not None]
+    tagged_of_kafka = [field for field in kafka if field[3] is not None]
     assert len(tagged) == len(tagged_of_kafka), path
-    for each in tagged_of_kafka:
-        check_field(each, tagged[each[3]], version, path)
+    for field in tagged_of_kafka:
+        check_field(field, tagged[field[3]], version, path)
 
 
 def check_field(kafka: Sequence[Any], field: Field, version: int, path: str) -> None:

@@ -128,7 +128,7 @@ def named_commands(page: str) -> Iterator[tuple[str, ...]]:
         for code in re.findall(r"`+([^`]+)`+", section):
             words = code.split()
             for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
-                among = [one for one in (last, own) if word in subcommands.get(one, ())]
+                among = [command for command in (last, own) if word in subcommands.get(command, ())]
                 if among and before != "zkconsumer":
                     yield (among[0], word)
                 elif word in subcommands:

@@ -141,7 +141,11 @@ def test_a_page_beside_hostile_registrations_reads_and_ends(
 
     def groups() -> dict[str, Any]:
         found = page.get("/api/groups").json["groups"]
-        return {one["group_id"]: one for one in found if one["group_id"] in {group, other}}
+        return {
+            group_found["group_id"]: group_found
+            for group_found in found
+            if group_found["group_id"] in {group, other}
+        }
 
     with served(cluster.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:
         wait_until(lambda: len(groups()) == 2, what="both groups are read")

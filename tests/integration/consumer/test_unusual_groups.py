@@ -51,7 +51,7 @@ def write(broker: Sandbox, topic: str, partitions: Collection[int], values: rang
         producer.write(
             {tp: [Record(0, None, value) for value in each] for tp, each in wanted.items()}
         )
-    return [value for each in wanted.values() for value in each]
+    return [value for values in wanted.values() for value in values]
 
 
 class Taken:

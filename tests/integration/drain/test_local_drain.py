@@ -154,8 +154,8 @@ def test_a_delta_table_says_which_offsets_its_batches_have(
     said = [json.loads(delta_info(entry)["userMetadata"]) for entry in log]
     drain = said[0]["zkconsumer.drain"]
     assert said[0] == {"zkconsumer.drain": drain}
-    assert [it["zkconsumer.batch"] for it in said[1:]] == ["1", "2", "3"]
-    spans = [json.loads(it["zkconsumer.offsets"])[topic] for it in said[1:]]
+    assert [properties["zkconsumer.batch"] for properties in said[1:]] == ["1", "2", "3"]
+    spans = [json.loads(properties["zkconsumer.offsets"])[topic] for properties in said[1:]]
     for partition in ("0", "1"):
         found = [span[partition] for span in spans]
         assert [begin for begin, _ in found] == [0, *(end for _, end in found[:-1])]

@@ -73,9 +73,11 @@ def test_kills_at_random_points_lose_and_double_nothing(
     assert finished.returncode == 0, finished.stderr
     verified = run("drain", "verify", path, *where, *named, "--json")
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    landed = {it["partition"]: it for it in json.loads(verified.stdout)["partitions"]}
+    landed = {
+        partition["partition"]: partition for partition in json.loads(verified.stdout)["partitions"]
+    }
     for tp, messages in acknowledged.items():
         assert landed[tp.partition]["rows"] == landed[tp.partition]["until"] > max(messages)
     found = landed_rows(path, file_format, catalog)
     assert found == consumed_rows(cluster.bootstrap_servers, topic)
-    assert len(found) == sum(it["rows"] for it in landed.values())
+    assert len(found) == sum(partition["rows"] for partition in landed.values())

@@ -181,8 +181,8 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
 
         def reached() -> bool:
             positions: dict[TopicPartition, int] = {}
-            for each in (mirror, third):
-                for tp, account in each.progress().partitions.items():
+            for process in (mirror, third):
+                for tp, account in process.progress().partitions.items():
                     positions[tp] = max(positions.get(tp, 0), account.position or 0)
             return positions == ends
 

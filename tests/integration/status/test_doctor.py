@@ -89,7 +89,7 @@ def by_group(text: str) -> dict[str | None, set[str]]:
     for finding in json.loads(text)["findings"]:
         found[finding["group"]] |= {
             finding["code"],
-            *(it["code"] for it in finding["consequences"]),
+            *(consequence["code"] for consequence in finding["consequences"]),
         }
     return dict(found)
 
@@ -147,7 +147,7 @@ def for_the_page(diagnosis: str) -> dict[str | None, set[str]]:
     """What the doctor has found, without its notes: those are on the groups' own pages."""
     findings = json.loads(diagnosis)["findings"]
     return timeless(
-        (finding["group"], {it["code"] for it in (finding, *finding["consequences"])})
+        (finding["group"], {shown["code"] for shown in (finding, *finding["consequences"])})
         for finding in findings
         if finding["severity"] != "note"
     )

@@ -45,7 +45,7 @@ def test_negotiation(broker_of: BrokerOf, kafka: str) -> None:
     if kafka in GENERATIONS:
         generation, count = GENERATIONS[kafka]
         assert found.generation is generation
-        assert requested == [(each.request.API.key, each.version) for each in PROBES[:count]]
+        assert requested == [(probe.request.API.key, probe.version) for probe in PROBES[:count]]
     else:
         assert found.generation is None
         assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]

@@ -285,7 +285,7 @@ def test_a_position_never_runs_ahead_of_what_a_poll_hands_out(make: Make) -> Non
 def test_close_ends_a_poll_of_another_thread(polling: Polling) -> None:
     """It commits and leaves before it returns; the poll gives nothing, and the next says why."""
     polling.consumer.close()
-    assert {it.offset for it in polling.fakes.group.committed_offsets.values()} == {3}
+    assert {committed.offset for committed in polling.fakes.group.committed_offsets.values()} == {3}
     assert polling.fakes.group.owned == frozenset()
     assert polling.result.result(WAIT_S) == {}
     with pytest.raises(ConsumerClosed):

@@ -40,7 +40,7 @@ def test_a_poll_that_had_taken_records_gives_none_of_them(make: Make) -> None:
 
     fakes.engine.collect_as = struck_behind  # type: ignore[method-assign,assignment]
     assert consumer.poll() == {}
-    assert {it.offset for it in fakes.group.committed_offsets.values()} == {0}
+    assert {committed.offset for committed in fakes.group.committed_offsets.values()} == {0}
 
 
 def test_an_iteration_that_waits_ends(make: Make) -> None:
@@ -48,7 +48,7 @@ def test_an_iteration_that_waits_ends(make: Make) -> None:
     consumer, fakes = joined(make)
     fakes.wakeup.meanwhile.append(consumer.close)
     assert len(list(consumer)) == 20
-    assert {it.offset for it in fakes.group.committed_offsets.values()} == {10}
+    assert {committed.offset for committed in fakes.group.committed_offsets.values()} == {10}
 
 
 def test_a_handler_without_automatic_commits_commits_nothing(make: Make) -> None:

@@ -66,7 +66,7 @@ def test_nothing_that_was_committed_is_passed_over(
 ) -> None:
     """The answer is one of the committed offsets if there is any, and none only if both say so."""
     counts = larger(one, other)
-    offsets = {it.offset for it in (one, other)} - {None}
+    offsets = {migrated.offset for migrated in (one, other)} - {None}
     assert counts.offset in (offsets or {None})
     assert all(
         counts.offset >= offset

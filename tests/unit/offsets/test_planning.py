@@ -83,8 +83,8 @@ def test_how_much_would_be_left_to_read() -> None:
     """Now and then; none where there is no offset."""
     plan = plan_offsets(ToEarliest(), PRESENT, scope=[T0, T2])
     lags = [
-        (plan.lag(it.topic_partition, it.before), plan.lag(it.topic_partition, it.wanted))
-        for it in plan.plan.moves
+        (plan.lag(move.topic_partition, move.before), plan.lag(move.topic_partition, move.wanted))
+        for move in plan.plan.moves
     ]
     assert lags == [(20, 40), (None, 2)]
 

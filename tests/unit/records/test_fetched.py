@@ -182,7 +182,7 @@ def test_joined_slices_are_as_one(decode: FetchedDecoder) -> None:
     whole = RecordSlice.joined(slices)
     assert (len(whole), whole.first_offset) == (6, 1)
     assert (whole.next_offset, whole.leader_epoch) == (7, 4)
-    assert whole.size_bytes == sum(one.size_bytes for one in slices)
+    assert whole.size_bytes == sum(records.size_bytes for records in slices)
     assert [record.offset for record in whole.records(ORIGIN)] == [1, 2, 3, 4, 5, 6]
     assert [row[0] for part in whole.parts() for row in part] == [1, 2, 3, 4, 5, 6]
     assert dict(whole.headers()) == {at: (("h", b"%d" % at),) for at in (1, 3, 5)}

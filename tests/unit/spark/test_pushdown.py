@@ -96,7 +96,7 @@ def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[
         for at in range(6):
             tp = offset_range.topic_partition
             row: dict[str, object] = {"topic": tp.topic, "partition": tp.partition, "offset": at}
-            responses = [says(each, row) for each in given_]
+            responses = [says(condition, row) for condition in given_]
             if all(responses):
                 assert (tp.partition, at) in kept
             if (tp.partition, at) in kept:

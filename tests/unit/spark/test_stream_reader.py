@@ -82,7 +82,9 @@ def test_that_a_trigger_may_end_after_one_batch_is_logged(
     reader = world.reader()
     for _ in range(2):
         reader.latestOffset()
-    said = [it.getMessage() for it in caplog.records if "after one batch" in it.getMessage()]
+    said = [
+        record.getMessage() for record in caplog.records if "after one batch" in record.getMessage()
+    ]
     assert len(said) == (0 if is_told else 1)
 
 

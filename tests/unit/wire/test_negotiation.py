@@ -137,8 +137,8 @@ def test_a_broker_that_ignores_what_it_does_not_know() -> None:
         frames = [sent.next_frame(), sent.next_frame()]
         assert sent.is_empty
         requests = [decode_request(frame) for frame in frames if frame is not None]
-        assert [each.api_key for each in requests] == [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT]
-        first, follower = (each.correlation_id for each in requests)
+        assert [frame.api_key for frame in requests] == [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT]
+        first, follower = (frame.correlation_id for frame in requests)
         refusal = HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
         frame = encode_response(refusal, version=0, correlation_id=follower)[4:]
         assert after_frame(probe, frame) == of_generation(BrokerGeneration.V0_9)

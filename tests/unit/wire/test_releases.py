@@ -89,7 +89,7 @@ def test_the_newest_mark_counts() -> None:
 @pytest.mark.parametrize("kafka", ["0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1"])
 def test_a_broker_of_a_cluster_with_a_zookeeper_is_told(kafka: str) -> None:
     """As real ones answered that had one."""
-    newest = {each.api_key: each.max_version for each in served_by(kafka).api_versions}
+    newest = {versions.api_key: versions.max_version for versions in served_by(kafka).api_versions}
     assert not keeps_no_zookeeper(newest)
     assert not of_response(served_by(kafka)).no_zookeeper
 

@@ -29,7 +29,9 @@ def path(tp: TopicPartition) -> str:
 
 def texts(store: MemoryZkStore) -> list[bytes | None]:
     """What lies there of all three."""
-    return [None if it is None else it.data for it in store.get_many([path(A), path(B), path(C)])]
+    return [
+        None if node is None else node.data for node in store.get_many([path(A), path(B), path(C)])
+    ]
 
 
 def to(offset: int) -> OffsetAndMetadata:
