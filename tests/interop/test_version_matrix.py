@@ -55,7 +55,7 @@ IN_KAFKA = {**IN_BOTH, "dual.commit.enabled": "false"}
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 
-class Running(NamedTuple):
+class RunningVersion(NamedTuple):
     """One version that runs, and where its files lie."""
 
     cluster: Sandbox
@@ -63,9 +63,9 @@ class Running(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def running(request: pytest.FixtureRequest, broker_of: BrokerOf, disks: Path) -> Running:
+def running(request: pytest.FixtureRequest, broker_of: BrokerOf, disks: Path) -> RunningVersion:
     """One broker of each version in turn."""
-    return Running(broker_of(request.param), disks / request.param)
+    return RunningVersion(broker_of(request.param), disks / request.param)
 
 
 def on_versions(*in_ci: str) -> pytest.MarkDecorator:
@@ -74,7 +74,7 @@ def on_versions(*in_ci: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def cluster(running: Running) -> Sandbox:
+def cluster(running: RunningVersion) -> Sandbox:
     """The cluster that the group lives on."""
     return running.cluster
 
@@ -84,7 +84,7 @@ def cell(feature: str, kafka: str) -> Cell:
     return FEATURES[feature].cells[kafka]
 
 
-def stored_magic(running: Running, topic: str) -> int:
+def stored_magic(running: RunningVersion, topic: str) -> int:
     """The format of the first entry of a topic's first log file; all formats have it there."""
     (log,) = running.folder.glob(f"broker-0/data/{topic}-0/*.log")
     return log.read_bytes()[MAGIC_AT]
@@ -207,7 +207,9 @@ def test_offsets_move_into_kafka_and_back(group: MixedGroup) -> None:
 @pytest.mark.sandbox
 @on_versions("0.8.0", "0.8.2.2", "0.10.2.2", "3.9.1")
 @pytest.mark.parametrize("codec", COMPRESSING)
-def test_a_compressed_topic_is_read(group: MixedGroup, running: Running, codec: Codec) -> None:
+def test_a_compressed_topic_is_read(
+    group: MixedGroup, running: RunningVersion, codec: Codec
+) -> None:
     """Plain and compressed sets by turns come whole, in order, from magic 0, whatever is stored."""
     kafka, topic = group.cluster.kafka, group.topic(1)
     wanted = cell(codec.name.lower(), kafka)
@@ -230,7 +232,9 @@ def test_a_compressed_topic_is_read(group: MixedGroup, running: Running, codec: 
 
 @pytest.mark.sandbox
 @on_versions("0.8.0", "0.10.2.2", "3.9.1")
-def test_what_the_versions_own_producer_writes_is_read(group: MixedGroup, running: Running) -> None:
+def test_what_the_versions_own_producer_writes_is_read(
+    group: MixedGroup, running: RunningVersion
+) -> None:
     """Its own console producer writes its own format; the broker converts it for us."""
     kafka, topic = group.cluster.kafka, group.topic(1)
     sent = [f"line {number}" for number in range(300)]

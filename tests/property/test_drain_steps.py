@@ -18,7 +18,7 @@ from zkconsumer.model import TopicPartition
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 
 
-class Fuse:
+class KillPoint:
     """Kills at one point of a run, and looks at the world at every one."""
 
     def __init__(self, world: World, burns: int) -> None:
@@ -61,7 +61,7 @@ def see_everything_once(world: World) -> None:
 
 def run_killed(world: World, burns: int) -> bool:
     """Run a process that is killed after so many points; whether it was."""
-    world.at = Fuse(world, burns)
+    world.at = KillPoint(world, burns)
     try:
         world.run()
     except Killed:

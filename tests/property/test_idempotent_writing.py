@@ -39,7 +39,7 @@ counted = st.lists(st.integers(0, 40), min_size=3, max_size=3)
 
 
 @dataclass
-class Cluster:
+class ProducerCluster:
     """Two brokers that keep account of producers as those of 1.0 and later do."""
 
     faults: list[str]
@@ -52,7 +52,7 @@ class Cluster:
     )
     ids: int = 0
     most_ids: int = 1 << 30
-    connections: dict[Broker, "Connection"] = field(default_factory=dict)
+    connections: dict[Broker, "ProducerConnection"] = field(default_factory=dict)
     most_under_way: int = 0
 
     # --- as Routes --------------------------------------------------------------------------
@@ -61,9 +61,9 @@ class Cluster:
         """See ``Routes``."""
         return {tp: BROKERS[tp.partition % 2] for tp in wanted}
 
-    def connection_to(self, leader: Broker) -> "Connection":
+    def connection_to(self, leader: Broker) -> "ProducerConnection":
         """See ``Routes``."""
-        return self.connections.setdefault(leader, Connection(self, leader))
+        return self.connections.setdefault(leader, ProducerConnection(self, leader))
 
     def hang_up(self, leader: Broker) -> None:
         """See ``Routes``."""
@@ -99,17 +99,17 @@ class Cluster:
 
 
 @dataclass
-class Connection:
+class ProducerConnection:
     """A connection to one of them; what is sent is done at once, answers come in order."""
 
-    cluster: Cluster
+    cluster: ProducerCluster
     broker: Broker
     responses: deque[ProduceResponse | None] = field(default_factory=deque)
     is_cut: bool = False
     is_renewal_due: bool = False
 
     @property
-    def versions(self) -> "Connection":
+    def versions(self) -> "ProducerConnection":
         """See ``NegotiatedConnection``."""
         return self
 
@@ -173,7 +173,7 @@ class Connection:
 
 
 def write(
-    cluster: Cluster, counts: list[int], *, idempotent: bool, retries: int, set_bytes: int
+    cluster: ProducerCluster, counts: list[int], *, idempotent: bool, retries: int, set_bytes: int
 ) -> tuple[dict[TopicPartition, list[bytes]], dict[TopicPartition, list[tuple[int, int]]], bool]:
     """Write so many records to each partition; gives them, what was written, and whether all."""
     wanted = {
@@ -236,7 +236,7 @@ def test_what_comes_meanwhile_is_written_once_and_in_order(
     script: list[str], counts: list[int], step: int, set_bytes: int
 ) -> None:
     """Records that are added behind those under way; all are told of, in their order."""
-    cluster = Cluster([fault for fault in script if fault != "forgets"])
+    cluster = ProducerCluster([fault for fault in script if fault != "forgets"])
     wanted = {
         tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
         for tp, count in zip(TPS, counts, strict=True)
@@ -252,7 +252,7 @@ def test_what_comes_meanwhile_is_written_once_and_in_order(
 
 
 def check_told(
-    cluster: Cluster,
+    cluster: ProducerCluster,
     wanted: dict[TopicPartition, list[bytes]],
     found: dict[TopicPartition, list[tuple[int, int]]],
 ) -> None:
@@ -269,7 +269,7 @@ def test_nothing_is_lost_and_all_is_told_of(
     script: list[str], counts: list[int], set_bytes: int, retries: int
 ) -> None:
     """Whatever happens; and in front of a failure nothing is missing."""
-    cluster = Cluster(list(script))
+    cluster = ProducerCluster(list(script))
     wanted, found, whole = write(
         cluster, counts, idempotent=True, retries=retries, set_bytes=set_bytes
     )
@@ -287,7 +287,7 @@ def test_an_idempotent_producer_writes_once_and_in_order(
     script: list[str], counts: list[int], set_bytes: int, is_strict: bool
 ) -> None:
     """As long as the brokers keep account, whatever is cut, lost, refused or cut in two."""
-    cluster = Cluster([text for text in script if text != "forgets"], is_strict=is_strict)
+    cluster = ProducerCluster([text for text in script if text != "forgets"], is_strict=is_strict)
     wanted, _, whole = write(cluster, counts, idempotent=True, retries=99, set_bytes=set_bytes)
     assert whole
     assert {tp: cluster.logs[tp] for tp in TPS} == wanted
@@ -296,7 +296,7 @@ def test_an_idempotent_producer_writes_once_and_in_order(
 REFUSED = frozenset({b"0 3", b"0 4", b"0 17", b"1 0"})
 
 
-class Picky(Cluster):
+class Picky(ProducerCluster):
     """It refuses some records for what is in them."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
@@ -378,7 +378,7 @@ def test_what_a_mirror_drops_leaves_no_copies_of_others(
 
 
 def made_writing(
-    cluster: Cluster,
+    cluster: ProducerCluster,
     identity: ProducerIdentity,
     set_bytes: int,
     source: Trickle | None,
@@ -399,7 +399,7 @@ def made_writing(
     )
 
 
-class SecondIdentity(Cluster):
+class SecondIdentity(ProducerCluster):
     """One partition needs a second id, and moves to a new leader just then."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
@@ -431,7 +431,7 @@ def test_a_plain_producer_keeps_the_order(
     script: list[str], counts: list[int], refused: bool
 ) -> None:
     """Also one that brokers give no id: copies there may be, but none that stands too early."""
-    cluster = Cluster(list(script), gives_ids=False)
+    cluster = ProducerCluster(list(script), gives_ids=False)
     wanted, found, whole = write(cluster, counts, idempotent=refused, retries=99, set_bytes=60)
     assert whole
     check_told(cluster, wanted, found)
@@ -439,7 +439,7 @@ def test_a_plain_producer_keeps_the_order(
         assert list(dict.fromkeys(cluster.logs[tp])) == wanted[tp]
 
 
-class Forgetful(Cluster):
+class Forgetful(ProducerCluster):
     """It knows none of the ids that it gave a moment ago."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
@@ -481,7 +481,7 @@ def test_new_ids_are_tried_as_long_as_records_may_be() -> None:
 def test_several_sets_of_a_partition_are_under_way() -> None:
     """Where brokers keep account of them; of a plain producer one is."""
     for idempotent, most in ((True, _KEPT), (False, 1)):
-        cluster = Cluster([])
+        cluster = ProducerCluster([])
         records = [40, 0, 0]
         write(cluster, records, idempotent=idempotent, retries=0, set_bytes=60)
         assert cluster.most_under_way == most

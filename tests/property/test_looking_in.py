@@ -23,7 +23,7 @@ STEPS = st.lists(st.integers(0, 6), min_size=1, max_size=5)
 """How many records each poll takes at most; 0: one record by an iteration."""
 
 
-class Reader:
+class InspectedConsumer:
     """A consumer that polls and iterates, and what it was handed."""
 
     def __init__(self, steps: list[int]) -> None:
@@ -61,7 +61,7 @@ class Reader:
 @given(steps=STEPS, place=PLACES)
 def test_a_position_that_is_seen_is_one_between_two_polls(steps: list[int], place: int) -> None:
     """Never that of records on their way, however far they are."""
-    reader = Reader(steps)
+    reader = InspectedConsumer(steps)
     session = reader.consumer._parts.session
 
     def look() -> None:
@@ -81,7 +81,7 @@ def test_closes_at_any_two_moments_commit_what_was_handed_out(
     steps: list[int], place: int, again: int
 ) -> None:
     """The second one may strike amid the first."""
-    reader = Reader(steps)
+    reader = InspectedConsumer(steps)
     consumer = reader.consumer
 
     def close() -> None:

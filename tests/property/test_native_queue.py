@@ -66,7 +66,7 @@ class NativeLoop:
 
 
 @dataclass(eq=False)
-class Fetcher:
+class OfferingFetcher:
     """Offers one chunk after the other, and waits to be called when it is refused."""
 
     queue: "NativeChunkQueue"
@@ -88,7 +88,7 @@ class Fetcher:
         self.waits = False
 
 
-class World:
+class NativeQueueWorld:
     """One queue, its producers and its stream."""
 
     def __init__(self, rng: Random) -> None:
@@ -98,7 +98,11 @@ class World:
         self.sent: dict[PartitionClaim, list[Record]] = {}
         self.got: dict[PartitionClaim, list[Record]] = {}
         self.pending: Chunk | None = None
-        self.producers: list[NativeLoop | Fetcher] = [self.loop(), self.loop(), self.fetcher()]
+        self.producers: list[NativeLoop | OfferingFetcher] = [
+            self.loop(),
+            self.loop(),
+            self.fetcher(),
+        ]
 
     def batches(self) -> tuple[PartitionClaim, list[list[Record]]]:
         """A partition with a few batches to come."""
@@ -124,7 +128,7 @@ class World:
         sets = deque((set_of(self.rng, batch), batch[0].offset) for batch in batches if batch)
         return NativeLoop(self.queue, claim, sets)
 
-    def fetcher(self) -> Fetcher:
+    def fetcher(self) -> OfferingFetcher:
         """One in Python."""
         claim, batches = self.batches()
         todo: deque[Chunk] = deque()
@@ -132,7 +136,7 @@ class World:
             if batch:
                 behind = batch[-1].offset + 1
                 todo.append(Chunk(claim, batch[0].offset, behind, batch, records_bytes(batch)))
-        return Fetcher(self.queue, claim, todo)
+        return OfferingFetcher(self.queue, claim, todo)
 
     def read(self) -> None:
         """The stream is done with what it has in hand, or takes the next chunk."""
@@ -189,7 +193,7 @@ class World:
 @given(st.integers(0, 2**32))
 def test_everything_gets_through_in_bounds_and_in_order(seed: int) -> None:
     """Whatever the order in which native code, Python, the stream and hand-overs come."""
-    world = World(Random(seed))
+    world = NativeQueueWorld(Random(seed))
     for _ in range(80):
         world.step()
         world.check()

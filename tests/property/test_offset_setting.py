@@ -40,7 +40,7 @@ STORAGES = st.sampled_from(
 Held = Mapping[OffsetStorage, Mapping[TopicPartition, int]]
 
 
-class World:
+class OffsetSettingWorld:
     """A group with offsets in both places, and the command."""
 
     def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]], held: Held) -> None:
@@ -78,7 +78,7 @@ def test_it_is_done_or_refused_and_undone_to_the_offset(
     fails: dict[OffsetStorage, int],
 ) -> None:
     """Whatever fails in the middle, the report is true and the file brings everything back."""
-    world = World(logs, held)
+    world = OffsetSettingWorld(logs, held)
     before = world.held()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "back.json")

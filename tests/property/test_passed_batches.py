@@ -28,7 +28,7 @@ LEAST_BYTES = dict.fromkeys(Codec, 65_536) | {Codec.GZIP: 4_096}
 PACKING = [codec for codec in Codec if codec is not Codec.NONE]
 
 
-class Source(NamedTuple):
+class StoredBatch(NamedTuple):
     """A batch as a broker has it."""
 
     data: bytes
@@ -43,7 +43,7 @@ class Source(NamedTuple):
 
 
 @st.composite
-def sources(draw: st.DrawFn) -> Source:
+def sources(draw: st.DrawFn) -> StoredBatch:
     """A batch, mostly as it was produced; some with gaps, without times, of the broker's time."""
     count, seed = draw(st.integers(1, 12)), draw(st.integers(0, 2**32))
     size = draw(st.sampled_from([10, 600, 20_000]))
@@ -74,10 +74,12 @@ def sources(draw: st.DrawFn) -> Source:
         and len(data) - BATCH_HEADER.size >= LEAST_BYTES[codec]
     )
     rows = [HeadedRecord(record, headers.get(place, ())) for place, record in enumerate(records)]
-    return Source(data, rows, codec, is_as_sent)
+    return StoredBatch(data, rows, codec, is_as_sent)
 
 
-def queued(found: list[Source], kept: Codec, start: int, *, with_headers: bool) -> OutgoingRecords:
+def queued(
+    found: list[StoredBatch], kept: Codec, start: int, *, with_headers: bool
+) -> OutgoingRecords:
     """What a mirror has of them; of each only what lies from an offset on."""
     records = OutgoingRecords()
     for source in found:
@@ -114,7 +116,7 @@ def head_of(data: bytes) -> BatchHeader:
     with_headers=st.booleans(),
 )
 def test_what_is_passed_is_what_would_be_built(
-    found: list[Source],
+    found: list[StoredBatch],
     codec: Codec,
     start: int,
     version: int,
@@ -166,7 +168,9 @@ def test_a_batch_is_no_longer_passed_once_it_was_cut(codec: Codec) -> None:
     noise = random.Random(1)
     records = [Record(BASE + n, None, noise.randbytes(6_000), 5) for n in range(20)]
     data = build_batch(records, codec=codec)
-    source = Source(data, [HeadedRecord(record, ()) for record in records], codec, is_as_sent=True)
+    source = StoredBatch(
+        data, [HeadedRecord(record, ()) for record in records], codec, is_as_sent=True
+    )
     whole = queued([source], codec, 0, with_headers=True).cut(900_000)
     assert whole.build(version=3, codec=codec, now_ms=1)[BATCH_HEADER.size :] == source.body
     other = Codec.NONE
@@ -184,7 +188,7 @@ def test_a_batch_whose_head_names_another_newest_time_is_opened(named: int) -> N
     noise = random.Random(1)
     records = [Record(BASE + n, None, noise.randbytes(6_000), 5 + n) for n in range(20)]
     data = with_head(build_batch(records, codec=Codec.GZIP), max_timestamp=named)
-    source = Source(data, [HeadedRecord(r, ()) for r in records], Codec.GZIP, is_as_sent=False)
+    source = StoredBatch(data, [HeadedRecord(r, ()) for r in records], Codec.GZIP, is_as_sent=False)
     one = queued([source], Codec.GZIP, 0, with_headers=True).cut(900_000)
     made = one.build(version=3, codec=Codec.GZIP, now_ms=1)
     assert head_of(made).max_timestamp == 24
@@ -196,7 +200,7 @@ def test_a_batch_larger_than_a_set_may_be_is_opened() -> None:
     rows = [HeadedRecord(Record(BASE + number, None, b"v", 5), ()) for number in range(2)]
     batch = build_batch([row.record for row in rows], codec=Codec.GZIP)
     padded = with_body(batch, batch[BATCH_HEADER.size :] + bytes(10_000))
-    source = Source(padded, rows, Codec.GZIP, is_as_sent=True)
+    source = StoredBatch(padded, rows, Codec.GZIP, is_as_sent=True)
     for set_bytes, is_passed in ((5_000, False), (50_000, True)):
         one = queued([source], Codec.GZIP, 0, with_headers=True).cut(set_bytes)
         assert len(one) == 2

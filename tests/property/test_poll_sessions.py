@@ -42,7 +42,7 @@ calls = st.one_of(
 )
 
 
-class World:
+class PollSessionWorld:
     """A consumer, and what it must do."""
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ class World:
 @given(steps=st.lists(calls, max_size=30))
 def test_in_any_order_of_calls_and_rebalances(steps: list[tuple[Any, ...]]) -> None:
     """Each record once and in order, and positions behind what was handed out."""
-    world = World()
+    world = PollSessionWorld()
     world.run("give", A)
     world.run("give", B)
     for name, *arguments in steps:

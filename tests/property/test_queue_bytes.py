@@ -27,7 +27,7 @@ MANY = 6
 
 
 @dataclass(eq=False)
-class Fetcher:
+class BoundedFetcher:
     """Offers one chunk after the other to a queue, and waits when it is refused."""
 
     queue: StreamQueue
@@ -52,7 +52,7 @@ class Fetcher:
 
 
 @dataclass(eq=False)
-class Reader:
+class ChunkReader:
     """A stream: at most one chunk in hand."""
 
     queue: StreamQueue
@@ -78,7 +78,7 @@ class Reader:
             self.queue.done_with(chunk)
 
 
-class World:
+class QueueBytesWorld:
     """A connector's queues with a fetcher and a stream each."""
 
     def __init__(self, rng: Random) -> None:
@@ -86,10 +86,10 @@ class World:
         self.budget = ByteBudget(rng.choice([1, 3_000, 20_000, 10**6]))
         queues = [new_queue(rng.choice([1, 2, 50]), self.budget) for _ in range(rng.randint(1, 4))]
         self.fetchers = [self.fetcher(queue) for queue in queues for _ in range(2)]
-        self.readers = [Reader(queue) for queue in queues]
+        self.readers = [ChunkReader(queue) for queue in queues]
         self.sent = {fetcher.claim: sum_of(fetcher.todo) for fetcher in self.fetchers}
 
-    def fetcher(self, queue: StreamQueue) -> Fetcher:
+    def fetcher(self, queue: StreamQueue) -> BoundedFetcher:
         """A partition with a few chunks to come."""
         claim = PartitionClaim(TopicPartition("t", self.rng.randint(0, 99)), queue, 0)
         todo: deque[Chunk] = deque()
@@ -100,7 +100,7 @@ class World:
             end = offset + len(found)
             todo.append(Chunk(claim, offset, end, found, records_bytes(found)))
             offset = end
-        return Fetcher(queue, claim, todo)
+        return BoundedFetcher(queue, claim, todo)
 
     def step(self) -> None:
         """Somebody does something."""
@@ -153,7 +153,7 @@ def sum_of(chunks: deque[Chunk]) -> list[int]:
 @given(st.integers(0, 2**32))
 def test_bytes_are_counted_bounded_and_given_back(seed: int) -> None:
     """Whatever the order in which fetchers, streams and hand-overs come."""
-    world = World(Random(seed))
+    world = QueueBytesWorld(Random(seed))
     for _ in range(60):
         world.step()
         world.check()

@@ -20,7 +20,7 @@ STEPS: list[Step] = [Close(), Cut(7), Cut(90), Fail(6), Fail(5), Fail(1)]
 
 
 @dataclass(slots=True)
-class Log:
+class ReplicatedLog:
     """A partition on two fake brokers, and what is known to be in it."""
 
     world: RangeBench = field(default_factory=lambda: bench(broker_count=2))
@@ -51,9 +51,9 @@ class Log:
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> Log:
+def logs(draw: st.DrawFn) -> ReplicatedLog:
     """A log of some sets."""
-    log = Log()
+    log = ReplicatedLog()
     for _ in range(draw(st.integers(1, 6))):
         count = draw(st.integers(1, 8))
         log.add(
@@ -64,7 +64,7 @@ def logs(draw: st.DrawFn) -> Log:
     return log
 
 
-Event = Callable[[Log], None]
+Event = Callable[[ReplicatedLog], None]
 
 
 @st.composite
@@ -74,7 +74,7 @@ def events(draw: st.DrawFn) -> Event:
     share = draw(st.floats(0, 1))
     step = draw(st.sampled_from(STEPS))
 
-    def happen(log: Log) -> None:
+    def happen(log: ReplicatedLog) -> None:
         cluster, brokers = log.world.net.cluster, log.world.net.brokers
         leader = log.world.leader().id
         if kind == "expire":
@@ -113,7 +113,7 @@ def events(draw: st.DrawFn) -> Event:
     st.lists(events(), max_size=6),
 )
 def test_each_record_comes_once_or_is_said_to_be_lost(
-    log: Log,
+    log: ReplicatedLog,
     fetch_bytes: int,
     part_bytes: int,
     shares: list[float],
@@ -156,7 +156,7 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
 @settings(deadline=None, max_examples=examples(200))
 @given(logs(), st.integers(0, 60), st.integers(0, 60), st.integers(1, 300))
 def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
-    log: Log, start: int, length: int, part_bytes: int
+    log: ReplicatedLog, start: int, length: int, part_bytes: int
 ) -> None:
     """The same records, whatever engine; a part of more than one row keeps to the bound."""
     end = min(start + length, log.end)

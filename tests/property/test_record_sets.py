@@ -28,7 +28,7 @@ ROOM = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResponseRecords:
     """What one answer came to.
 
     Attributes:
@@ -48,7 +48,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FetchedSet:
     """A set as a broker sent it, and what it answers; the one before was damaged, or not."""
 
     data: bytes
@@ -59,7 +59,7 @@ class Answer:
 
 
 @st.composite
-def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> Answer:
+def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> FetchedSet:
     """A stretch of a log, which may be cut off, flipped in one bit, or begin in front."""
     rng = random.Random(draw(st.integers(0, 1 << 30)))
     log = make_log(rng, rng.choice(magics), rng.randint(1, 6), gap=rng.choice([0, 3]))
@@ -72,10 +72,10 @@ def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> Answer:
     start = rng.randint(log[first].first, log[first].last)
     end = log[-1].last + 1
     high_watermark = rng.choice([end, end, start, end + 5])
-    return Answer(bytes(data), start, max(1, len(data)), high_watermark, draw(st.booleans()))
+    return FetchedSet(bytes(data), start, max(1, len(data)), high_watermark, draw(st.booleans()))
 
 
-def by_streams(response: Answer) -> Found:
+def by_streams(response: FetchedSet) -> ResponseRecords:
     """As a fetcher of streams reads it, piece by piece."""
     settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
     position = FetchPosition(claim_of(committed=0), response.fetch_offset)
@@ -101,12 +101,12 @@ def by_streams(response: Answer) -> Found:
         response.fetch_offset if response.is_again else None,
     }:
         fault = (position.fetch_offset, None, "")
-    return Found(found, position.fetch_offset, needed, is_too_large, fault)
+    return ResponseRecords(found, position.fetch_offset, needed, is_too_large, fault)
 
 
 def by_core(
-    response: Answer, settings: PollFetchSettings, aborted: tuple[AbortedTransaction, ...] = ()
-) -> Found:
+    response: FetchedSet, settings: PollFetchSettings, aborted: tuple[AbortedTransaction, ...] = ()
+) -> ResponseRecords:
     """As a fetcher of polls does, at once; or of ranges, piece by piece."""
     start = PositionView(response.fetch_offset)
     requested = PartitionRequest(
@@ -136,12 +136,12 @@ def by_core(
             behind = next_behind(unpacked.corrupt.next_offset, offset, response.high_watermark)
             fault = (offset, behind, str(unpacked.corrupt))
     if offset > response.fetch_offset:
-        return Found(found, offset, 0, fault=fault)
-    return Found([], offset, unpacked.needed_bytes, unpacked.too_large is not None, fault)
+        return ResponseRecords(found, offset, 0, fault=fault)
+    return ResponseRecords([], offset, unpacked.needed_bytes, unpacked.too_large is not None, fault)
 
 
 @given(responses((0, 1, 2)))
-def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: Answer) -> None:
+def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: FetchedSet) -> None:
     """Records, where to go on, how much more to ask for, and what can't be read."""
     polls = PollFetchSettings(growth_max_bytes=LIMIT)
     ranges = replace(polls, unpacked_bytes=1)
@@ -160,7 +160,7 @@ def test_ranges_find_in_pieces_the_committed_records_that_polls_find_at_once(
     start = data.draw(st.integers(0, log.end))
     size = data.draw(st.integers(0, 900))
     records, named = log.fetch(start, size, names_more=data.draw(st.booleans()))
-    response = Answer(records, start, max(1, size), log.end, is_again=False)
+    response = FetchedSet(records, start, max(1, size), log.end, is_again=False)
     polls = PollFetchSettings(growth_max_bytes=LIMIT, isolation=IsolationLevel.READ_COMMITTED)
     whole = by_core(response, polls, aborted=tuple(named))
     assert by_core(response, replace(polls, unpacked_bytes=1), aborted=tuple(named)) == whole

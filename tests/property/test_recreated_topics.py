@@ -28,7 +28,7 @@ STEPS = st.one_of(
 )
 
 
-class World:
+class RecreatedTopicWorld:
     """A group of one or two members on one partition."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class World:
 @example([("produce", 3), ("read", 0), ("recreate", 5), ("settle", 0)])
 def test_all_of_the_last_topic_is_delivered(steps: list[tuple[str, int]]) -> None:
     """Whatever of the former ones was read, committed, or is being read."""
-    world = World()
+    world = RecreatedTopicWorld()
     for name, count in steps:
         step = getattr(world, name)
         step(count) if name in {"produce", "recreate"} else step()

@@ -18,7 +18,7 @@ KEYS = [GroupKey(kind, name) for kind in GroupKind for name in NAMES]
 Step = tuple[str, str, int]
 
 
-class Story:
+class GroupStory:
     """Things that happen to groups."""
 
     def __init__(self, world: StatusWorld) -> None:
@@ -99,7 +99,7 @@ def test_a_look_shows_what_is(first: list[Step], between: list[list[Step]]) -> N
     try:
         world.topic(OFFSETS_TOPIC)
         world.groups["h"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
-        story = Story(world)
+        story = GroupStory(world)
         for step in first:
             story.happen(step)
         reader = world.reader()

@@ -24,7 +24,7 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 
-class World:
+class OffsetsSetWorld:
     """A topic of two partitions with 6 and 3 messages, a group, and the command."""
 
     def __init__(self, cluster: Sandbox, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,18 +82,18 @@ class World:
 
 
 @pytest.fixture
-def old(cluster: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> World:
+def old(cluster: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> OffsetsSetWorld:
     """One on 0.8.2.2."""
-    return World(cluster, tmp_path, capsys)
+    return OffsetsSetWorld(cluster, tmp_path, capsys)
 
 
 @pytest.fixture
-def new(broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> World:
+def new(broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> OffsetsSetWorld:
     """One on 3.9.1."""
-    return World(broker_of("3.9.1"), tmp_path, capsys)
+    return OffsetsSetWorld(broker_of("3.9.1"), tmp_path, capsys)
 
 
-def test_the_next_member_starts_where_the_group_was_set(old: World) -> None:
+def test_the_next_member_starts_where_the_group_was_set(old: OffsetsSetWorld) -> None:
     """And where it stood, after the roll-back. While it lives, nothing is set."""
     assert len(old.read(9)) == 9
     with ZookeeperConsumerConnector(old.config()) as consumer:
@@ -111,7 +111,7 @@ def test_the_next_member_starts_where_the_group_was_set(old: World) -> None:
     assert old.in_zookeeper() == [6, 3]
 
 
-def test_a_time_is_a_segment_s_in_old_logs(old: World) -> None:
+def test_a_time_is_a_segment_s_in_old_logs(old: OffsetsSetWorld) -> None:
     """All of this one is newer than the one time, and older than the other."""
     old.read(9)
     status, report = old.set("--to-time", "2020-01-01")
@@ -121,7 +121,7 @@ def test_a_time_is_a_segment_s_in_old_logs(old: World) -> None:
     assert (status, old.in_zookeeper()) == (0, [0, 3])
 
 
-def test_a_time_is_a_record_s_in_new_ones(new: World) -> None:
+def test_a_time_is_a_record_s_in_new_ones(new: OffsetsSetWorld) -> None:
     """In a group that a coordinator keeps, whose next member goes on from there."""
     new.kafka.put({tp: OffsetAndMetadata(1) for tp in new.partitions})
     status, report = new.set("--by-duration", "PT1H")
@@ -158,7 +158,7 @@ def test_a_time_is_a_record_s_in_new_ones(new: World) -> None:
     assert new.in_kafka() == [2, 2]
 
 
-def test_both_places_are_set_and_brought_back(old: World) -> None:
+def test_both_places_are_set_and_brought_back(old: OffsetsSetWorld) -> None:
     """Each to what it had."""
     for tp, offset in zip(old.partitions, (2, 2), strict=True):
         old.tree.put(offset_path(old.group, tp), b"%d" % offset)
@@ -172,7 +172,7 @@ def test_both_places_are_set_and_brought_back(old: World) -> None:
 
 
 def test_what_is_saved_of_a_coordinator_s_group_comes_back(
-    new: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    new: OffsetsSetWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is found among all groups, and told apart from those in ZooKeeper by nothing."""
     new.kafka.put({tp: OffsetAndMetadata(2) for tp in new.partitions})
@@ -189,7 +189,9 @@ def test_what_is_saved_of_a_coordinator_s_group_comes_back(
     assert "in kafka: 2 of 2 offsets written, verified" in capsys.readouterr().out
 
 
-def test_one_that_was_killed_in_the_middle_can_be_undone(old: World, tmp_path: Path) -> None:
+def test_one_that_was_killed_in_the_middle_can_be_undone(
+    old: OffsetsSetWorld, tmp_path: Path
+) -> None:
     """Whatever it had written by then: its file was there before."""
     for tp in old.partitions:
         old.tree.put(offset_path(old.group, tp), b"2")

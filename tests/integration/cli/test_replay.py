@@ -24,7 +24,7 @@ pytestmark = pytest.mark.sandbox
 FAR = "2100-01-01"
 
 
-class World:
+class ReplayWorld:
     """A topic of two partitions; the first has 30 messages in sets, the second 5 with keys."""
 
     def __init__(self, cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -57,9 +57,9 @@ class World:
 
 
 @pytest.fixture
-def old(cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> World:
+def old(cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> ReplayWorld:
     """One on 0.8.2.2."""
-    return World(cluster, capfdbinary)
+    return ReplayWorld(cluster, capfdbinary)
 
 
 @pytest.fixture(params=["0.8.2.2", "3.9.1"])
@@ -68,12 +68,14 @@ def world(
     broker_of: BrokerOf,
     cluster: Sandbox,
     capfdbinary: pytest.CaptureFixture[bytes],
-) -> World:
+) -> ReplayWorld:
     """One on each."""
-    return World(cluster if request.param == "0.8.2.2" else broker_of(request.param), capfdbinary)
+    return ReplayWorld(
+        cluster if request.param == "0.8.2.2" else broker_of(request.param), capfdbinary
+    )
 
 
-def test_a_range_of_offsets_is_printed_and_nothing_else(world: World) -> None:
+def test_a_range_of_offsets_is_printed_and_nothing_else(world: ReplayWorld) -> None:
     """In the middle of compressed sets; nobody hears of it."""
     status, lines, reported = world.replay(
         *("--partitions", "0", "--from-offset", "7", "--to-offset", "23")
@@ -88,7 +90,7 @@ def test_a_range_of_offsets_is_printed_and_nothing_else(world: World) -> None:
     assert (status, len(lines)) == (0, 12)
 
 
-def test_messages_come_as_one_wants_them(world: World, tmp_path: Path) -> None:
+def test_messages_come_as_one_wants_them(world: ReplayWorld, tmp_path: Path) -> None:
     """As text with keys, as JSON, as JSON that holds any bytes; to a file as a whole."""
     flags = ("--partitions", "1", "--property", "print.key=true", "--property", "key.separator=|")
     assert world.replay(*flags)[1] == [b"k0|b0", b"k1|b1", b"k2|b2", b"null|\xff", b"|null"]
@@ -117,7 +119,7 @@ def test_messages_come_as_one_wants_them(world: World, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_times_are_those_of_records_or_of_segments(world: World) -> None:
+def test_times_are_those_of_records_or_of_segments(world: ReplayWorld) -> None:
     """All was written in this century; where brokers know no better it is said."""
     status, lines, reported = world.replay("--from-time", "2020-01-01", "--to-time", FAR)
     assert (status, len(lines)) == (0, 35)
@@ -128,7 +130,7 @@ def test_times_are_those_of_records_or_of_segments(world: World) -> None:
     assert (status, len(lines)) == (0, 0 if knows else 35), "one segment: all of it or nothing"
 
 
-def test_what_a_group_read_between_two_exports(world: World, tmp_path: Path) -> None:
+def test_what_a_group_read_between_two_exports(world: ReplayWorld, tmp_path: Path) -> None:
     """With partitions and topics from the files."""
     tree, group = ZkTree(world.cluster), fresh_name("replay")
     files = []
@@ -146,7 +148,7 @@ def test_what_a_group_read_between_two_exports(world: World, tmp_path: Path) -> 
     assert reported.endswith("zkconsumer: 4 messages of 2 partitions\n")
 
 
-def test_what_is_not_there_is_named(world: World, tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(world: ReplayWorld, tmp_path: Path) -> None:
     """To the offset; and nothing is printed unless gaps are allowed."""
     file = tmp_path / "out"
     flags = ("--partitions", "1", "--from-offset", "3", "--to-offset", "9")
@@ -168,14 +170,14 @@ def test_what_is_not_there_is_named(world: World, tmp_path: Path) -> None:
         (["--from-time", "soon"], "'soon' is no time"),
     ],
 )
-def test_wrong_wishes_are_told(old: World, flags: list[str], reported: str) -> None:
+def test_wrong_wishes_are_told(old: ReplayWorld, flags: list[str], reported: str) -> None:
     """Exit status 2."""
     status, lines, errors = old.replay(*flags, topic="--topic" not in flags)
     assert (status, lines) == (2, [])
     assert reported in errors
 
 
-def replaying(world: World) -> "subprocess.Popen[bytes]":
+def replaying(world: ReplayWorld) -> "subprocess.Popen[bytes]":
     """A process whose output is more than fits into a pipe."""
     write(world.cluster, world.first, [b"x" * 500_000])
     command = [sys.executable, "-m", "zkconsumer", "replay", "--topic", world.topic]
@@ -183,7 +185,7 @@ def replaying(world: World) -> "subprocess.Popen[bytes]":
     return warm.Popen([*command, *brokers], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def test_a_signal_ends_it(old: World) -> None:
+def test_a_signal_ends_it(old: ReplayWorld) -> None:
     """Exit status 130, and how far it came."""
     with replaying(old) as process:
         assert process.stdout is not None
@@ -195,7 +197,7 @@ def test_a_signal_ends_it(old: World) -> None:
     assert "it stopped at" in reported
 
 
-def test_a_closed_pipe_ends_it(old: World) -> None:
+def test_a_closed_pipe_ends_it(old: ReplayWorld) -> None:
     """Whoever read it had enough."""
     with replaying(old) as process:
         assert process.stdout is not None

@@ -57,7 +57,7 @@ CHANGING = ("doctor", "perf", "groups watch", "groups list", "topics leaders", "
 """What they print is another thing each time."""
 
 
-class World(NamedTuple):
+class LongNames(NamedTuple):
     """A topic with long names around it, of which nobody reads the rest."""
 
     cluster: Sandbox
@@ -66,7 +66,7 @@ class World(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def world(cluster: Sandbox) -> World:
+def world(cluster: Sandbox) -> LongNames:
     """A group that has committed, and has no members."""
     topic = fresh_name("orders-of-the-warehouse")
     group = fresh_name("billing-of-the-warehouse")
@@ -76,10 +76,10 @@ def world(cluster: Sandbox) -> World:
     for number, tp in enumerate(partitions):
         write(cluster, tp, [b"value"] * 12)
         tree.put(offset_path(group, tp), str(7 + number).encode())
-    return World(cluster, topic, group)
+    return LongNames(cluster, topic, group)
 
 
-def called(world: World, words: str) -> list[str]:
+def called(world: LongNames, words: str) -> list[str]:
     """The arguments of a call."""
     names = {"TOPIC": world.topic, "GROUP": world.group, "TOPIC-more": f"{world.topic}-more"}
     arguments = [names.get(word, word) for word in words.split()]
@@ -87,7 +87,7 @@ def called(world: World, words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("words", CALLS)
-def test_a_command_fits_its_terminal(world: World, tmp_path: Path, words: str) -> None:
+def test_a_command_fits_its_terminal(world: LongNames, tmp_path: Path, words: str) -> None:
     """No table is wider, all numbers of the wide one are there, and the status is the same."""
     wide: set[str] | None = None
     (tmp_path / "saved").write_text(f"/consumers/{world.group}/offsets/{world.topic}/0:7\n")

@@ -64,7 +64,7 @@ def watched(kraft: KraftNode) -> Iterator[Watched]:
         yield found
 
 
-class Tool:
+class CommandRunner:
     """Runs commands of ours on a cluster."""
 
     def __init__(self, watched: Watched, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,12 +86,12 @@ class Tool:
 
 
 @pytest.fixture
-def tool(watched: Watched, capsys: pytest.CaptureFixture[str]) -> Tool:
+def tool(watched: Watched, capsys: pytest.CaptureFixture[str]) -> CommandRunner:
     """On the watched cluster."""
-    return Tool(watched, capsys)
+    return CommandRunner(watched, capsys)
 
 
-def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: Tool) -> None:
+def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: CommandRunner) -> None:
     """Offsets, ends, lags and owners of every group, partition by partition.
 
     Where an offset lies beyond the end, theirs is a lag below 0, ours a 0 and a line that says so.
@@ -111,7 +111,7 @@ def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: Tool) -> Non
     assert tool("lag", "--group", watched.left, "--max-lag", "7")[0] == 0
 
 
-def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> None:
+def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: CommandRunner) -> None:
     """Groups, owners, topics, offsets; nobody complains of a ZooKeeper that there is not."""
     status, reported = tool.json("groups", "list")
     assert (status, tool.err) == (0, "")
@@ -141,7 +141,7 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: Tool) -> 
     assert [partition["offsets"] for partition in reported["partitions"]] == [[30], [0], [12]]
 
 
-def test_the_doctor_finds_what_ails_it(watched: Watched, tool: Tool) -> None:
+def test_the_doctor_finds_what_ails_it(watched: Watched, tool: CommandRunner) -> None:
     """An offset beyond the end of its log; no ZooKeeper is missed where there is none."""
     status, reported = tool.json("doctor", "--quick")
     assert (status, reported["zookeeper"], reported["bootstrap_servers"]) == (
@@ -156,7 +156,9 @@ def test_the_doctor_finds_what_ails_it(watched: Watched, tool: Tool) -> None:
     assert "--fix needs a --zookeeper" in tool.err
 
 
-def test_what_is_kept_in_a_zookeeper_alone_is_refused(watched: Watched, tool: Tool) -> None:
+def test_what_is_kept_in_a_zookeeper_alone_is_refused(
+    watched: Watched, tool: CommandRunner
+) -> None:
     """In one line, with the status of wrong usage."""
     for words in (
         ("lag", "--kind", "zookeeper"),
@@ -170,7 +172,9 @@ def test_what_is_kept_in_a_zookeeper_alone_is_refused(watched: Watched, tool: To
         assert len(tool.err.splitlines()) == 1
 
 
-def test_offsets_are_saved_set_and_set_back(watched: Watched, tool: Tool, tmp_path: Path) -> None:
+def test_offsets_are_saved_set_and_set_back(
+    watched: Watched, tool: CommandRunner, tmp_path: Path
+) -> None:
     """Of a group that nobody is in; then it is deleted."""
     group = fresh_name("moved")
     commit_alone(watched.node, group, {TopicPartition(watched.topic, 0): 11})
@@ -226,7 +230,7 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
 
 
 def test_a_group_that_its_coordinator_shares_out(
-    watched: Watched, tool: Tool, tmp_path: Path
+    watched: Watched, tool: CommandRunner, tmp_path: Path
 ) -> None:
     """Its members come by the protocol of Kafka 4: they, what they have and their lag are shown."""
     group = fresh_name("reconciled")

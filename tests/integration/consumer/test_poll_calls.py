@@ -174,7 +174,7 @@ def test_assigned_partitions_commit_without_joining(broker_of: BrokerOf, version
             consumer.commit({tp: OffsetAndMetadata(7)})
 
 
-class Heard(ConsumerRebalanceListener):
+class RecordingListener(ConsumerRebalanceListener):
     """Writes down what it hears."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ def test_two_members_share_and_nothing_is_read_twice(broker_of: BrokerOf) -> Non
     """What one has worked on is committed before the other gets it."""
     broker = broker_of(NEW)
     topic, group = filled(broker), fresh_name("group")
-    listener = Heard()
+    listener = RecordingListener()
     with consumer_of(broker, group_id=group) as one, consumer_of(broker, group_id=group) as two:
         one.subscribe([topic], listener=listener)
         poll_for(one, 2 * EACH)

@@ -95,7 +95,7 @@ def running(recipe: Recipe, errors: Path) -> Iterator["subprocess.Popen[bytes]"]
             process.kill()
 
 
-class Trial:
+class DyingProgram:
     """A program that dies again and again, and what it has done until all is done."""
 
     def __init__(self, program: str, broker: Sandbox, topic: str, folder: Path) -> None:
@@ -137,12 +137,14 @@ class Trial:
 
 
 @pytest.fixture
-def trial(request: pytest.FixtureRequest, broker: Sandbox, topic: str, tmp_path: Path) -> Trial:
+def trial(
+    request: pytest.FixtureRequest, broker: Sandbox, topic: str, tmp_path: Path
+) -> DyingProgram:
     """Of the program that the test names as ``test_<program>_...``."""
     name = next(
         program for program in PROGRAMS if program.removeprefix("poll_") in request.node.name
     )
-    return Trial(name, broker, topic, tmp_path)
+    return DyingProgram(name, broker, topic, tmp_path)
 
 
 PROGRAMS = sorted(file.stem for file in EXAMPLES.glob("poll_*.py"))
@@ -156,7 +158,7 @@ def test_every_program_is_described() -> None:
     assert [program for program in PROGRAMS if program.removeprefix("poll_") not in tests] == []
 
 
-def test_at_most_once_loses_what_was_in_hand_and_repeats_nothing(trial: Trial) -> None:
+def test_at_most_once_loses_what_was_in_hand_and_repeats_nothing(trial: DyingProgram) -> None:
     """Killed before a piece of work, and after a commit, before any of the work it stands for."""
     trial.die((BEFORE_WORK, 50), (AFTER_COMMIT, 1))
     last = {f"{number} {EACH - 1} record {EACH - 1} of {number}" for number in range(PARTITIONS)}
@@ -174,7 +176,7 @@ def test_at_least_once_and_async_commits_lose_nothing(
     broker: Sandbox, topic: str, tmp_path: Path, program: str, at_once: int
 ) -> None:
     """What was in hand at the kill comes again, and no more."""
-    trial = Trial(program, broker, topic, tmp_path)
+    trial = DyingProgram(program, broker, topic, tmp_path)
     deaths = [(BEFORE_WORK, 150), (AFTER_WORK, 130)]
     trial.die(*deaths)
     done = trial.finish(expected())
@@ -182,7 +184,7 @@ def test_at_least_once_and_async_commits_lose_nothing(
     assert 0 < done.total() - len(done) <= len(deaths) * at_once
 
 
-def test_commit_each_repeats_one_record_a_kill(trial: Trial) -> None:
+def test_commit_each_repeats_one_record_a_kill(trial: DyingProgram) -> None:
     """Killed between a piece of work and its commit: that one comes again, nothing else."""
     trial.die((AFTER_WORK, 40), (BEFORE_WORK, 30), (AFTER_COMMIT, 20))
     done = trial.finish(expected())
@@ -201,7 +203,7 @@ def stored(target: Path) -> list[tuple[int, int, str]]:
             return []
 
 
-def test_exactly_once_whatever_is_killed(trial: Trial) -> None:
+def test_exactly_once_whatever_is_killed(trial: DyingProgram) -> None:
     """Killed before the offset is written, before the commit, and behind it: each is there once."""
     first = 2 + 2 + EACH  # looks for both places; begins and looks again; the partition's records
     trial.die((STATEMENT, first + 1), (STATEMENT, first + 2), (STATEMENT, first + 3))
@@ -257,7 +259,7 @@ def test_read_committed_books_no_aborted_and_no_open_payment(
         JAVA_SCRIPT,
         class_path=jars.class_path(KAFKA),
     )
-    trial = Trial("poll_read_committed", broker, topic, tmp_path)
+    trial = DyingProgram("poll_read_committed", broker, topic, tmp_path)
     trial.die((STATEMENT, 5))
     with running(trial.recipe(), trial.errors) as process:
         wait_until(
@@ -308,7 +310,7 @@ def test_from_time_reads_what_came_since(broker: Sandbox) -> None:
 def test_slow_handler_stays_in_its_group(broker: Sandbox, tmp_path: Path) -> None:
     """Work three times as long as max.poll.interval.ms: each record is worked on once."""
     topic = filled(broker, 3)
-    trial = Trial("poll_slow_handler", broker, topic, tmp_path)
+    trial = DyingProgram("poll_slow_handler", broker, topic, tmp_path)
     slow = trial.recipe(settings={"max_poll_interval_ms": 1200})
     with running(slow, trial.errors) as process:
         wait_until(
@@ -334,7 +336,7 @@ def test_slow_handler_stays_in_its_group(broker: Sandbox, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_graceful_stop_commits_and_leaves_at_once(
-    trial: Trial, broker: Sandbox, topic: str, number: signal.Signals
+    trial: DyingProgram, broker: Sandbox, topic: str, number: signal.Signals
 ) -> None:
     """Whoever comes next finds nothing left to read, and waits for nobody's session to end."""
     with running(trial.recipe(), trial.errors) as process:

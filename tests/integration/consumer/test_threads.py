@@ -22,7 +22,7 @@ WAIT_S = 60
 Offsets = dict[TopicPartition, list[int]]
 
 
-class Polling:
+class PollingThread:
     """Polls until somebody closes, and notes what it was handed, and where it stood in between."""
 
     def __init__(self, consumer: KafkaConsumer) -> None:
@@ -106,7 +106,7 @@ def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> Non
         "auto_offset_reset": "earliest",
     }
     consumer = KafkaConsumer(topic, **settings)
-    polling, looking = Polling(consumer), Looking(consumer)
+    polling, looking = PollingThread(consumer), Looking(consumer)
     with ThreadPoolExecutor(4) as pool:
         polled = pool.submit(polling.run)
         snapshots = [

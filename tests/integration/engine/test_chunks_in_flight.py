@@ -20,7 +20,7 @@ VALUE = b"v" * 100
 ROUNDS = 4
 
 
-class Reader:
+class StreamReader:
     """A member with one stream, read by the test itself: message by message, when it says so."""
 
     def __init__(self, cluster: Sandbox, group: str, topic: str, consumer_id: str) -> None:
@@ -65,7 +65,7 @@ class Reader:
         wait_until(lambda: len(claims.claims()) == count, what=f"{count} partitions")
 
 
-class Ledger:
+class DeliveryLedger:
     """What came of each partition: everything in order, and nothing again but the last one."""
 
     def __init__(self) -> None:
@@ -93,14 +93,14 @@ def test_members_that_alternate_lose_nothing_and_repeat_only_what_was_in_hand(
     cluster.create_topic(topic, partitions=PARTITIONS)
     for tp in partitions_of(topic, PARTITIONS):
         write(cluster, tp, [VALUE] * count)
-    ledger, hand_overs = Ledger(), 0
-    staying = Reader(cluster, group, topic, "m0")
+    ledger, hand_overs = DeliveryLedger(), 0
+    staying = StreamReader(cluster, group, topic, "m0")
     try:
         for number in range(1, ROUNDS + 1):
             for _ in range(90):
                 ledger.note(staying.take())
             staying.await_full_queue()
-            coming = Reader(cluster, group, topic, f"m{number}")
+            coming = StreamReader(cluster, group, topic, f"m{number}")
             coming.await_full_queue()
             for _ in range(60):
                 ledger.note(coming.take())
@@ -143,11 +143,11 @@ def test_what_is_given_up_amid_its_chunks_is_not_delivered(cluster: Sandbox) -> 
     cluster.create_topic(topic)
     [tp] = [TopicPartition(topic, 0)]
     write(cluster, tp, [VALUE] * 600)
-    reader = Reader(cluster, group, topic, "m0")
+    reader = StreamReader(cluster, group, topic, "m0")
     assert [reader.take() for _ in range(3)] == [(0, 0), (0, 1), (0, 2)]
     reader.await_full_queue()
     reader.leave()
     with pytest.raises(StopIteration):
         reader.take()
-    with Reader(cluster, group, topic, "m1") as successor:
+    with StreamReader(cluster, group, topic, "m1") as successor:
         assert successor.take() == (0, 2)

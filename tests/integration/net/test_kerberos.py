@@ -275,7 +275,7 @@ def test_a_consumer_lives_longer_than_its_tickets(
 
 
 @dataclass(frozen=True)
-class Refusal:
+class TicketRefusal:
     """A client that gets no ticket, and what it hears."""
 
     reported: str
@@ -330,24 +330,26 @@ def _no_kdc(_sandbox: Sandbox, folder: Path) -> dict[str, str]:
 
 NO_KEYTAB: dict[str, object] = {"sasl_kerberos_keytab": None, "sasl_kerberos_principal": None}
 REFUSALS = {
-    "no-ticket": Refusal(r"no Kerberos ticket.*run kinit, or set sasl_kerberos_keytab", NO_KEYTAB),
-    "expired": Refusal(r"expired.*run kinit", NO_KEYTAB, _expired),
-    "wrong-key": Refusal(
+    "no-ticket": TicketRefusal(
+        r"no Kerberos ticket.*run kinit, or set sasl_kerberos_keytab", NO_KEYTAB
+    ),
+    "expired": TicketRefusal(r"expired.*run kinit", NO_KEYTAB, _expired),
+    "wrong-key": TicketRefusal(
         r"does not take the key of sasl_kerberos_keytab=.*wrong.keytab",
         {"sasl_kerberos_keytab": "wrong.keytab"},
         _wrong_key,
     ),
-    "unknown-service": Refusal(
+    "unknown-service": TicketRefusal(
         r"no ticket for other@localhost: .*not found.*sasl_kerberos_service_name",
         {"sasl_kerberos_service_name": "other"},
     ),
-    "no-kdc": Refusal(
+    "no-kdc": TicketRefusal(
         r"no Kerberos ticket: Cannot contact any KDC.*krb5.conf",
         {"bootstrap_timeout_ms": 1_000},  # a KDC may come back
         _no_kdc,
         NoBrokersAvailable,
     ),
-    "another-mechanism": Refusal(
+    "another-mechanism": TicketRefusal(
         r"the broker has GSSAPI .sasl_mechanism",
         {
             **NO_KEYTAB,

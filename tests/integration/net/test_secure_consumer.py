@@ -124,7 +124,7 @@ def test_writing_over_sasl_and_tls(
 
 
 @dataclass(frozen=True)
-class Refusal:
+class PortRefusal:
     """A consumer that can never get in by a port, and what it is told."""
 
     listener: str
@@ -134,10 +134,12 @@ class Refusal:
 
 
 REFUSALS = {
-    "plain-to-tls": Refusal("SSL", "PLAINTEXT", "", "answers in TLS.*security_protocol"),
-    "tls-to-plain": Refusal("PLAINTEXT", "SSL", "authority", "does not use TLS.*security_protocol"),
-    "unknown-authority": Refusal("SSL", "SSL", "stranger", "not to be trusted.*ssl_cafile"),
-    "no-certificate": Refusal("MUTUAL", "SSL", "authority", "refuses us.*ssl_certfile"),
+    "plain-to-tls": PortRefusal("SSL", "PLAINTEXT", "", "answers in TLS.*security_protocol"),
+    "tls-to-plain": PortRefusal(
+        "PLAINTEXT", "SSL", "authority", "does not use TLS.*security_protocol"
+    ),
+    "unknown-authority": PortRefusal("SSL", "SSL", "stranger", "not to be trusted.*ssl_cafile"),
+    "no-certificate": PortRefusal("MUTUAL", "SSL", "authority", "refuses us.*ssl_certfile"),
 }
 
 

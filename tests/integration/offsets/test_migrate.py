@@ -35,7 +35,7 @@ VERSIONS = ["0.8.2.2", "0.9.0.1", "0.11.0.3", "3.9.1"]
 TIMEOUT_MS = 10_000
 
 
-class World:
+class MigrationCommand:
     """A group on a cluster, and the command as its operator runs it."""
 
     def __init__(
@@ -91,19 +91,21 @@ def world(
     broker_of: BrokerOf,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> World:
+) -> MigrationCommand:
     """One on a cluster of each version."""
-    return World(broker_of(request.param), tmp_path, capsys)
+    return MigrationCommand(broker_of(request.param), tmp_path, capsys)
 
 
 @pytest.fixture
-def old_world(broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> World:
+def old_world(
+    broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> MigrationCommand:
     """One on 0.8.2.2."""
-    return World(broker_of("0.8.2.2"), tmp_path, capsys)
+    return MigrationCommand(broker_of("0.8.2.2"), tmp_path, capsys)
 
 
 @contextmanager
-def live_member(world: World) -> Iterator[str]:
+def live_member(world: MigrationCommand) -> Iterator[str]:
     """A member of a coordinator's group, as brokers see it; it does not come back by itself."""
     dialer = BrokerDialer(
         TcpConnector(), client_id="t", connect_timeout_ms=TIMEOUT_MS, request_timeout_ms=TIMEOUT_MS
@@ -126,7 +128,7 @@ def live_member(world: World) -> Iterator[str]:
         dialer.stop()
 
 
-def test_offsets_are_carried_verified_and_taken_back(world: World) -> None:
+def test_offsets_are_carried_verified_and_taken_back(world: MigrationCommand) -> None:
     """On brokers of every age; another client finds them, and finds none after the roll-back."""
     world.put({0: 5, 1: 0, 2: 7})
     world.kafka.put({world.partitions[2]: OffsetAndMetadata(3, "note")})
@@ -146,7 +148,7 @@ def test_offsets_are_carried_verified_and_taken_back(world: World) -> None:
     assert world.kafka.entries(world.partitions) == {world.partitions[2]: (3, "note")}
 
 
-def test_offsets_are_carried_back_to_zookeeper(world: World) -> None:
+def test_offsets_are_carried_back_to_zookeeper(world: MigrationCommand) -> None:
     """Every one that the group has is found, whatever the broker can list; and undone, too."""
     other = fresh_name("migrating")
     world.cluster.create_topic(other)
@@ -171,7 +173,7 @@ def test_a_coordinators_member_keeps_it_from_beginning(
     version: str, broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is named, and nothing is written; when it has gone, it is done."""
-    world = World(broker_of(version), tmp_path, capsys)
+    world = MigrationCommand(broker_of(version), tmp_path, capsys)
     world.put({0: 5})
     with live_member(world) as member:
         status, report = world.migrate()
@@ -193,7 +195,7 @@ def test_a_coordinators_member_keeps_it_from_beginning(
     assert world.in_kafka() == {0: 5}
 
 
-def test_a_member_in_zookeeper_is_waited_for(old_world: World) -> None:
+def test_a_member_in_zookeeper_is_waited_for(old_world: MigrationCommand) -> None:
     """Refused while it is there and nobody waits; what it commits when it leaves is carried."""
     world = old_world
     write(world.cluster, world.partitions[0], [b"a", b"b"])
@@ -216,7 +218,7 @@ def test_a_member_in_zookeeper_is_waited_for(old_world: World) -> None:
     assert world.in_kafka()[0] == 2
 
 
-def test_a_target_that_is_ahead_is_refused_kept_or_set_back(old_world: World) -> None:
+def test_a_target_that_is_ahead_is_refused_kept_or_set_back(old_world: MigrationCommand) -> None:
     """As the operator says; the default is to say so."""
     world = old_world
     world.put({0: 5, 1: 6})
@@ -232,7 +234,7 @@ def test_a_target_that_is_ahead_is_refused_kept_or_set_back(old_world: World) ->
     assert world.in_kafka() == {0: 5, 1: 6}
 
 
-def test_offsets_of_a_topic_that_is_gone_stay_behind(old_world: World) -> None:
+def test_offsets_of_a_topic_that_is_gone_stay_behind(old_world: MigrationCommand) -> None:
     """They are named; the others are carried."""
     world = old_world
     world.put({0: 5})

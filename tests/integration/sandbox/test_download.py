@@ -21,7 +21,7 @@ JAR = Jar("org.example.group", "thing", "1.0")
 CONTENT = b"bytes of a jar"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class QuietFolderServer(http.server.SimpleHTTPRequestHandler):
     """Serves a folder without a word on standard error."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
@@ -34,7 +34,7 @@ def repository(tmp_path: Path) -> Iterator[str]:
     folder = tmp_path / "repository" / "org" / "example" / "group" / "thing" / "1.0"
     folder.mkdir(parents=True)
     (folder / "thing-1.0.jar").write_bytes(CONTENT)
-    handler = functools.partial(Quiet, directory=str(tmp_path / "repository"))
+    handler = functools.partial(QuietFolderServer, directory=str(tmp_path / "repository"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     scope = ThreadScope("repository")
     scope.spawn("serve", lambda: server.serve_forever(0.02), stop=server.shutdown)

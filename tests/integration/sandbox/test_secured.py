@@ -25,7 +25,7 @@ LONG_MS = 20_000
 
 
 @dataclass(frozen=True)
-class Case:
+class SecuredCluster:
     """A cluster, and Kafka's own tool for it."""
 
     version: str
@@ -38,15 +38,15 @@ class Case:
 
 OLD_TOOL = ("kafka.admin.ConsumerGroupCommand", "--new-consumer")
 CASES = [
-    Case("0.9.0.1", "tls", OLD_TOOL),
-    Case("0.10.2.2", "scram", OLD_TOOL),
-    Case("2.8.2", "oauth", ("kafka.admin.ConsumerGroupCommand",)),
+    SecuredCluster("0.9.0.1", "tls", OLD_TOOL),
+    SecuredCluster("0.10.2.2", "scram", OLD_TOOL),
+    SecuredCluster("2.8.2", "oauth", ("kafka.admin.ConsumerGroupCommand",)),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_client_gets_in_by_what_it_is_given(
-    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    case: SecuredCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Our consumer, our commands, which ZooKeeper knows, too, and Kafka's own tool; nobody else."""
     topic, group = fresh_name("topic"), fresh_name("zookeeper-group")

@@ -35,7 +35,7 @@ signal.pause()
 """
 
 
-class Owner:
+class OwnerProcess:
     """A process of its own that has a supervisor and a child."""
 
     def __init__(self, folder: Path, then: str = "waits") -> None:
@@ -66,10 +66,10 @@ class Owner:
 
 
 @contextlib.contextmanager
-def owner(folder: Path, then: str = "waits") -> Iterator[Owner]:
+def owner(folder: Path, then: str = "waits") -> Iterator[OwnerProcess]:
     """An owner that leaves nothing behind."""
     folder.mkdir()
-    one = Owner(folder, then)
+    one = OwnerProcess(folder, then)
     try:
         yield one
     finally:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.sandbox
 TIMEOUT_MS = 10_000
 
 
-class Opened(NamedTuple):
+class OpenedJmx(NamedTuple):
     """A broker whose JMX is open, where, and the flags that it takes."""
 
     cluster: Sandbox
@@ -60,7 +60,9 @@ def secured(folder: Path) -> tuple[list[str], tuple[str, ...]]:
 
 
 @pytest.fixture(params=["2.8.2", "3.9.1"])
-def opened(broker_of: BrokerOf, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+def opened(
+    broker_of: BrokerOf, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[OpenedJmx]:
     """A broker whose JMX is opened while it runs; one with a password and TLS."""
     cluster = broker_of(request.param)
     port = pick_free(set())
@@ -77,11 +79,13 @@ def opened(broker_of: BrokerOf, request: pytest.FixtureRequest, tmp_path: Path) 
         options, flags = secured(tmp_path)
     options += [f"jmxremote.{name}={port}" for name in ("port", "rmi.port")]
     agent("ManagementAgent.start", *options, "jmxremote.host=127.0.0.1")
-    yield Opened(cluster, f"127.0.0.1:{port}", flags)
+    yield OpenedJmx(cluster, f"127.0.0.1:{port}", flags)
     agent("ManagementAgent.stop")
 
 
-def test_an_old_client_is_found_by_jmx(opened: Opened, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_client_is_found_by_jmx(
+    opened: OpenedJmx, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By request and version; a broker without JMX is said."""
     cluster, place, flags = opened
     topic = fresh_name("old")

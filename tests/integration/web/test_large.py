@@ -38,7 +38,7 @@ PAGES = (
 )
 
 
-class Opened:
+class ConnectedCluster:
     """A connected cluster, whose brokers are in memory."""
 
     def __init__(self, store: KazooStore, zookeeper_connect: str) -> None:
@@ -85,8 +85,8 @@ def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) 
         store = stack.enter_context(closing(connected(large_connect)))
 
         @contextmanager
-        def open_it() -> Iterator[Opened]:
-            yield Opened(store, large_connect)
+        def open_it() -> Iterator[ConnectedCluster]:
+            yield ConnectedCluster(store, large_connect)
 
         recorder = stack.enter_context(closing(Recorder(tmp_path / "past")))
         recorder.start()

@@ -27,7 +27,7 @@ YOUNG_S = 7.0
 """Topics are read every five seconds."""
 
 
-class Listener:
+class EventStreamListener:
     """Hears events, as a browser does."""
 
     def __init__(self, page: ServedPage, query: str = "") -> None:
@@ -148,7 +148,7 @@ def test_it_ends_at_once_though_somebody_listens(
     """Listeners are let go, and nothing is said."""
     with served(cluster.zookeeper_connect, tmp_path / "log", *QUICK) as page:
         until_read(page)
-        listener = Listener(page, "?group=zookeeper/nobody")
+        listener = EventStreamListener(page, "?group=zookeeper/nobody")
         while not listener.line().startswith("event: state"):
             pass
         clock = SystemClock()

@@ -17,7 +17,7 @@ EXPORT, IMPORT = "kafka.tools.ExportZkOffsets", "kafka.tools.ImportZkOffsets"
 UPDATE = "kafka.tools.UpdateOffsetsInZK"
 
 
-class World:
+class OffsetToolWorld:
     """A topic of three partitions with 4, 7 and 0 messages, and a group that nobody is in."""
 
     def __init__(self, cluster: Sandbox, folder: Path) -> None:
@@ -56,14 +56,14 @@ class World:
 
 
 @pytest.fixture
-def world(cluster: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(cluster: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OffsetToolWorld:
     """One; files that nobody named go to a folder of the test."""
     monkeypatch.chdir(tmp_path)
-    return World(cluster, tmp_path)
+    return OffsetToolWorld(cluster, tmp_path)
 
 
 def test_both_save_the_same_and_each_restores_what_the_other_saved(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: OffsetToolWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The files differ in the order of their lines alone, which in the original is ZooKeeper's."""
     other = fresh_name("tools")
@@ -93,7 +93,7 @@ def test_both_save_the_same_and_each_restores_what_the_other_saved(
 
 
 def test_both_read_a_file_with_an_empty_line_the_same_way(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: OffsetToolWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With --format scala; neither prints anything."""
     first, second, third = (offset_path(world.group, tp) for tp in world.partitions)
@@ -109,7 +109,7 @@ def test_both_read_a_file_with_an_empty_line_the_same_way(
 
 
 def test_both_set_a_topic_to_an_end_with_the_same_words(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: OffsetToolWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """To the byte, and the same nodes."""
     world.put(1, 1, 0)

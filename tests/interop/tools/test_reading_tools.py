@@ -21,7 +21,7 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 
-class World:
+class ReadingToolWorld:
     """A topic of three partitions with 4, 7 and 0 messages, and a group that nobody is in.
 
     It owns two of them by nodes that nobody made, and has offsets of two: one of both.
@@ -60,16 +60,16 @@ class World:
 
 
 @pytest.fixture
-def world(cluster: Sandbox) -> World:
+def world(cluster: Sandbox) -> ReadingToolWorld:
     """One."""
-    return World(cluster)
+    return ReadingToolWorld(cluster)
 
 
 Same = Callable[..., str]
 
 
 @pytest.fixture
-def same(world: World, capsys: pytest.CaptureFixture[str]) -> Same:
+def same(world: ReadingToolWorld, capsys: pytest.CaptureFixture[str]) -> Same:
     """Runs both with the same arguments, holds their output together, and gives it."""
 
     def run(main_class: str, command: str, *arguments: str) -> str:
@@ -90,7 +90,7 @@ def same(world: World, capsys: pytest.CaptureFixture[str]) -> Same:
     return run
 
 
-def test_the_offset_checker(world: World, same: Same) -> None:
+def test_the_offset_checker(world: ReadingToolWorld, same: Same) -> None:
     """Rows with and without an offset, with and without an owner, one beyond the end."""
     reported = same(CHECKER, "lag", *world.of_group, "--broker-info")
     assert [line.split()[3:6] for line in reported.splitlines()[1:4]] == [
@@ -101,7 +101,7 @@ def test_the_offset_checker(world: World, same: Same) -> None:
     assert "-> " in reported
 
 
-def test_topics_are_described(world: World, same: Same) -> None:
+def test_topics_are_described(world: ReadingToolWorld, same: Same) -> None:
     """With settings of their own, chosen by a regular expression."""
     reported = same(
         TOPIC_COMMAND, "topics", *world.zookeeper, "--describe", "--topic", f"{world.topic}|x"
@@ -110,27 +110,27 @@ def test_topics_are_described(world: World, same: Same) -> None:
     assert "Configs:retention.ms=86400000" in reported
 
 
-def test_offsets_are_asked_for(world: World, same: Same) -> None:
+def test_offsets_are_asked_for(world: ReadingToolWorld, same: Same) -> None:
     """In the order in which they are asked for; a partition that is not there is an error."""
     brokers = ("--broker-list", world.cluster.bootstrap_servers, "--topic", world.topic)
     reported = same(OFFSET_SHELL, "get-offset", *brokers, "--time", "-1", "--partitions", "1,0,9")
     assert reported == f"{world.topic}:1:7\n{world.topic}:0:4\n"
 
 
-def test_a_group_without_members_verifies(world: World, same: Same) -> None:
+def test_a_group_without_members_verifies(world: ReadingToolWorld, same: Same) -> None:
     """The one case in which the original tells the truth."""
     zookeeper = ("--zookeeper.connect", world.cluster.zookeeper_connect)
     reported = same(VERIFY, "verify", *zookeeper, "--group", world.group)
     assert reported == "Rebalance operation successful !\n"
 
 
-def test_groups_are_described(world: World, same: Same) -> None:
+def test_groups_are_described(world: ReadingToolWorld, same: Same) -> None:
     """As the tool of 0.9 does it."""
     reported = same(GROUP_COMMAND, "groups", *world.of_group, "--describe")
     assert f"{world.group}, {world.topic}, 0, 3, 4, 1, a-0\n" in reported
 
 
-def test_both_delete_the_same(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_delete_the_same(world: ReadingToolWorld, capsys: pytest.CaptureFixture[str]) -> None:
     """Of groups alike, one for each; what is left is alike, too, and so is what is said."""
     left, message = [], []
     other = fresh_name("tools")

@@ -51,7 +51,7 @@ def pipe() -> Iterator[FullPipe]:
             os.close(descriptor)
 
 
-class Heard:
+class ReceivingTarget:
     """A target that takes everything."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Heard:
 
 def test_a_stopped_reader_holds_up_nobody_else(pipe: FullPipe) -> None:
     """The other target is told; when the reader goes on it reads how things are."""
-    heard, ended = Heard(), list[BaseException]()
+    heard, ended = ReceivingTarget(), list[BaseException]()
     routes = (
         Route(name="terminal", target=Terminal(ended.append, pipe.writer)),
         Route(name="ops", target=heard),

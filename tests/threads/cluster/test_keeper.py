@@ -26,7 +26,7 @@ U0 = TopicPartition("u", 0)
 B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 
-class Kept:
+class KeeperWithReports:
     """A keeper with what it told."""
 
     def __init__(self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int) -> None:
@@ -59,12 +59,14 @@ def cluster() -> SpokenCluster:
 
 
 @pytest.fixture
-def kept(cluster: SpokenCluster, scope: ThreadScope) -> Kept:
+def kept(cluster: SpokenCluster, scope: ThreadScope) -> KeeperWithReports:
     """What asks on demand alone."""
-    return Kept(cluster, scope, NEVER_MS)
+    return KeeperWithReports(cluster, scope, NEVER_MS)
 
 
-def test_what_it_begins_with_is_not_asked_for_again(cluster: SpokenCluster, kept: Kept) -> None:
+def test_what_it_begins_with_is_not_asked_for_again(
+    cluster: SpokenCluster, kept: KeeperWithReports
+) -> None:
     """The answer is a view as any other; what is watched then is what was asked about."""
     kept.metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
     assert T0 in kept.metadata.view.leaders
@@ -79,12 +81,14 @@ def test_what_it_begins_with_is_not_asked_for_again(cluster: SpokenCluster, kept
 
 def test_what_it_begins_with_gets_old(cluster: SpokenCluster, scope: ThreadScope) -> None:
     """It is asked for anew when its time has come, as any other."""
-    metadata = Kept(cluster, scope, refresh_ms=20).metadata
+    metadata = KeeperWithReports(cluster, scope, refresh_ms=20).metadata
     metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) > 2, what="more questions")
 
 
-def test_a_beginning_without_an_answer_is_raised(cluster: SpokenCluster, kept: Kept) -> None:
+def test_a_beginning_without_an_answer_is_raised(
+    cluster: SpokenCluster, kept: KeeperWithReports
+) -> None:
     """With each broker and why; nothing is told, and nothing goes on asking."""
     for broker in cluster.brokers:
         broker.down = True
@@ -94,7 +98,9 @@ def test_a_beginning_without_an_answer_is_raised(cluster: SpokenCluster, kept: K
     assert kept.metadata.view.brokers == {}
 
 
-def test_rests_until_somebody_wants_to_know(cluster: SpokenCluster, kept: Kept) -> None:
+def test_rests_until_somebody_wants_to_know(
+    cluster: SpokenCluster, kept: KeeperWithReports
+) -> None:
     """Then it asks at once, and tells what it found; one topic more is a new question."""
     assert kept.metadata.view.brokers == {}
     assert not kept.metadata.wait_for(lambda view: bool(view.brokers), 50)
@@ -117,7 +123,7 @@ def test_rests_until_somebody_wants_to_know(cluster: SpokenCluster, kept: Kept) 
 
 def test_asks_anew_when_it_is_time(cluster: SpokenCluster, scope: ThreadScope) -> None:
     """And tells only what changed."""
-    kept = Kept(cluster, scope, 20)
+    kept = KeeperWithReports(cluster, scope, 20)
     kept.metadata.watch(frozenset({"t"}))
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) >= 3, what="three questions")
     assert len(kept.views) == 1
@@ -125,7 +131,7 @@ def test_asks_anew_when_it_is_time(cluster: SpokenCluster, scope: ThreadScope) -
     assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
-def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: Kept) -> None:
+def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
     """But not more often than ``retry.backoff.ms`` says, however often it is told."""
     kept.metadata.watch(frozenset({"t"}))
     assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
@@ -137,7 +143,7 @@ def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: Kept) -> None
     assert len(cluster.requested(ApiKey.METADATA)) <= 4
 
 
-def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: Kept) -> None:
+def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
     """A topic that comes to be, a leader that is found: without being told to."""
     later = TopicPartition("later", 0)
     kept.metadata.watch(frozenset({"later"}))
@@ -149,7 +155,7 @@ def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: Kept) -> 
 
 
 def test_tells_which_partitions_came_after_its_first_look(
-    cluster: SpokenCluster, kept: Kept
+    cluster: SpokenCluster, kept: KeeperWithReports
 ) -> None:
     """Of what is watched; before that look nobody knows."""
     later, second = TopicPartition("later", 0), TopicPartition("t", 1)
@@ -168,7 +174,9 @@ def test_tells_which_partitions_came_after_its_first_look(
     assert metadata.is_new(later) is False
 
 
-def test_does_not_go_back_to_a_leader_of_before(cluster: SpokenCluster, kept: Kept) -> None:
+def test_does_not_go_back_to_a_leader_of_before(
+    cluster: SpokenCluster, kept: KeeperWithReports
+) -> None:
     """A broker that lags may say so; the epochs tell."""
     cluster.epochs[T0] = 5
     kept.metadata.watch(frozenset({"t"}))
@@ -183,7 +191,7 @@ def test_does_not_go_back_to_a_leader_of_before(cluster: SpokenCluster, kept: Ke
     assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
-def test_says_why_nobody_answers(cluster: SpokenCluster, kept: Kept) -> None:
+def test_says_why_nobody_answers(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
     """The last view stays; the reason goes when somebody answers again."""
     kept.metadata.watch(frozenset({"t"}))
     assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
@@ -202,7 +210,7 @@ def test_says_why_nobody_answers(cluster: SpokenCluster, kept: Kept) -> None:
     assert kept.metadata.failure is None
 
 
-def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: Kept) -> None:
+def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
     """Told as what it is, and waiters need not wait for it to pass."""
     for broker in cluster.brokers:
         broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"

@@ -22,7 +22,7 @@ from zkconsumer.errors import ConsumerClosed, IllegalState, NotAssigned, Request
 WAIT_S = 30
 
 
-class Polling:
+class PolledConsumer:
     """A consumer that another thread polls, in the middle of a wait.
 
     Attributes:
@@ -57,17 +57,17 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def polling(make: Make, pool: ThreadPoolExecutor) -> Polling:
+def polling(make: Make, pool: ThreadPoolExecutor) -> PolledConsumer:
     """A consumer that got three records of each partition and waits for more."""
     consumer, fakes = make("t")
     fakes.engine.ends = {A: 3, B: 3}
     fakes.group.give(A, B)
     consumer.poll()
     assert offsets_of(consumer.poll()) == {A: [0, 1, 2], B: [0, 1, 2]}
-    return Polling(consumer, fakes, pool)
+    return PolledConsumer(consumer, fakes, pool)
 
 
-def test_any_thread_may_look_while_one_polls(polling: Polling) -> None:
+def test_any_thread_may_look_while_one_polls(polling: PolledConsumer) -> None:
     """Without waiting for it; the poll does not notice."""
     consumer = polling.consumer
     assert consumer.assignment() == {A, B}
@@ -80,7 +80,7 @@ def test_any_thread_may_look_while_one_polls(polling: Polling) -> None:
     assert polling.go_on() == {}
 
 
-def test_any_thread_may_pause_while_one_polls(polling: Polling) -> None:
+def test_any_thread_may_pause_while_one_polls(polling: PolledConsumer) -> None:
     """That poll hands out nothing of it, though it comes now."""
     consumer = polling.consumer
     consumer.pause(A)
@@ -109,7 +109,7 @@ CHANGES: list[Callable[[KafkaConsumer], object]] = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_changes_something_has_one_caller(
-    polling: Polling, change: Callable[[KafkaConsumer], object]
+    polling: PolledConsumer, change: Callable[[KafkaConsumer], object]
 ) -> None:
     """Others are told so, and what they may do; the poll does not notice."""
     if change is CHANGES[1]:
@@ -127,7 +127,7 @@ def test_a_position_that_is_not_known_is_found_by_who_polls(
     fakes.group.give(A)
     fakes.lookup.holds = True
     pool.submit(consumer.poll).result(WAIT_S)
-    seen = pool.submit(Polling, consumer, fakes, pool).result(WAIT_S)
+    seen = pool.submit(PolledConsumer, consumer, fakes, pool).result(WAIT_S)
     fakes.lookup.holds = False
     waiting = pool.submit(seen.go_on)
     assert consumer.position(A) == 0
@@ -282,7 +282,7 @@ def test_a_position_never_runs_ahead_of_what_a_poll_hands_out(make: Make) -> Non
     assert seen == {None, 0}
 
 
-def test_close_ends_a_poll_of_another_thread(polling: Polling) -> None:
+def test_close_ends_a_poll_of_another_thread(polling: PolledConsumer) -> None:
     """It commits and leaves before it returns; the poll gives nothing, and the next says why."""
     polling.consumer.close()
     assert {committed.offset for committed in polling.fakes.group.committed_offsets.values()} == {3}
@@ -292,7 +292,7 @@ def test_close_ends_a_poll_of_another_thread(polling: Polling) -> None:
         polling.consumer.poll()
 
 
-def test_wakeup_ends_a_poll_of_another_thread_too(polling: Polling) -> None:
+def test_wakeup_ends_a_poll_of_another_thread_too(polling: PolledConsumer) -> None:
     """With an error of its own; the consumer goes on."""
     polling.consumer.wakeup()
     with pytest.raises(Exception, match="wakeup"):
@@ -301,7 +301,7 @@ def test_wakeup_ends_a_poll_of_another_thread_too(polling: Polling) -> None:
 
 
 def test_threads_that_close_at_the_same_time_all_find_it_closed(
-    polling: Polling, pool: ThreadPoolExecutor
+    polling: PolledConsumer, pool: ThreadPoolExecutor
 ) -> None:
     """It is closed once."""
     for closed in [pool.submit(polling.consumer.close) for _ in range(4)]:
@@ -337,7 +337,9 @@ def test_a_close_that_waited_in_vain_is_done_when_the_call_ends(
     assert consumer._parts.one_caller.closed
 
 
-def test_a_handler_that_interrupts_a_look_leaves_the_close_to_who_polls(polling: Polling) -> None:
+def test_a_handler_that_interrupts_a_look_leaves_the_close_to_who_polls(
+    polling: PolledConsumer,
+) -> None:
     """It may hold what that one waits for: it must not wait itself."""
     gate = polling.consumer._parts.one_caller
     gate.here.depth += 1  # as inside of ``metrics()``

@@ -39,7 +39,7 @@ def bench() -> Iterator[OffsetBench]:
 # --- breaking off ---------------------------------------------------------------------------------
 
 
-class Caller:
+class FetchingThread:
     """Fetches in a thread of its own, and tells how that ended."""
 
     def __init__(self, bench: OffsetBench) -> None:
@@ -94,7 +94,7 @@ def test_interrupt_ends_a_call_at_once(
     """Whatever it waits for; the next call finds its way again."""
     bench = OffsetBench(settings=PATIENT)
     bench.net.brokers[0].script(api, step)
-    caller = Caller(bench)
+    caller = FetchingThread(bench)
     moment(bench)
     bench.channel.interrupt()
     assert "broken off" in caller.ended_within(SOON_MS)
@@ -109,7 +109,7 @@ def test_close_ends_all_calls(
     """The one under way and every later one; no connection is left."""
     bench = OffsetBench(settings=PATIENT)
     bench.net.brokers[0].script(api, step)
-    caller = Caller(bench)
+    caller = FetchingThread(bench)
     moment(bench)
     bench.channel.close()
     bench.channel.close()
@@ -122,7 +122,7 @@ def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
     """The fetch under way ends, none begins; the last commit goes through."""
     bench = OffsetBench(settings=PATIENT)
     bench.net.brokers[0].script(ApiKey.OFFSET_FETCH, Hang())
-    caller = Caller(bench)
+    caller = FetchingThread(bench)
     in_a_fetch(bench)
     bench.channel.stop_fetching()
     assert "broken off" in caller.ended_within(SOON_MS)
@@ -154,7 +154,7 @@ def test_a_connect_that_is_under_way_is_broken_off() -> None:
             return self
 
     bench = OffsetBench(net, settings=PATIENT, connector=Slow())
-    caller = Caller(bench)
+    caller = FetchingThread(bench)
     assert connecting.wait(LONG_MS / 1000)
     bench.channel.interrupt()
     assert "broken off" in caller.ended_within(SOON_MS)
@@ -170,7 +170,7 @@ def test_a_tcp_connect_into_nowhere_is_broken_off() -> None:
             return (nowhere,)
 
     bench = Nowhere(settings=PATIENT, connector=TcpConnector())
-    caller = Caller(bench)
+    caller = FetchingThread(bench)
     wait_until(lambda: _is_calling(bench.channel), what="the call")
     bench.channel.close()
     assert "broken off" in caller.ended_within(SOON_MS)
@@ -186,7 +186,7 @@ def test_brokers_that_say_nothing_are_not_taken_for_old_ones(bench: OffsetBench)
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 100)
     settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=60_000)
     bench = OffsetBench(bench.net, settings=settings)
-    caller = Caller(bench)
+    caller = FetchingThread(bench)
     wait_until(lambda: len(bench.requested(ApiKey.CONSUMER_METADATA)) > 9, what="a fourth round")
     bench.channel.interrupt()
     assert "broken off" in caller.ended_within(SOON_MS)

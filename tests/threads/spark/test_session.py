@@ -47,7 +47,7 @@ def test_no_java_is_told_with_where_it_was_looked_for(tmp_path: Path) -> None:
         check_java(java_home(tmp_path, 'java version "17"', status=1))
 
 
-class PaperSession:
+class RecordedSession:
     """A session that writes down what is done with it; Spark refuses a name it finds by itself."""
 
     def __init__(self, name: str, done: list[str], refusal: str | None = None) -> None:
@@ -68,12 +68,12 @@ class PaperSession:
 def test_a_session_is_active_while_it_learns_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark looks in the active one, and would take what that has for this one's."""
     done: list[str] = []
-    other = PaperSession("other", done)
+    other = RecordedSession("other", done)
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: other)
     wanted = ["own active", "own registers ZkDataSource", "other active"]
     for refusal in (None, "DATA_SOURCE_ALREADY_EXISTS"):
         done.clear()
-        register(PaperSession("own", done, refusal))  # type: ignore[arg-type]
+        register(RecordedSession("own", done, refusal))  # type: ignore[arg-type]
         assert done == wanted
     with pytest.raises(AnalysisException):
-        register(PaperSession("own", done, "ANOTHER"))  # type: ignore[arg-type]
+        register(RecordedSession("own", done, "ANOTHER"))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from zkconsumer.web.events import EventHub, event_text
 LONG_S = 10.0
 
 
-class Client:
+class EventListener:
     """A browser that listens.
 
     Attributes:
@@ -67,9 +67,9 @@ async def listening(
     key: GroupKey | None = None,
     last_seen: int | None = None,
     address: str = "",
-) -> AsyncIterator[tuple[Client, "asyncio.Task[bool]"]]:
+) -> AsyncIterator[tuple[EventListener, "asyncio.Task[bool]"]]:
     """A client that listens, and goes with the block."""
-    client = Client()
+    client = EventListener()
     task = asyncio.ensure_future(
         hub.serve(key, last_seen, client.receive, client.send, address=address)
     )
@@ -174,7 +174,7 @@ def test_there_is_room_for_so_many() -> None:
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states, clients_max=1)
         async with listening(hub):
-            other = Client()
+            other = EventListener()
             assert not await hub.serve(None, None, other.receive, other.send)
             assert other.started is None
         async with listening(hub):
@@ -193,13 +193,13 @@ def test_one_address_takes_no_places_from_others() -> None:
             listening(hub, address="a"),
             listening(hub, address="a"),
         ):
-            another = Client()
+            another = EventListener()
             assert not await hub.serve(None, None, another.receive, another.send, address="a")
             async with listening(hub, address="b"):
                 assert await asyncio.wait_for(oldest, LONG_S)
                 assert hub.listeners == 3
                 # Two and one: to take one more would only turn it around.
-                late = Client()
+                late = EventListener()
                 assert not await hub.serve(None, None, late.receive, late.send, address="b")
 
     run(test)
@@ -231,7 +231,7 @@ def test_at_the_end_all_are_let_go() -> None:
                 assert await asyncio.wait_for(task, LONG_S)
             assert one.ended
             assert other.ended
-        late = Client()
+        late = EventListener()
         assert not await hub.serve(None, None, late.receive, late.send)
 
     run(test)

@@ -42,7 +42,7 @@ def message(offset: int, value: bytes, timestamp: int = NOW_MS) -> SeenMessage:
     )
 
 
-class Served:
+class MessagesPage:
     """A page that may show messages."""
 
     def __init__(self, token: str | None = TOKEN, *, shown: bool = True) -> None:
@@ -80,7 +80,7 @@ class Served:
 
 def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
     """Escaped; the policy stays; the log says who and what, and nothing of the contents."""
-    served = Served()
+    served = MessagesPage()
     with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
         page = served.get(f"{PATH}?filter={SECRET}&partition=1")
     assert page.status == 200
@@ -116,11 +116,11 @@ def test_the_log_names_the_cluster_where_there_are_several(
 @pytest.mark.parametrize("address", [PATH, f"{PATH}.ndjson"])
 def test_none_without_a_token(address: str) -> None:
     """Nor where they were not asked for, nor on a page that needs no token."""
-    served = Served()
+    served = MessagesPage()
     assert served.get(address, token="another-wrong-token").status != 200
     assert served.queries == []
-    assert Served(shown=False).get(address).status == 404
-    bare = Served(token=None)
+    assert MessagesPage(shown=False).get(address).status == 404
+    bare = MessagesPage(token=None)
     assert bare.get(address).status == 404
     assert "/messages" not in bare.get("/topics/orders").text
     assert f'href="{PATH}"' in served.get("/topics/orders").text
@@ -128,7 +128,7 @@ def test_none_without_a_token(address: str) -> None:
 
 def test_what_is_asked_for() -> None:
     """Offsets, times in UTC, numbers within bounds; what makes no sense says so."""
-    served = Served()
+    served = MessagesPage()
     served.get(f"{PATH}?start=offset&at=5&n=1&partition=3")
     served.get(f"{PATH}?start=time&at=2026-11-20T09:41&n=9999999")
     served.get(PATH)
@@ -156,7 +156,7 @@ def test_what_is_asked_for() -> None:
 
 def test_a_time_of_no_calendar_is_none() -> None:
     """The time of a record is whatever its producer wrote."""
-    served = Served()
+    served = MessagesPage()
     served.result = BrowseResult(messages=(message(1, b"x", 2**62), message(2, b"y", -1)))
     page = served.get(PATH)
     assert page.status == 200
@@ -165,7 +165,7 @@ def test_a_time_of_no_calendar_is_none() -> None:
 
 def test_download() -> None:
     """Lines of JSON, as a file."""
-    served = Served()
+    served = MessagesPage()
     response = served.get(f"{PATH}.ndjson?n=5000&filter=x")
     assert response.headers["content-type"] == "application/x-ndjson"
     assert "attachment" in response.headers["content-disposition"]
@@ -178,7 +178,7 @@ def test_download() -> None:
 
 def test_what_a_download_lacks_is_said() -> None:
     """In a header that nothing in a note can break."""
-    served = Served()
+    served = MessagesPage()
     served.result = BrowseResult(notes=("t-0: \r\nX: caf\u00e9", "n" * 9_000))
     response = served.get(f"{PATH}.ndjson")
     assert response.status == 200
@@ -190,16 +190,16 @@ def test_what_a_download_lacks_is_said() -> None:
 
 def test_the_page_leads_to_the_download_however_its_address_is_written() -> None:
     """Browsers and people encode more than they must."""
-    page = Served().get("/topics/%6frders/messages?n=20&filter=x&follow=1")
+    page = MessagesPage().get("/topics/%6frders/messages?n=20&filter=x&follow=1")
     assert f'href="{PATH}.ndjson?filter=x&amp;n=5000">Download up to 5,000 as' in page.text
-    alone = Served().get(f"{PATH}?partition=1&start=offset&at=7&n=1")
+    alone = MessagesPage().get(f"{PATH}?partition=1&start=offset&at=7&n=1")
     assert '.ndjson?partition=1&amp;start=offset&amp;at=7&amp;n=1">Download it' in alone.text
 
 
 def test_many_headers_with_long_names_are_cut() -> None:
     """A record holds hundreds of thousands of them."""
     decode = BytesDecoder().decode
-    served = Served()
+    served = MessagesPage()
     many = replace(message(1, b"x"), headers=((f"name{'n' * 10_000}", decode(None)),) * 5_000)
     served.result = BrowseResult(messages=(many,))
     page = served.get(PATH)
@@ -209,7 +209,7 @@ def test_many_headers_with_long_names_are_cut() -> None:
 
 def test_a_live_page_follows_the_last_ones() -> None:
     """By the events of each reading; others stand still."""
-    served = Served()
+    served = MessagesPage()
     assert "data-events" in served.get(f"{PATH}?follow=1").text
     assert "data-events" not in served.get(PATH).text
     for start in ("offset&at=5", "time&at=2026-11-20"):
@@ -222,7 +222,7 @@ def test_a_live_page_follows_the_last_ones() -> None:
 
 def test_few_look_at_once() -> None:
     """Whoever waits for a broker must not take all threads."""
-    served = Served()
+    served = MessagesPage()
     served.blocking.clear()
 
     def ask() -> None:

@@ -49,7 +49,7 @@ def seen(at_ms: int, *, offset: int = 40, members: tuple[str, ...] = ("a",)) -> 
     return snapshot_of(replace(group, seen_ms=at_ms), at_ms=at_ms, log_ends={TP: 100})
 
 
-class Cluster:
+class ScriptedCluster:
     """A cluster whose snapshots a test hands out, a reading or look each."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Cluster:
         self.latest = seen(1_000)
         self.closed = threading.Event()
 
-    def reader(self) -> "Cluster":
+    def reader(self) -> "ScriptedCluster":
         """Itself."""
         return self
 
@@ -86,12 +86,12 @@ class Cluster:
 
 @contextmanager
 def watching(
-    cluster: Cluster, *, interval_ms: int = 20, groups: str | None = None
+    cluster: ScriptedCluster, *, interval_ms: int = 20, groups: str | None = None
 ) -> Iterator[ClusterWatch]:
     """A watch of it."""
 
     @contextmanager
-    def open_it() -> Iterator[Cluster]:
+    def open_it() -> Iterator[ScriptedCluster]:
         yield cluster
 
     settings = WatchSettings(
@@ -124,7 +124,7 @@ def comes_newer(watch: ClusterWatch, number: int, timeout_ms: int) -> bool:
 
 def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
     """It has a number, a time, and nothing else."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster) as watch:
         state = watch.current
         assert (state.number, state.ready, state.snapshot.groups) == (0, False, {})
@@ -144,7 +144,7 @@ def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
 
 def test_only_chosen_groups_are_shown() -> None:
     """By a match anywhere in the id."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster, groups="^other") as watch:
         cluster.whole.put(seen(2_000))
         assert newer(watch, 0).snapshot.groups == {}
@@ -152,7 +152,7 @@ def test_only_chosen_groups_are_shown() -> None:
 
 def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
     """And first in the next whole reading; no longer when nobody looks."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster, interval_ms=LONG_MS) as watch:
         cluster.whole.put(seen(2_000))
         state = newer(watch, 0)
@@ -166,7 +166,7 @@ def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
 
 def test_looks_go_on_while_a_reading_takes_long() -> None:
     """A grid moves, however large the cluster is; not before it was read for the first time."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster, interval_ms=1) as watch, watch.watch(KEY):
         wait_until(lambda: cluster.firsts, what="the first reading")
         assert cluster.snapshots == []
@@ -205,7 +205,7 @@ def test_a_look_after_the_clock_was_set_back_is_shown() -> None:
 
 def test_a_look_keeps_what_it_did_not_change() -> None:
     """Lags of other groups are not worked out again; a changed group's are."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster, interval_ms=LONG_MS) as watch:
         cluster.whole.put(seen(2_000))
         first = newer(watch, 0)
@@ -218,11 +218,11 @@ def test_a_look_keeps_what_it_did_not_change() -> None:
 
 def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
     """Who records them gets each once it is new."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     reported: list[tuple[int, tuple[Rebalance, ...]]] = []
 
     @contextmanager
-    def open_it() -> Iterator[Cluster]:
+    def open_it() -> Iterator[ScriptedCluster]:
         yield cluster
 
     settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1)
@@ -250,7 +250,7 @@ def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
 
 def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:
     """Not by the one just before."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster, interval_ms=1) as watch:
         befores: list[int | None] = []
         for number, at_ms in enumerate((0, 10, EARLIER_MS, EARLIER_MS + 1, 2 * EARLIER_MS)):
@@ -347,7 +347,7 @@ def test_a_finding_does_not_come_and_go_with_the_order_in_which_parts_are_read()
 
 def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:
     """With the reason; one that never could be is not ready."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     failure = PartFailure(part=CLUSTER_PART, reason="no answer", since_ms=2_000)
     with watching(cluster, interval_ms=1) as watch:
         cluster.whole.put(ClusterSnapshot(taken_ms=1, zookeeper_connect="", failures=(failure,)))
@@ -362,10 +362,10 @@ def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:
 
 def test_a_cluster_that_can_not_be_opened_is_tried_again() -> None:
     """Until it can; each time the reason is shown."""
-    cluster, tries = Cluster(), list[int]()
+    cluster, tries = ScriptedCluster(), list[int]()
 
     @contextmanager
-    def open_it() -> Iterator[Cluster]:
+    def open_it() -> Iterator[ScriptedCluster]:
         tries.append(1)
         if len(tries) < 3:
             raise RegistryError("zk:2181 does not answer")
@@ -386,7 +386,7 @@ def test_settings_that_can_never_work_end_it() -> None:
     """Whoever serves is told, and ends, too."""
     died: list[BaseException] = []
 
-    def open_it() -> AbstractContextManager[Cluster]:
+    def open_it() -> AbstractContextManager[ScriptedCluster]:
         raise ConfigError("ssl.truststore.location: no such file")
 
     settings = WatchSettings(zookeeper_connect="zk:2181")
@@ -400,7 +400,7 @@ def test_of_several_clusters_one_with_wrong_settings_ends_no_other() -> None:
     """What is wrong is shown, and tried again, less and less often: a file may come later."""
     clock, tries = SystemClock(), list[int]()
 
-    def open_it() -> AbstractContextManager[Cluster]:
+    def open_it() -> AbstractContextManager[ScriptedCluster]:
         tries.append(clock.now_ms())
         raise ConfigError("ssl.truststore.location: no such file")
 
@@ -417,7 +417,7 @@ def test_of_several_clusters_one_with_wrong_settings_ends_no_other() -> None:
 def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture) -> None:
     """Whatever it is, in reading or in whoever listens; it is tried again, less and less often."""
 
-    class Faulty(Cluster):
+    class Faulty(ScriptedCluster):
         """Its first readings fail, as no error of ours does."""
 
         def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
@@ -438,7 +438,7 @@ def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture)
             raise RuntimeError("a listener's fault")
 
     @contextmanager
-    def open_it() -> Iterator[Cluster]:
+    def open_it() -> Iterator[ScriptedCluster]:
         yield cluster
 
     settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, look_ms=1, retry_ms=1)
@@ -463,7 +463,7 @@ def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture)
 def test_settings_that_have_worked_may_work_again() -> None:
     """A file that is being replaced must not end the page, nor that of other clusters."""
 
-    class Ending(Cluster):
+    class Ending(ScriptedCluster):
         """Its session ends after the first reading."""
 
         def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
@@ -475,7 +475,7 @@ def test_settings_that_have_worked_may_work_again() -> None:
     tries: list[int] = []
 
     @contextmanager
-    def open_it() -> Iterator[Cluster]:
+    def open_it() -> Iterator[ScriptedCluster]:
         tries.append(1)
         if len(tries) > 1:
             raise ConfigError("ssl.truststore.location: no such file")
@@ -493,7 +493,7 @@ def test_settings_that_have_worked_may_work_again() -> None:
 
 def test_closing_ends_a_reading_that_hangs() -> None:
     """And no thread is left."""
-    cluster = Cluster()
+    cluster = ScriptedCluster()
     with watching(cluster) as watch:
         wait_until(lambda: cluster.firsts, what="the reading")
         assert watch.close() == []

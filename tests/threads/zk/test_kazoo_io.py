@@ -18,14 +18,14 @@ from zkconsumer.zk.kazoo_io import install
 TIMEOUT_S = 0.05
 
 
-class Client:
+class KazooClientDouble:
     """The part of kazoo's client that matters here."""
 
     def __init__(self) -> None:
         self._queue: deque[bytes] = deque()
 
 
-class Connection:
+class LengthPrefixedConnection:
     """A connection whose answers are a length and text; ``close`` as text ends it."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Connection:
         self._socket.setblocking(False)
         self._read_sock, self.wakeup = socket.socketpair()
         self.handler: Any = SequentialThreadingHandler()  # type: ignore[no-untyped-call]
-        self.client = Client()
+        self.client = KazooClientDouble()
         self.responses: list[bytes] = []
         self.connected = 0
 
@@ -80,15 +80,17 @@ def frame(text: bytes) -> bytes:
 
 
 @pytest.fixture
-def connection() -> Iterator[Connection]:
+def connection() -> Iterator[LengthPrefixedConnection]:
     """A connection that reads and writes in our way."""
-    connection = Connection()
+    connection = LengthPrefixedConnection()
     assert install(connection)
     with closing(connection):
         yield connection
 
 
-def test_answers_that_came_together_are_taken_together(connection: Connection) -> None:
+def test_answers_that_came_together_are_taken_together(
+    connection: LengthPrefixedConnection,
+) -> None:
     """One go for three; the beginning of the fourth waits for its rest."""
     fourth = frame(b"four")
     connection.server.sendall(frame(b"one") + frame(b"") + frame(b"three") + fourth[:6])
@@ -99,7 +101,7 @@ def test_answers_that_came_together_are_taken_together(connection: Connection) -
     assert connection.responses[3:] == [b"four"]
 
 
-def test_an_answer_larger_than_a_chunk_is_read_whole(connection: Connection) -> None:
+def test_an_answer_larger_than_a_chunk_is_read_whole(connection: LengthPrefixedConnection) -> None:
     """As many receives as it takes."""
     large = bytes(range(256)) * 1000
     scope = ThreadScope("server")
@@ -112,14 +114,14 @@ def test_an_answer_larger_than_a_chunk_is_read_whole(connection: Connection) -> 
     assert scope.close(5_000) == []
 
 
-def test_nothing_is_read_behind_the_last_answer(connection: Connection) -> None:
+def test_nothing_is_read_behind_the_last_answer(connection: LengthPrefixedConnection) -> None:
     """The answer to a good-bye ends the loop, whatever else came."""
     connection.server.sendall(frame(b"close") + frame(b"more"))
     assert connection._read_socket(TIMEOUT_S) == CLOSE_RESPONSE
     assert connection.responses == [b"close"]
 
 
-def test_a_new_connection_begins_with_nothing_read(connection: Connection) -> None:
+def test_a_new_connection_begins_with_nothing_read(connection: LengthPrefixedConnection) -> None:
     """What an old server said last is not the new one's answer."""
     connection.server.sendall(frame(b"close") + frame(b"old")[:5])
     connection._read_socket(TIMEOUT_S)
@@ -129,14 +131,14 @@ def test_a_new_connection_begins_with_nothing_read(connection: Connection) -> No
     assert (connection.connected, connection.responses) == (1, [b"close", b"new"])
 
 
-def test_silence_is_kazoos_time_out(connection: Connection) -> None:
+def test_silence_is_kazoos_time_out(connection: LengthPrefixedConnection) -> None:
     """In the middle of an answer, too."""
     connection.server.sendall(frame(b"half")[:6])
     with pytest.raises(KazooTimeoutError):
         connection._read_socket(TIMEOUT_S)
 
 
-def test_the_end_of_the_connection_drops_it(connection: Connection) -> None:
+def test_the_end_of_the_connection_drops_it(connection: LengthPrefixedConnection) -> None:
     """Whether it ends in order or not."""
     connection.server.close()
     with pytest.raises(ConnectionDropped):
@@ -145,7 +147,7 @@ def test_the_end_of_the_connection_drops_it(connection: Connection) -> None:
         connection._write(b"x" * 10, TIMEOUT_S)
 
 
-def test_a_server_that_reads_slowly_gets_all_of_it(connection: Connection) -> None:
+def test_a_server_that_reads_slowly_gets_all_of_it(connection: LengthPrefixedConnection) -> None:
     """A full socket is waited for, up to the time-out."""
     message = b"m" * 2_000_000
     got = bytearray()
@@ -161,13 +163,15 @@ def test_a_server_that_reads_slowly_gets_all_of_it(connection: Connection) -> No
     assert bytes(got) == message
 
 
-def test_a_server_that_does_not_read_is_kazoos_time_out(connection: Connection) -> None:
+def test_a_server_that_does_not_read_is_kazoos_time_out(
+    connection: LengthPrefixedConnection,
+) -> None:
     """Nothing is waited for without end."""
     with pytest.raises(KazooTimeoutError):
         connection._write(b"m" * 5_000_000, TIMEOUT_S)
 
 
-def test_all_requests_that_rang_are_sent_at_once(connection: Connection) -> None:
+def test_all_requests_that_rang_are_sent_at_once(connection: LengthPrefixedConnection) -> None:
     """One that was queued and has not rung yet waits for its ring."""
     for number in range(5):
         connection.queue(b"%d" % number)
@@ -179,7 +183,7 @@ def test_all_requests_that_rang_are_sent_at_once(connection: Connection) -> None
 
 def test_a_ring_without_a_request_is_taken() -> None:
     """It stayed from requests that failed with a connection; the loop would spin otherwise."""
-    connection = Connection()
+    connection = LengthPrefixedConnection()
 
     def nothing_queued(read_timeout: float, connect_timeout: float) -> None:
         del read_timeout, connect_timeout
@@ -196,7 +200,9 @@ def test_a_ring_without_a_request_is_taken() -> None:
             connection.server.recv(1, socket.MSG_DONTWAIT)
 
 
-def test_a_request_that_can_not_be_sent_keeps_the_bell(connection: Connection) -> None:
+def test_a_request_that_can_not_be_sent_keeps_the_bell(
+    connection: LengthPrefixedConnection,
+) -> None:
     """The connection is dropped, as by any write; kazoo's parts are its own again."""
     wakeup = connection._read_sock
     for text in (b"first", b"second"):

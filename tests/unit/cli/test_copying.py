@@ -16,7 +16,7 @@ def messages(count: int, *, then: BaseException | None = None) -> Iterator[Print
         raise then
 
 
-class Paper:
+class TornOutput:
     """What was written; tears where told to."""
 
     def __init__(self, tears_at: int | None = None) -> None:
@@ -31,7 +31,7 @@ class Paper:
 
 def test_everything_is_copied_until_the_stream_ends() -> None:
     """An ended stream leaves nothing in hand but a question."""
-    paper = Paper()
+    paper = TornOutput()
     copier = Copier(TextFormat(), paper.write)
     copier.copy(messages(3))
     assert paper.lines == [b"0\n", b"1\n", b"2\n"]
@@ -40,7 +40,7 @@ def test_everything_is_copied_until_the_stream_ends() -> None:
 
 def test_the_wanted_count_is_copied_and_no_further_message_asked_for() -> None:
     """What is asked for would be handed over, and so be committed unprinted."""
-    paper = Paper()
+    paper = TornOutput()
     copier = Copier(TextFormat(), paper.write)
     source = messages(3)
     copier.copy(source, limit=2)
@@ -51,14 +51,14 @@ def test_the_wanted_count_is_copied_and_no_further_message_asked_for() -> None:
 
 def test_of_no_messages_nothing_is_asked() -> None:
     """A limit of zero is met at once."""
-    copier = Copier(TextFormat(), Paper().write)
+    copier = Copier(TextFormat(), TornOutput().write)
     copier.copy(messages(0, then=Interrupted()), limit=0)
     assert (copier.count, copier.cursor) == (0, CurrentMessage.WRITTEN)
 
 
 def test_a_message_that_could_not_be_written_stays_in_hand() -> None:
     """It must not be committed: nobody has seen it."""
-    paper = Paper(tears_at=1)
+    paper = TornOutput(tears_at=1)
     copier = Copier(TextFormat(), paper.write)
     with pytest.raises(Interrupted):
         copier.copy(messages(3))
@@ -68,7 +68,7 @@ def test_a_message_that_could_not_be_written_stays_in_hand() -> None:
 
 def test_an_interruption_while_asking_shows_that_a_message_may_be_under_way() -> None:
     """The stream may have counted it as handed over already."""
-    copier = Copier(TextFormat(), Paper().write)
+    copier = Copier(TextFormat(), TornOutput().write)
     with pytest.raises(Interrupted):
         copier.copy(messages(2, then=Interrupted()))
     assert (copier.count, copier.cursor) == (2, CurrentMessage.ASKING)

@@ -25,7 +25,7 @@ def told(found: OffsetsByTime) -> tuple[Mapping[TopicPartition, int], bool]:
     return found.offsets, found.is_exact
 
 
-class Brokers:
+class LogClient:
     """What answers, in the way of a ``ClusterClient``."""
 
     def __init__(self) -> None:
@@ -68,18 +68,20 @@ class Brokers:
 
 
 @pytest.fixture
-def brokers() -> Brokers:
+def brokers() -> LogClient:
     """Those of 0.8.2."""
-    return Brokers()
+    return LogClient()
 
 
 @pytest.fixture
-def lookup(brokers: Brokers) -> CommandLogLookup:
+def lookup(brokers: LogClient) -> CommandLogLookup:
     """What asks them."""
     return CommandLogLookup(cast("ClusterClient", brokers), timeout_ms=7)
 
 
-def test_logs_are_those_of_leaders_that_answer(brokers: Brokers, lookup: CommandLogLookup) -> None:
+def test_logs_are_those_of_leaders_that_answer(
+    brokers: LogClient, lookup: CommandLogLookup
+) -> None:
     """None at all where nobody does."""
     assert lookup.logs([A, B]) == LOGS
     assert lookup.logs([]) == {}
@@ -107,7 +109,7 @@ def test_by_segments_more_comes_on_both_sides_and_never_less(
     assert told(lookup.until(time, logs)) == ({A: until}, False)
 
 
-def test_by_records_it_is_exact(brokers: Brokers, lookup: CommandLogLookup) -> None:
+def test_by_records_it_is_exact(brokers: LogClient, lookup: CommandLogLookup) -> None:
     """-1 where none is that new."""
     brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
     assert told(lookup.since(150, LOGS)) == ({A: 17, B: -1}, True)
@@ -115,7 +117,7 @@ def test_by_records_it_is_exact(brokers: Brokers, lookup: CommandLogLookup) -> N
 
 
 def test_logs_without_times_are_asked_for_segments(
-    brokers: Brokers, lookup: CommandLogLookup
+    brokers: LogClient, lookup: CommandLogLookup
 ) -> None:
     """Those alone; one whose leader does not answer is left out."""
     without = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)

@@ -39,7 +39,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RangeBenc
     one.connections.stop()
 
 
-class Printed:
+class ReplayOutput:
     """What a run printed."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str], *flags: str) -> None:
@@ -55,7 +55,7 @@ def test_all_partitions_one_after_the_other(
     world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """To where they end now."""
-    printed = Printed(capfd)
+    printed = ReplayOutput(capfd)
     assert printed.status == 0
     assert printed.numbers == [*range(100), *range(200, 210)]
     assert printed.err == "zkconsumer: 110 messages of 2 partitions\n"
@@ -79,7 +79,7 @@ def test_a_part_of_it(
     world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], expected: list[int]
 ) -> None:
     """By offsets and counts; where one log is too short for it, gaps must be allowed."""
-    printed = Printed(capfd, *flags, "--allow-gaps")
+    printed = ReplayOutput(capfd, *flags, "--allow-gaps")
     assert (printed.status, printed.numbers) == (0, expected)
     assert f"{len(expected)} messages of" in printed.err
     assert world.pauses == []
@@ -92,18 +92,18 @@ def test_files_say_from_where_to_where(
     Path("from").write_text("t,0,97\nt,1,208\n")
     Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:209\n")
     flags = ("--offsets-file", "from", "--to-offsets-file", "to")
-    assert Printed(capfd, *flags).status == 1, "208 lies behind 209 of no log: t-1 ends at 10"
+    assert ReplayOutput(capfd, *flags).status == 1, "208 lies behind 209 of no log: t-1 ends at 10"
     Path("from").write_text("t,0,97\nt,1,8\n")
     Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:9\n")
-    assert Printed(capfd, *flags).numbers == [97, 98, 208]
+    assert ReplayOutput(capfd, *flags).numbers == [97, 98, 208]
     assert main(["replay", *flags]) == 0, "the file has the topic"
     capfd.readouterr()
     Path("to").write_text("a,t,0,99\nb,t,0,98\n")
-    printed = Printed(capfd, *flags)
+    printed = ReplayOutput(capfd, *flags)
     assert (printed.status, printed.lines) == (2, [])
     assert "to has offsets of a, b: say whose with --group" in printed.err
-    assert Printed(capfd, *flags, "--group", "b", "--partitions", "0").numbers == [97]
-    printed = Printed(capfd, *flags, "--group", "b")
+    assert ReplayOutput(capfd, *flags, "--group", "b", "--partitions", "0").numbers == [97]
+    printed = ReplayOutput(capfd, *flags, "--group", "b")
     assert (printed.status, printed.lines) == (2, [])
     assert "one file has an offset of t-1, and the other has none" in printed.err
     assert world.pauses == []
@@ -115,12 +115,12 @@ def test_what_was_deleted_is_named_before_anything_is_printed(
     """And left out, where gaps are allowed."""
     world.net.cluster.log(TP).delete_before(30)
     flags = ("--partitions", "0", "--from-offset", "10", "--output-file", "out")
-    printed = Printed(capfd, *flags)
+    printed = ReplayOutput(capfd, *flags)
     assert (printed.status, printed.lines, list(Path().iterdir())) == (1, [], [])
     assert "t-0 [10, 30) is not there: the log begins at 30 (older messages are deleted)" in (
         printed.err
     )
-    printed = Printed(capfd, *flags, "--allow-gaps")
+    printed = ReplayOutput(capfd, *flags, "--allow-gaps")
     assert (printed.status, "[10, 30) is not there" in printed.err) == (0, True)
     assert Path("out").read_text().split() == [str(number) for number in range(30, 100)]
 
@@ -141,7 +141,7 @@ def test_what_is_deleted_meanwhile_is_named(
         return plan
 
     monkeypatch.setattr(replay, "plan_replay", and_then_deleted)
-    printed = Printed(capfd, "--partitions", "0", *(["--allow-gaps"] if allowed else []))
+    printed = ReplayOutput(capfd, "--partitions", "0", *(["--allow-gaps"] if allowed else []))
     if allowed:
         assert (printed.status, printed.numbers) == (0, [*range(40, 100)])
         assert "t-0 [0, 40) is lost" in printed.err
@@ -169,7 +169,7 @@ def test_what_is_broken_off_leaves_no_half_file(
         raise error
 
     monkeypatch.setattr(Replay, "run", broken)
-    printed = Printed(capfd, "--output-file", "out")
+    printed = ReplayOutput(capfd, "--output-file", "out")
     assert printed.status == (130 if isinstance(error, StopRequested) else 1)
     assert [path.name for path in Path().iterdir()] == ["out"]
     assert Path("out").read_text() == "before"
@@ -184,7 +184,7 @@ def test_what_compaction_took_is_counted(
     """It is no gap."""
     world.net.cluster.log(OTHER).end_offset = 15
     world.net.cluster.append(OTHER, values(300))
-    printed = Printed(capfd, "--partitions", "1")
+    printed = ReplayOutput(capfd, "--partitions", "1")
     assert (printed.status, printed.numbers) == (0, [*range(200, 210), 300])
     assert "11 messages of 1 partition; 5 offsets hold none" in printed.err
 
@@ -192,7 +192,7 @@ def test_what_compaction_took_is_counted(
 def test_what_passes_is_tried_again(world: RangeBench, capfd: pytest.CaptureFixture[str]) -> None:
     """Each message comes once."""
     world.net.brokers[0].script(ApiKey.FETCH, Close(), Fail(6))
-    assert Printed(capfd, "--partitions", "0").numbers == [*range(100)]
+    assert ReplayOutput(capfd, "--partitions", "0").numbers == [*range(100)]
 
 
 def test_a_partition_without_a_leader_stops_it(
@@ -200,10 +200,10 @@ def test_a_partition_without_a_leader_stops_it(
 ) -> None:
     """The others can be named."""
     world.net.cluster.move_leader(OTHER, None)
-    printed = Printed(capfd, "--timeout-ms", "50")
+    printed = ReplayOutput(capfd, "--timeout-ms", "50")
     assert (printed.status, printed.lines) == (1, [])
     assert "t-1: its leader does not answer, so nothing was printed" in printed.err
-    assert Printed(capfd, "--partitions", "0").numbers == [*range(100)]
+    assert ReplayOutput(capfd, "--partitions", "0").numbers == [*range(100)]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_wrong_wishes_are_told(
 ) -> None:
     """Exit status 2, and nothing is printed."""
     Path("other").write_text("u,0,1\n")
-    printed = Printed(capfd, *flags)
+    printed = ReplayOutput(capfd, *flags)
     assert (printed.status, printed.lines) == (2, [])
     assert reported in printed.err
     assert world.pauses == []

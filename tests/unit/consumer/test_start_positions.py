@@ -12,7 +12,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-class World:
+class StartPositionWorld:
     """An engine with two partitions without a position, and a group that knows one."""
 
     def __init__(
@@ -40,15 +40,15 @@ class World:
 
 def test_what_is_committed_comes_first_and_then_the_policy() -> None:
     """With the epoch, by which a log that was cut back is noticed."""
-    world = World()
+    world = StartPositionWorld()
     assert world.positions() == [PositionView(7, 2), PositionView(0)]
     assert world.starts.is_settled
-    assert World(LATEST).positions() == [PositionView(7, 2), PositionView(20)]
+    assert StartPositionWorld(LATEST).positions() == [PositionView(7, 2), PositionView(20)]
 
 
 def test_without_a_group_the_policy_decides_at_once() -> None:
     """No coordinator is looked up."""
-    world = World(in_group=False)
+    world = StartPositionWorld(in_group=False)
     world.starts.advance()
     assert [world.engine.position(A), world.engine.position(B)] == [
         PositionView(0),
@@ -59,18 +59,21 @@ def test_without_a_group_the_policy_decides_at_once() -> None:
 def test_what_came_after_the_first_look_is_read_from_its_beginning() -> None:
     """All in it was written since; what is committed comes first, as ever."""
     metadata = FakeKeeper(events={A: True, B: True})
-    world = World(LATEST, topics=metadata)
+    world = StartPositionWorld(LATEST, topics=metadata)
     assert world.positions() == [PositionView(7, 2), PositionView(0)]
-    alone = World(LATEST, in_group=False, topics=metadata)
+    alone = StartPositionWorld(LATEST, in_group=False, topics=metadata)
     assert alone.positions() == [PositionView(0), PositionView(0)]
     metadata.events.clear()
-    assert World(LATEST, topics=metadata).positions() == [PositionView(7, 2), PositionView(20)]
+    assert StartPositionWorld(LATEST, topics=metadata).positions() == [
+        PositionView(7, 2),
+        PositionView(20),
+    ]
 
 
 def test_where_nobody_has_looked_yet_the_policy_waits() -> None:
     """A position that is sought meanwhile stays."""
     metadata = FakeKeeper(events={A: None, B: None})
-    world = World(LATEST, in_group=False, topics=metadata)
+    world = StartPositionWorld(LATEST, in_group=False, topics=metadata)
     assert world.positions() == [None, None]
     assert not world.starts.is_settled
     world.starts.settle([A])
@@ -82,8 +85,11 @@ def test_where_nobody_has_looked_yet_the_policy_waits() -> None:
 def test_only_latest_makes_a_difference() -> None:
     """``earliest`` loses nothing, and with ``none`` the caller decides."""
     metadata = FakeKeeper(events={A: None, B: None})
-    assert World(EARLIEST, topics=metadata).positions() == [PositionView(7, 2), PositionView(0)]
-    world = World(None, topics=FakeKeeper(events={B: True}))
+    assert StartPositionWorld(EARLIEST, topics=metadata).positions() == [
+        PositionView(7, 2),
+        PositionView(0),
+    ]
+    world = StartPositionWorld(None, topics=FakeKeeper(events={B: True}))
     world.starts.advance()
     with pytest.raises(NoOffsetForPartition, match="t-1"):
         world.starts.advance()
@@ -91,7 +97,7 @@ def test_only_latest_makes_a_difference() -> None:
 
 def test_without_a_policy_it_is_the_callers_problem_until_he_seeks() -> None:
     """Again with each poll."""
-    world = World(None)
+    world = StartPositionWorld(None)
     world.starts.advance()
     for _ in range(2):
         with pytest.raises(NoOffsetForPartition, match="t-1") as raised:
@@ -105,7 +111,7 @@ def test_without_a_policy_it_is_the_callers_problem_until_he_seeks() -> None:
 
 def test_what_the_caller_seeks_meanwhile_stays() -> None:
     """The answer comes too late."""
-    world = World()
+    world = StartPositionWorld()
     world.starts.advance()
     world.starts.settle([A])
     world.starts.advance()
@@ -115,7 +121,7 @@ def test_what_the_caller_seeks_meanwhile_stays() -> None:
 
 def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
     """Another member may have committed in between."""
-    world = World()
+    world = StartPositionWorld()
     world.lookup.holds = True
     world.starts.advance()
     world.starts.settle([A])
@@ -139,7 +145,7 @@ def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
 
 def test_the_same_set_asked_twice_is_two_questions() -> None:
     """Only the answer to the second counts."""
-    world = World()
+    world = StartPositionWorld()
     world.lookup.holds = True
     world.starts.advance()
     [first] = world.lookup.requested
@@ -155,7 +161,7 @@ def test_the_same_set_asked_twice_is_two_questions() -> None:
 
 def test_silence_is_asked_again() -> None:
     """It is no reason to begin somewhere else."""
-    world = World()
+    world = StartPositionWorld()
     world.lookup.errors = [RequestTimedOut("nobody")]
     world.starts.advance()
     world.starts.advance()
@@ -166,7 +172,7 @@ def test_silence_is_asked_again() -> None:
 
 def test_a_refusal_is_raised_once_and_asked_again() -> None:
     """By the poll that hears it."""
-    world = World()
+    world = StartPositionWorld()
     world.lookup.errors = [GroupFailed("g", "not allowed")]
     world.starts.advance()
     with pytest.raises(GroupFailed, match="not allowed"):

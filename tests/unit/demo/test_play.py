@@ -12,7 +12,7 @@ from zkconsumer.errors import KafkaTimeoutError
 from zkconsumer.sandbox import Sandbox
 
 
-class Cluster:
+class DemoSandbox:
     """A sandbox that has one of the topics."""
 
     bootstrap_servers = "b:9092"
@@ -34,7 +34,7 @@ def test_the_writer_goes_on_after_time_outs_and_says_it_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With another producer each time; it ends with the play alone."""
-    play = Play(cast("Sandbox", Cluster()))
+    play = Play(cast("Sandbox", DemoSandbox()))
     stop = SimpleNamespace(is_over=False)
     stop.is_set = lambda: stop.is_over
     stop.wait = lambda _s: stop.is_over
@@ -70,7 +70,7 @@ def test_the_writer_goes_on_after_time_outs_and_says_it_once(
 
 def test_topics_that_are_there_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that was kept has them."""
-    cluster = Cluster()
+    cluster = DemoSandbox()
     monkeypatch.setattr(Play, "_begin", lambda *_: None)
     with Play(cast("Sandbox", cluster)):
         assert cluster.topics == set(TOPICS)

@@ -22,7 +22,7 @@ GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")
 KEYS: list[SchemaKey] = [7, GUID, "t-value"]
 
 
-class Source:
+class NumberedSchemas:
     """See ``SchemaSource``: knows all ids below 1,000,000.
 
     Args:
@@ -56,13 +56,13 @@ def adopt(catalog: AdoptedSchemas, key: SchemaKey, *message: int) -> bool:
 
 def test_schemas_are_fetched_once_and_known_again() -> None:
     """Whatever names them, for any of their messages; one that is not there is not kept."""
-    storage, source = memory(), Source("one")
+    storage, source = memory(), NumberedSchemas("one")
     first = AdoptedSchemas(storage, source)
     for key in KEYS * 2:
         assert adopt(first, key, 1, 2)
     assert not adopt(first, 1_000_000)
     assert source.asked == [*KEYS, 1_000_000]
-    other = Source("another")
+    other = NumberedSchemas("another")
     again = AdoptedSchemas(storage, other)
     assert list(again.adopted()) == list(first.adopted())
     assert [use for use, _ in again.adopted()] == [SchemaUse(key, (1, 2)) for key in KEYS]
@@ -75,7 +75,10 @@ def test_schemas_are_fetched_once_and_known_again() -> None:
 def test_two_that_race_have_one_order() -> None:
     """The one that comes second takes what the first has written, in its order."""
     storage = memory()
-    one, other = AdoptedSchemas(storage, Source("one")), AdoptedSchemas(storage, Source("other"))
+    one, other = (
+        AdoptedSchemas(storage, NumberedSchemas("one")),
+        AdoptedSchemas(storage, NumberedSchemas("other")),
+    )
     adopt(one, 1)
     adopt(other, 2)
     adopt(other, 1)
@@ -93,7 +96,10 @@ def test_two_that_race_have_one_order() -> None:
 def test_what_another_has_kept_is_known() -> None:
     """Without looking for anything: who publishes its manifest asks for columns alone."""
     storage = memory()
-    one, other = AdoptedSchemas(storage, Source("one")), AdoptedSchemas(storage, Source("other"))
+    one, other = (
+        AdoptedSchemas(storage, NumberedSchemas("one")),
+        AdoptedSchemas(storage, NumberedSchemas("other")),
+    )
     adopt(one, 1)
     assert list(other.adopted()) == list(one.adopted())
 
@@ -101,11 +107,11 @@ def test_what_another_has_kept_is_known() -> None:
 def test_their_number_is_bounded() -> None:
     """What comes later is not taken in, and what was there stays."""
     storage = memory()
-    catalog = AdoptedSchemas(storage, Source("one"))
+    catalog = AdoptedSchemas(storage, NumberedSchemas("one"))
     for key in range(1_001):
         adopt(catalog, key)
     assert len(catalog.adopted()) == len(storage.content) == 1_000
-    again = AdoptedSchemas(storage, Source("one"))
+    again = AdoptedSchemas(storage, NumberedSchemas("one"))
     assert [use.schema for use, _ in again.adopted()] == list(range(1_000))
 
 
@@ -207,12 +213,12 @@ def test_a_schema_that_no_column_can_have_harms_nothing_else() -> None:
 def test_a_damaged_file_is_an_error(change: dict[str, object], reason: str) -> None:
     """Else rows would be decoded in another way than before."""
     storage = memory()
-    adopt(AdoptedSchemas(storage, Source("one")), 7)
+    adopt(AdoptedSchemas(storage, NumberedSchemas("one")), 7)
     path = layout.schema_file(1)
     value = json.loads(storage.read(path) or b"")
     storage.content[path] = json.dumps({**value, **change}).encode()
     with pytest.raises(DrainError, match=reason):
-        AdoptedSchemas(storage, Source("one"))
+        AdoptedSchemas(storage, NumberedSchemas("one"))
 
 
 def test_a_definition_is_what_it_was() -> None:

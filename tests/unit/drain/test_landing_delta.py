@@ -43,7 +43,7 @@ def evolved(at: dict[str, Any]) -> dict[str, Any]:
 SECOND, THIRD = evolved(AT), evolved(AT_NEWER)
 
 
-class Source:
+class ThreeSchemas:
     """See ``SchemaSource``: three schemas."""
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
@@ -53,7 +53,7 @@ class Source:
 
 def decoder_of(storage: LocalStorage) -> RowDecoder:
     """As a process has it that begins now."""
-    decoding = ValueDecoding("avro", AdoptedSchemas(storage, Source()))
+    decoding = ValueDecoding("avro", AdoptedSchemas(storage, ThreeSchemas()))
     return RowDecoder(DecodeSettings(format="avro"), decoding)
 
 

@@ -87,7 +87,7 @@ def test_a_staged_file_is_named_after_its_batch() -> None:
     assert not has_rows(f"_temporary/0/_temporary/attempt_1/{path}")
 
 
-class Writer:
+class WrittenFile:
     """Has written and counted one file. See ``RowWriter``."""
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
@@ -102,13 +102,13 @@ def test_what_comes_when_all_is_counted_is_not_landed() -> None:
     folder = f"{staging_folder(7)}/a1/files/topic=t/date=2014-05-13"
     storage.create(f"{folder}/part-0.parquet", b"a dozen rows")
     storage.create(f"{folder}/part-0-late.parquet", b"the same ones")
-    assert FilesLanding(storage, Writer()).land(PLAN, "a1").files == (FILE,)
+    assert FilesLanding(storage, WrittenFile()).land(PLAN, "a1").files == (FILE,)
 
 
 def test_what_was_counted_and_is_gone_is_not_landed() -> None:
     """Who deletes what is staged does not make a batch smaller."""
     with pytest.raises(DrainError, match=r"part-0\.parquet\. Nothing was published"):
-        FilesLanding(MemoryStorage(), Writer()).land(PLAN, "a1")
+        FilesLanding(MemoryStorage(), WrittenFile()).land(PLAN, "a1")
 
 
 def test_a_damaged_manifest_says_where() -> None:

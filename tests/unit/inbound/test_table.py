@@ -24,7 +24,7 @@ LIMITS = ConnectionLimits(
 NOTHING = ConnectionProgress()
 
 
-class Bench:
+class TableWithClock:
     """A table, and a clock by hand."""
 
     def __init__(self) -> None:
@@ -58,12 +58,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Bench:
+def bench() -> TableWithClock:
     """Empty."""
-    return Bench()
+    return TableWithClock()
 
 
-def test_an_address_loses_its_own_first(bench: Bench) -> None:
+def test_an_address_loses_its_own_first(bench: TableWithClock) -> None:
     """Its fourth silent connection closes its first; others keep theirs."""
     other = bench.let_in("b")
     first = bench.let_in("a")
@@ -74,14 +74,16 @@ def test_an_address_loses_its_own_first(bench: Bench) -> None:
     assert len(bench.table) == 4
 
 
-def test_connections_that_are_answered_do_not_count_for_their_address(bench: Bench) -> None:
+def test_connections_that_are_answered_do_not_count_for_their_address(
+    bench: TableWithClock,
+) -> None:
     """All that a proxy has may come from one address."""
     kept = [bench.busy("proxy") for _ in range(4)]
     assert bench.evicted == []
     assert all(number in bench.table for number in kept)
 
 
-def test_who_has_shown_a_token_does_not_count_for_its_address(bench: Bench) -> None:
+def test_who_has_shown_a_token_does_not_count_for_its_address(bench: TableWithClock) -> None:
     """And is the last to give way."""
     known = bench.busy("a")
     bench.table.prove(known)
@@ -92,7 +94,7 @@ def test_who_has_shown_a_token_does_not_count_for_its_address(bench: Bench) -> N
     assert bench.evicted == strangers[:1]
 
 
-def test_the_address_that_waits_most_gives_way_first(bench: Bench) -> None:
+def test_the_address_that_waits_most_gives_way_first(bench: TableWithClock) -> None:
     """And of it the one that has waited longest, not the one that came first."""
     bench.let_in("b")
     first, second = bench.let_in("a"), bench.let_in("a")
@@ -103,7 +105,7 @@ def test_the_address_that_waits_most_gives_way_first(bench: Bench) -> None:
     assert bench.evicted == [second]
 
 
-def test_what_is_answered_never_gives_way(bench: Bench) -> None:
+def test_what_is_answered_never_gives_way(bench: TableWithClock) -> None:
     """Then there are spare connections; their requests have no room, until there is some."""
     busy = [bench.busy(address) for address in "abcd"]
     spare = bench.let_in("e")
@@ -116,7 +118,7 @@ def test_what_is_answered_never_gives_way(bench: Bench) -> None:
     assert not bench.table.begin(later, bench.now_ms)
 
 
-def test_spare_connections_give_way_to_each_other(bench: Bench) -> None:
+def test_spare_connections_give_way_to_each_other(bench: TableWithClock) -> None:
     """So a health check gets one, whoever holds them; where all are answered it can't."""
     for address in "abcd":
         bench.busy(address)
@@ -129,7 +131,7 @@ def test_spare_connections_give_way_to_each_other(bench: Bench) -> None:
     assert len(bench.table) == 6
 
 
-def test_a_head_has_its_time_from_connecting_on(bench: Bench) -> None:
+def test_a_head_has_its_time_from_connecting_on(bench: TableWithClock) -> None:
     """However often it is said that it is waited for: a byte at a time gains none."""
     number = bench.let_in("a")
     bench.now_ms += 60
@@ -139,7 +141,7 @@ def test_a_head_has_its_time_from_connecting_on(bench: Bench) -> None:
     assert bench.overdue(number) is Waits.HEAD
 
 
-def test_a_body_has_its_time_from_the_head_on(bench: Bench) -> None:
+def test_a_body_has_its_time_from_the_head_on(bench: TableWithClock) -> None:
     """Whatever else is waited for in between."""
     number = bench.let_in("a")
     bench.table.begin(number, bench.now_ms)
@@ -152,7 +154,7 @@ def test_a_body_has_its_time_from_the_head_on(bench: Bench) -> None:
     assert bench.overdue(number) is None
 
 
-def test_between_two_requests_little_time_is_given(bench: Bench) -> None:
+def test_between_two_requests_little_time_is_given(bench: TableWithClock) -> None:
     """While one is answered none is counted."""
     number = bench.busy("a")
     bench.now_ms += 10_000
@@ -162,7 +164,7 @@ def test_between_two_requests_little_time_is_given(bench: Bench) -> None:
     assert bench.overdue(number) is Waits.NEXT
 
 
-def test_a_response_has_to_be_taken_piece_by_piece(bench: Bench) -> None:
+def test_a_response_has_to_be_taken_piece_by_piece(bench: TableWithClock) -> None:
     """All that there is, or so much of it each time; else it is overdue, though we work on."""
     number = bench.busy("a")
     for taken in (0, 1_000, 2_000, 3_000):
@@ -174,7 +176,7 @@ def test_a_response_has_to_be_taken_piece_by_piece(bench: Bench) -> None:
     assert bench.overdue(number, ConnectionProgress(untaken=9, taken=4_004)) is Waits.TAKING
 
 
-def test_memory_for_what_is_not_taken_is_bounded(bench: Bench) -> None:
+def test_memory_for_what_is_not_taken_is_bounded(bench: TableWithClock) -> None:
     """Strangers lose theirs first, those with most of it first."""
     known, small, large = (bench.busy(address) for address in "abc")
     bench.table.prove(known)
@@ -183,7 +185,7 @@ def test_memory_for_what_is_not_taken_is_bounded(bench: Bench) -> None:
     assert bench.table.too_much({known: 11_000, small: 1, large: 2}) == (large, small, known)
 
 
-def test_a_closed_connection_is_nobody(bench: Bench) -> None:
+def test_a_closed_connection_is_nobody(bench: TableWithClock) -> None:
     """Whatever is still said of it."""
     number = bench.let_in("a")
     bench.table.close(number)

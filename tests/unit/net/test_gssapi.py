@@ -40,7 +40,7 @@ class GSSError(Exception):
 
 
 @dataclass
-class Library:
+class GssapiLibrary:
     """The library.
 
     Attributes:
@@ -111,9 +111,9 @@ class Library:
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+def library(monkeypatch: pytest.MonkeyPatch) -> GssapiLibrary:
     """In place of the real one."""
-    made = Library()
+    made = GssapiLibrary()
     monkeypatch.setattr(gssapi, "import_module", lambda _: made.module())
     return made
 
@@ -126,7 +126,7 @@ def keytab(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_conversation(library: Library) -> None:
+def test_a_conversation(library: GssapiLibrary) -> None:
     """Tickets, an empty word for the broker's proof, then no layer, as whom we are."""
     talk = KerberosLogin(KerberosSettings(principal="app@R")).conversation_with("b1")
     assert library.names == ["kafka@b1"]
@@ -141,7 +141,9 @@ def test_a_conversation(library: Library) -> None:
     assert library.stores == [None]
 
 
-def test_a_keytabs_ticket_serves_until_little_of_it_is_left(library: Library, keytab: str) -> None:
+def test_a_keytabs_ticket_serves_until_little_of_it_is_left(
+    library: GssapiLibrary, keytab: str
+) -> None:
     """Then another one is asked for, in a cache of its own."""
     login = KerberosLogin(KerberosSettings(keytab=keytab))
     library.lives_s = [100, 100, 60, 21, 20, 100, 100, 99]
@@ -159,7 +161,7 @@ def test_a_keytabs_ticket_serves_until_little_of_it_is_left(library: Library, ke
     assert all(environment["ccache"].startswith("MEMORY:") for environment in (first, second))
 
 
-def test_the_cache_of_kinit_is_read_for_each_connection(library: Library) -> None:
+def test_the_cache_of_kinit_is_read_for_each_connection(library: GssapiLibrary) -> None:
     """It may have been renewed."""
     login = KerberosLogin(KerberosSettings())
     for _ in range(2):
@@ -197,7 +199,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda error: error.reported)
-def test_no_ticket_of_ours(library: Library, keytab: str, failure: Failure) -> None:
+def test_no_ticket_of_ours(library: GssapiLibrary, keytab: str, failure: Failure) -> None:
     """One line with the library's own words and the setting that helps; only no KDC may pass."""
     login = KerberosLogin(KerberosSettings(keytab=keytab if failure.by_keytab else None))
     library.fails = GSSError(failure.code, failure.text)
@@ -207,7 +209,7 @@ def test_no_ticket_of_ours(library: Library, keytab: str, failure: Failure) -> N
     assert "Major" not in str(caught.value)
 
 
-def test_no_ticket_for_the_broker(library: Library) -> None:
+def test_no_ticket_for_the_broker(library: GssapiLibrary) -> None:
     """It names the service, and what makes its name."""
     talk = KerberosLogin(KerberosSettings(service_name="other")).conversation_with("b1")
     library.fails = GSSError(UNKNOWN_SERVICE, "Server other/b1@R not found")
@@ -220,7 +222,7 @@ def test_no_ticket_for_the_broker(library: Library) -> None:
         talk.first()
 
 
-def test_a_ticket_that_ran_out_in_the_cache(library: Library) -> None:
+def test_a_ticket_that_ran_out_in_the_cache(library: GssapiLibrary) -> None:
     """The library hands it out without a word."""
     library.lives_s = [0]
     with pytest.raises(AuthenticationFailed, match="expired: run kinit"):

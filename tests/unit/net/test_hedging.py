@@ -17,7 +17,7 @@ TIMEOUT_MS = 30_000
 
 
 @dataclass(eq=False)
-class Paper:
+class TimedRequest:
     """A request whose answer comes at known times.
 
     Attributes:
@@ -50,10 +50,10 @@ class Paper:
         self.closed = True
 
 
-Next = Callable[[ZkConsumerError | None], Paper | None]
+Next = Callable[[ZkConsumerError | None], TimedRequest | None]
 
 
-def race(first: Paper, start_next: Next) -> Paper:
+def race(first: TimedRequest, start_next: Next) -> TimedRequest:
     """Let them race."""
     return first_response(
         first,
@@ -65,11 +65,11 @@ def race(first: Paper, start_next: Next) -> Paper:
     )
 
 
-def then(*others: Paper) -> Next:
+def then(*others: TimedRequest) -> Next:
     """Give these, one after the other, while something else is under way."""
     left = list(others)
 
-    def start_next(failure: ZkConsumerError | None) -> Paper | None:
+    def start_next(failure: ZkConsumerError | None) -> TimedRequest | None:
         return left.pop(0) if left and failure is None else None
 
     return start_next
@@ -82,7 +82,7 @@ def nobody(_: ZkConsumerError | None) -> None:
 
 def test_a_prompt_answer_is_asked_for_once() -> None:
     """In less than the time of silence."""
-    first = Paper(ManualClock(0), [QUIET_MS - 1])
+    first = TimedRequest(ManualClock(0), [QUIET_MS - 1])
     assert race(first, nobody) is first
     assert not first.closed
 
@@ -90,7 +90,7 @@ def test_a_prompt_answer_is_asked_for_once() -> None:
 def test_silence_is_ended_by_another_request() -> None:
     """After its time, and the first one is closed."""
     clock = ManualClock(0)
-    first, second = Paper(clock), Paper(clock, [QUIET_MS + 30])
+    first, second = TimedRequest(clock), TimedRequest(clock, [QUIET_MS + 30])
     assert race(first, then(second)) is second
     assert (first.closed, second.closed) == (True, False)
     assert QUIET_MS <= clock.now_ms() <= QUIET_MS + 300
@@ -99,21 +99,21 @@ def test_silence_is_ended_by_another_request() -> None:
 def test_who_was_only_slow_is_not_given_up() -> None:
     """A broker that throttles answers after seconds, on both connections: the first one counts."""
     clock = ManualClock(0)
-    first, second = Paper(clock, [9_000]), Paper(clock, [11_000])
+    first, second = TimedRequest(clock, [9_000]), TimedRequest(clock, [11_000])
     assert race(first, then(second)) is first
     assert second.closed
 
 
 def test_bytes_that_keep_coming_are_life() -> None:
     """However long the whole takes: a second answer would only share the way with it."""
-    first = Paper(ManualClock(0), list(range(1_500, 29_000, 1_500)))
+    first = TimedRequest(ManualClock(0), list(range(1_500, 29_000, 1_500)))
     assert race(first, nobody) is first
 
 
 def test_who_begins_to_answer_is_left_alone_with_it() -> None:
     """The other one is closed before its bytes come, too."""
     clock = ManualClock(0)
-    first, second = Paper(clock, [2_100, 4_000, 6_000]), Paper(clock, [3_000])
+    first, second = TimedRequest(clock, [2_100, 4_000, 6_000]), TimedRequest(clock, [3_000])
     assert race(first, then(second)) is first
     assert second.closed
 
@@ -121,7 +121,10 @@ def test_who_begins_to_answer_is_left_alone_with_it() -> None:
 def test_an_answer_that_stops_in_the_middle_is_silent_again() -> None:
     """And is asked for once more."""
     clock = ManualClock(0)
-    first, second = Paper(clock, [1_000, 99_000]), Paper(clock, [1_000 + QUIET_MS + 10])
+    first, second = (
+        TimedRequest(clock, [1_000, 99_000]),
+        TimedRequest(clock, [1_000 + QUIET_MS + 10]),
+    )
     assert race(first, then(second)) is second
     assert first.closed
 
@@ -129,18 +132,18 @@ def test_an_answer_that_stops_in_the_middle_is_silent_again() -> None:
 def test_where_no_other_can_be_sent_the_first_has_all_its_time() -> None:
     """It may be refused now, and there may be none."""
 
-    def refused(_: ZkConsumerError | None) -> Paper | None:
+    def refused(_: ZkConsumerError | None) -> TimedRequest | None:
         raise ConnectFailed("nobody listens")
 
     for start_next in (refused, then()):
-        first = Paper(ManualClock(0), [TIMEOUT_MS - 1])
+        first = TimedRequest(ManualClock(0), [TIMEOUT_MS - 1])
         assert race(first, start_next) is first
 
 
 def test_all_of_them_together_have_the_time_of_one() -> None:
     """Then all are closed."""
     clock = ManualClock(0)
-    first, second = Paper(clock), Paper(clock)
+    first, second = TimedRequest(clock), TimedRequest(clock)
     with pytest.raises(RequestTimedOut, match="fake:9092: no answer in time"):
         race(first, then(second))
     assert first.closed
@@ -155,7 +158,7 @@ def test_a_failure_is_told_to_who_may_send_another() -> None:
     def start_next(failure: ZkConsumerError | None) -> None:
         reported.append(failure)
 
-    first = Paper(ManualClock(0), [10], lost)
+    first = TimedRequest(ManualClock(0), [10], lost)
     with pytest.raises(ConnectionLost, match="gone"):
         race(first, start_next)
     assert reported == [lost]
@@ -164,10 +167,16 @@ def test_a_failure_is_told_to_who_may_send_another() -> None:
 def test_one_of_two_may_fail() -> None:
     """The other is waited for."""
     clock = ManualClock(0)
-    first, second = Paper(clock, [2_500], ConnectionLost("gone")), Paper(clock, [8_000])
+    first, second = (
+        TimedRequest(clock, [2_500], ConnectionLost("gone")),
+        TimedRequest(clock, [8_000]),
+    )
     assert race(first, then(second)) is second
     clock = ManualClock(0)
-    first, second = Paper(clock, [8_000]), Paper(clock, [2_500], ConnectionLost("gone"))
+    first, second = (
+        TimedRequest(clock, [8_000]),
+        TimedRequest(clock, [2_500], ConnectionLost("gone")),
+    )
     assert race(first, then(second)) is first
 
 
@@ -180,7 +189,7 @@ def test_no_silence_is_waited_for_where_there_is_an_answer(
 ) -> None:
     """Who is returned has answered, nobody else is left open, and it takes only its time."""
     clock = ManualClock(0)
-    first, second = Paper(clock, list(first_ms)), Paper(clock, list(second_ms))
+    first, second = TimedRequest(clock, list(first_ms)), TimedRequest(clock, list(second_ms))
     try:
         responder = race(first, then(second))
     except RequestTimedOut:

@@ -21,7 +21,7 @@ OFFSET_OF_T0, OWNER_OF_T0 = "/consumers/g/offsets/t/0", "/consumers/g/owners/t/0
 Interference = Callable[[], object]
 
 
-class World:
+class FencedWorld:
     """A server, a member between whose requests others act, and those others."""
 
     def __init__(self, *, supports_multi: bool = True) -> None:
@@ -90,15 +90,15 @@ class Owner:
 
 
 @pytest.fixture(params=[True, False], ids=["multi", "no-multi"])
-def world(request: pytest.FixtureRequest) -> World:
+def world(request: pytest.FixtureRequest) -> FencedWorld:
     """A member that owns the first partition, at offset 100."""
-    world = World(supports_multi=request.param)
+    world = FencedWorld(supports_multi=request.param)
     world.owner.claim(T0)
     assert world.owner.commit(100) is None
     return world
 
 
-def writes(world: World) -> str:
+def writes(world: FencedWorld) -> str:
     """The kind of request that writes offsets."""
     return "multi" if world.server.supports_multi else "write"
 
@@ -106,7 +106,7 @@ def writes(world: World) -> str:
 # --- Lost answers --------------------------------------------------------------------------------
 
 
-def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: World) -> None:
+def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: FencedWorld) -> None:
     """The same offset again: it is there, by our own hand."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
@@ -117,7 +117,7 @@ def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: World)
     assert world.owner.stored() == 200
 
 
-def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: World) -> None:
+def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: FencedWorld) -> None:
     """What was committed counts, heard or not; going back on purpose is another matter."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
@@ -132,7 +132,7 @@ def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: World)
     assert world.owner.stored() == 140
 
 
-def test_two_lost_answers_in_a_row_are_both_remembered(world: World) -> None:
+def test_two_lost_answers_in_a_row_are_both_remembered(world: FencedWorld) -> None:
     """Only the first can have happened: the second named a version that was over."""
     for offset in (200, 210):
         world.before(writes(world), world.lose_answer)
@@ -145,7 +145,7 @@ def test_two_lost_answers_in_a_row_are_both_remembered(world: World) -> None:
 
 def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
     """The node was created without our hearing of it."""
-    world = World()
+    world = FencedWorld()
     world.owner.claim(T0)
     world.before("multi", world.lose_answer)
     with pytest.raises(RegistryError):
@@ -154,7 +154,7 @@ def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
     assert world.owner.commit(200) is None
 
 
-def test_what_is_kept_is_kept_the_next_time_as_well(world: World) -> None:
+def test_what_is_kept_is_kept_the_next_time_as_well(world: FencedWorld) -> None:
     """To have seen it in a refusal is no leave to overwrite it."""
     world.write_offset(b"900")
     for offset in (850, 851, 899):
@@ -163,7 +163,7 @@ def test_what_is_kept_is_kept_the_next_time_as_well(world: World) -> None:
     assert world.owner.commit(10) is None
 
 
-def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: World) -> None:
+def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: FencedWorld) -> None:
     """Ours may have happened, but what is there now was written after it."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
@@ -173,7 +173,7 @@ def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: World) -> 
     assert world.owner.stored() == 900
 
 
-def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: World) -> None:
+def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: FencedWorld) -> None:
     """Our lost write did not happen; somebody else wrote twice, the same value at last."""
     world.server.disconnect(world.client.session_id)
     with pytest.raises(RegistryError):
@@ -184,7 +184,7 @@ def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: World) -> N
     assert "holds 200" in str(world.owner.commit(190))
 
 
-def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: World) -> None:
+def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: FencedWorld) -> None:
     """The first write meets a changed node, the answer to the second is lost."""
     world.write_offset(b"120")
     world.before(writes(world), world.lose_answer, skip=1)
@@ -199,7 +199,7 @@ def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: World) 
 
 def test_an_owner_that_changes_after_it_was_read_fails_the_transaction() -> None:
     """The check in the transaction sees it; the text names who owns it now."""
-    world = World()
+    world = FencedWorld()
     world.owner.claim(T0)
 
     def steal_and_touch() -> None:
@@ -214,14 +214,14 @@ def test_an_owner_that_changes_after_it_was_read_fails_the_transaction() -> None
 
 def test_an_owner_node_that_vanishes_after_it_was_read_fails_the_transaction() -> None:
     """Nobody owns it: whoever comes next must find what was committed before."""
-    world = World()
+    world = FencedWorld()
     world.owner.claim(T0)
     world.before("multi", lambda: world.others.delete_many([OWNER_OF_T0]))
     assert f"{OWNER_OF_T0} is gone" in str(world.owner.commit(200))
     assert world.owner.stored() is None
 
 
-def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: World) -> None:
+def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: FencedWorld) -> None:
     """Deleted and created again between reading and writing, the owner node looks as before."""
 
     def take_over() -> None:
@@ -233,7 +233,7 @@ def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: Wor
     assert world.owner.stored() == 900
 
 
-def test_a_session_that_ends_between_reading_and_writing_writes_nothing(world: World) -> None:
+def test_a_session_that_ends_between_reading_and_writing_writes_nothing(world: FencedWorld) -> None:
     """The transaction is bound to the session whose nodes were read."""
     world.before(writes(world), lambda: world.server.expire(world.client.session_id))
     with pytest.raises(SessionLost):
@@ -241,7 +241,7 @@ def test_a_session_that_ends_between_reading_and_writing_writes_nothing(world: W
     assert world.owner.stored() == 100
 
 
-def test_a_slow_former_owner_of_two_loses_against_the_second(world: World) -> None:
+def test_a_slow_former_owner_of_two_loses_against_the_second(world: FencedWorld) -> None:
     """It read the owner as itself, then slept while its session ended and another committed."""
     second = Owner(world.others, "b")
 
@@ -256,7 +256,7 @@ def test_a_slow_former_owner_of_two_loses_against_the_second(world: World) -> No
     assert second.stored() == 900
 
 
-def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: World) -> None:
+def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: FencedWorld) -> None:
     """The fetch after the claim says what the commits between were."""
     second = Owner(world.others, "b")
     world.owner.release(T0)
@@ -269,7 +269,7 @@ def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: World
     assert world.owner.stored() == 10
 
 
-def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: World) -> None:
+def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: FencedWorld) -> None:
     """Somebody writes before each of our writes: a value, not an endless loop."""
     for number in range(20):
         world.before(writes(world), partial(world.write_offset, b"%d" % number), skip=number)
@@ -277,7 +277,7 @@ def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: World) -> N
 
 
 def test_an_offset_that_moves_on_while_we_go_back_is_overwritten_all_the_same(
-    world: World,
+    world: FencedWorld,
 ) -> None:
     """With ``rewind`` the caller has the last word."""
     world.before(writes(world), lambda: world.write_offset(b"900"))
@@ -285,7 +285,7 @@ def test_an_offset_that_moves_on_while_we_go_back_is_overwritten_all_the_same(
     assert world.owner.stored() == 5
 
 
-def test_a_persistent_owner_node_is_to_be_deleted(world: World) -> None:
+def test_a_persistent_owner_node_is_to_be_deleted(world: FencedWorld) -> None:
     """No consumer makes one, and it would refuse everybody for ever."""
     world.others.delete_many([OWNER_OF_T0])
     world.others.set_or_create_many({OWNER_OF_T0: b"left"})
@@ -295,7 +295,7 @@ def test_a_persistent_owner_node_is_to_be_deleted(world: World) -> None:
 # --- What can't be written -----------------------------------------------------------------------
 
 
-def test_a_node_below_an_ephemeral_one_fails_alone(world: World) -> None:
+def test_a_node_below_an_ephemeral_one_fails_alone(world: FencedWorld) -> None:
     """It has no place to be in; its fellows do."""
     bad = TopicPartition("bad", 0)
     world.others.create("/consumers/g/offsets/bad", b"", ephemeral=True)
@@ -310,7 +310,7 @@ def test_a_node_below_an_ephemeral_one_fails_alone(world: World) -> None:
 
 def test_parents_that_cannot_be_made_fail_their_partitions_with_a_reason() -> None:
     """The text names the parent."""
-    world = World()
+    world = FencedWorld()
     world.others.ensure_paths(["/consumers/g"])
     world.owner.claim(T0)
     world.others.create("/consumers/g/offsets", b"", ephemeral=True)
@@ -319,7 +319,7 @@ def test_parents_that_cannot_be_made_fail_their_partitions_with_a_reason() -> No
     )
 
 
-def test_impossible_offsets_and_owned_ones_in_one_commit(world: World) -> None:
+def test_impossible_offsets_and_owned_ones_in_one_commit(world: FencedWorld) -> None:
     """Each gets its own answer, in the order of the question."""
     outcome = world.owner.offsets.commit(
         {T1: OffsetAndMetadata(1), T0: OffsetAndMetadata(2**63)}, retry=True
@@ -334,7 +334,7 @@ def test_impossible_offsets_and_owned_ones_in_one_commit(world: World) -> None:
 
 def test_a_repeated_commit_looks_at_the_owners_and_writes_in_a_few_transactions() -> None:
     """One look at the owners' parent, one transaction for fifty; no node is read again."""
-    world = World()
+    world = FencedWorld()
     world.owner.claim(*MANY)
     assert world.owner.commit_all(1) == {None}
     world.client.requests.clear()
@@ -344,7 +344,7 @@ def test_a_repeated_commit_looks_at_the_owners_and_writes_in_a_few_transactions(
 
 def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
     """Its chunk goes one by one, then it alone is read again; the other chunks are done."""
-    world = World()
+    world = FencedWorld()
     world.owner.claim(*MANY)
     assert world.owner.commit_all(10) == {None}
     world.write_offset(b"3")
@@ -358,7 +358,7 @@ def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
 
 
 def test_a_session_that_ends_before_the_write_is_begun_writes_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: FencedWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does the new one, whose claims are others."""
     name = "multi_many" if world.server.supports_multi else "write_many"

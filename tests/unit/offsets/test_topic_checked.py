@@ -29,7 +29,7 @@ class Topics:
         return {topic: it for topic, it in self.czxids.items() if topic in topics}
 
 
-class Kept(ScriptedOffsets):
+class MemoryOffsets(ScriptedOffsets):
     """Keeps texts, too, as Kafka does.
 
     Attributes:
@@ -80,7 +80,7 @@ def test_an_offset_written_before_its_topic_was_created_is_the_former_ones() -> 
 def test_what_was_fetched_for_a_former_topic_is_not_committed() -> None:
     """It would make an offset of the former topic look new; others are written."""
     topics = Topics(t=5, u=6)
-    inner = Kept()
+    inner = MemoryOffsets()
     checked = TopicChecked(inner, topics)
     checked.fetch([T0, U0])
     topics.czxids["t"] = 9
@@ -105,7 +105,7 @@ def test_a_topic_that_is_gone_may_be_committed() -> None:
 
 def test_what_is_committed_while_the_topic_is_gone_is_not_the_next_ones() -> None:
     """In Kafka, too, where the offset would be believed if it bore no mark."""
-    topics, kept = Topics(t=7), Kept(expires=True)
+    topics, kept = Topics(t=7), MemoryOffsets(expires=True)
     checked = TopicChecked(kept, topics)
     checked.fetch([T0])
     topics.czxids = {}
@@ -117,7 +117,7 @@ def test_what_is_committed_while_the_topic_is_gone_is_not_the_next_ones() -> Non
 def test_offsets_in_kafka_are_marked_where_the_caller_has_no_text() -> None:
     """The mark is never shown; with another topic's the offset counts as none."""
     topics = Topics(t=0x5F)
-    inner = Kept(expires=True)
+    inner = MemoryOffsets(expires=True)
     checked = TopicChecked(inner, topics)
     checked.commit({T0: OffsetAndMetadata(200), T1: OffsetAndMetadata(7, "my text")})
     assert inner.entries == {

@@ -14,7 +14,7 @@ from zkconsumer.produce.topic_partitions import PartitionLookup
 BROKER = Broker(0, "a", 1)
 
 
-class Client:
+class DescribingClient:
     """It describes a topic of so many partitions, or fails."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Client:
 
 def test_one_call_waits_for_brokers_that_are_away() -> None:
     """What is known of the topic holds on; else each call would wait for ``max_block_ms``."""
-    client, clock = Client(), ManualClock()
+    client, clock = DescribingClient(), ManualClock()
     topics = PartitionLookup(cast("Any", client), clock, StopFlag(), max_age_ms=100, creating=True)
     assert topics.look_up("t", timeout_ms=10) == (0,)
     client.partitions = 0
@@ -53,7 +53,7 @@ def test_one_call_waits_for_brokers_that_are_away() -> None:
 
 def test_a_partition_that_was_just_added_is_looked_up_before_it_is_refused() -> None:
     """Once a call, as in Java; without brokers the caller hears that, not that there is none."""
-    client = Client()
+    client = DescribingClient()
     topics = PartitionLookup(
         cast("Any", client), ManualClock(), StopFlag(), max_age_ms=100, creating=True
     )

@@ -51,7 +51,7 @@ class MemoryFiles:
         self.files.pop(path, None)
 
 
-class World:
+class MicroBatchWorld:
     """A cluster, a checkpoint, and what was landed of each batch."""
 
     def __init__(self, **options: str) -> None:
@@ -100,7 +100,7 @@ class World:
 
 def test_what_is_there_is_read_in_bounded_batches_and_the_rest_later() -> None:
     """Each number once, in Spark's own layout."""
-    world = World(maxOffsetsPerTrigger="4")
+    world = MicroBatchWorld(maxOffsetsPerTrigger="4")
     assert world.run() == 3
     assert world.ranges == ["t-0 [0, 4)", "t-0 [4, 8)", "t-0 [8, 10)"]
     assert world.run() == 0
@@ -121,7 +121,7 @@ def test_killed_at_every_step_nothing_is_lost_or_comes_twice(starting: str) -> N
     """The batch under way is run again with the same number and the same messages."""
     first = {"earliest": 0, "latest": 10}.get(starting, 3)
     for step in range(1, 12):
-        world = World(maxOffsetsPerTrigger="4", startingOffsets=starting)
+        world = MicroBatchWorld(maxOffsetsPerTrigger="4", startingOffsets=starting)
         world.files.dies_at = step
         for _ in range(4):
             try:
@@ -139,7 +139,7 @@ def test_killed_at_every_step_nothing_is_lost_or_comes_twice(starting: str) -> N
 
 def test_a_write_that_fails_is_done_again() -> None:
     """By the next run, first of all, though more has come meanwhile."""
-    world = World()
+    world = MicroBatchWorld()
 
     def fail(number: int) -> None:
         raise RuntimeError(f"batch {number}")
@@ -155,7 +155,7 @@ def test_a_write_that_fails_is_done_again() -> None:
 
 def test_it_reads_on_until_it_is_stopped_and_keeps_its_interval() -> None:
     """At most a batch in each interval; it looks whether it is stopped twice a second."""
-    world = World(maxOffsetsPerTrigger="4")
+    world = MicroBatchWorld(maxOffsetsPerTrigger="4")
     assert world.run(available_now=False, stopped=lambda: len(world.landed) == 3) == 3
     assert sum(world.waits) == 10_000
     assert max(world.waits) == 500
@@ -163,7 +163,7 @@ def test_it_reads_on_until_it_is_stopped_and_keeps_its_interval() -> None:
 
 def test_another_query_on_the_same_checkpoint_is_found_out() -> None:
     """Before it writes what the other one wrote."""
-    world, other = World(), World()
+    world, other = MicroBatchWorld(), MicroBatchWorld()
     other.files = world.files
 
     def intrude(number: int) -> None:
@@ -178,7 +178,7 @@ def test_another_query_on_the_same_checkpoint_is_found_out() -> None:
 
 def test_old_batches_are_forgotten() -> None:
     """As many are kept as by Spark."""
-    world = World(maxOffsetsPerTrigger="1")
+    world = MicroBatchWorld(maxOffsetsPerTrigger="1")
     world.cluster.append(T0, KEPT + 10)
     assert world.run() == KEPT + 20
     assert len(world.files.names("offsets")) == len(world.files.names("commits")) == KEPT
@@ -198,7 +198,7 @@ def test_old_batches_are_forgotten() -> None:
 )
 def test_other_queries_checkpoints_are_refused(text: str, complaint: str) -> None:
     """Nothing is read then."""
-    world = World()
+    world = MicroBatchWorld()
     world.files.create("offsets/0", text.encode())
     with pytest.raises(ConfigError, match=complaint):
         world.run()

@@ -23,7 +23,7 @@ BOTH = (T0, T1)
 
 
 @dataclass
-class Logs:
+class TwoLogs:
     """Two logs, of the offsets 10 to 19 and 100 to 199, and what they were asked."""
 
     requested: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ def committed(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int 
 )
 def test_a_query_starts_where_it_is_told(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
     """A partition for which the group has committed nothing starts at its earliest offset."""
-    found = resolve_starting(limit, BOTH, Logs(), committed)
+    found = resolve_starting(limit, BOTH, TwoLogs(), committed)
     assert (found[T0], found[T1]) == offsets
 
 
@@ -79,13 +79,13 @@ def test_a_query_starts_where_it_is_told(limit: OffsetLimit, offsets: tuple[int,
 )
 def test_a_query_ends_where_it_is_told(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
     """By time everything before the time is read."""
-    found = resolve_ending(limit, BOTH, Logs())
+    found = resolve_ending(limit, BOTH, TwoLogs())
     assert (found[T0], found[T1]) == offsets
 
 
 def test_only_what_is_needed_is_asked() -> None:
     """Offsets that are given need no broker."""
-    logs = Logs()
+    logs = TwoLogs()
     resolve_starting(Exact({T0: 12, T1: 150}), BOTH, logs)
     assert logs.requested == []
     resolve_starting(Exact({T0: -2, T1: 150}), BOTH, logs)
@@ -112,7 +112,7 @@ def test_only_what_is_needed_is_asked() -> None:
 def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:
     """Every partition that is read must be named, and no other; there must be such messages."""
     with pytest.raises(ConfigError, match=f"^{message}"):
-        resolve_starting(limit, BOTH, Logs())
+        resolve_starting(limit, BOTH, TwoLogs())
 
 
 @pytest.mark.parametrize(
@@ -127,19 +127,19 @@ def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) 
 def test_an_end_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:
     """Under the name of its option."""
     with pytest.raises(ConfigError, match=f"^{message}"):
-        resolve_ending(limit, BOTH, Logs())
+        resolve_ending(limit, BOTH, TwoLogs())
 
 
 def test_no_partitions_need_no_offsets() -> None:
     """A pattern may stand for nothing yet."""
-    assert resolve_starting(AtTime(5), (), Logs()) == {}
-    assert resolve_starting(Exact({}), (), Logs()) == {}
-    assert resolve_ending(Exact({}), (), Logs()) == {}
+    assert resolve_starting(AtTime(5), (), TwoLogs()) == {}
+    assert resolve_starting(Exact({}), (), TwoLogs()) == {}
+    assert resolve_ending(Exact({}), (), TwoLogs()) == {}
 
 
 def test_many_partitions_are_shown_in_part() -> None:
     """A message stays readable."""
     many = [TopicPartition("t", number) for number in range(1000)]
     with pytest.raises(ConfigError, match="t-9 and 990 more") as caught:
-        resolve_starting(Exact({}), many, Logs())
+        resolve_starting(Exact({}), many, TwoLogs())
     assert len(str(caught.value)) < 300

@@ -111,7 +111,7 @@ def test_an_end_before_the_start_leaves_nothing_to_read() -> None:
     assert ranges(cluster, options, {T0: 1}) == ["t-0 [1, 3)"]
 
 
-class Growing(PaperCluster):
+class GrowingCluster(PaperCluster):
     """A cluster whose logs are written to while it is asked: nine messages after the first look."""
 
     def latest(
@@ -142,7 +142,7 @@ def test_a_log_that_grows_while_it_is_asked_lost_nothing(
     options: dict[str, str], read: list[str]
 ) -> None:
     """What times and groups say may lie behind the end that was seen a moment before."""
-    cluster = Growing(p0=10)
+    cluster = GrowingCluster(p0=10)
     cluster.times[T0] = 18
     assert ranges(cluster, options, {T0: 17}) == read
 

@@ -17,7 +17,7 @@ from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, LOOK_EVERY_MS, StreamPla
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-class World:
+class StreamPlanWorld:
     """A plan and everything around it."""
 
     def __init__(self, cluster: PaperCluster, **options: str) -> None:
@@ -56,9 +56,9 @@ class World:
 COMMITTING = {"group.id": "g", "commitOffsetsTo": "zookeeper"}
 
 
-def committing(cluster: PaperCluster, **options: str) -> World:
+def committing(cluster: PaperCluster, **options: str) -> StreamPlanWorld:
     """A query that reads all there is and commits."""
-    return World(cluster, **COMMITTING, startingOffsets="earliest", **options)
+    return StreamPlanWorld(cluster, **COMMITTING, startingOffsets="earliest", **options)
 
 
 def test_a_batch_is_committed_when_it_is_complete_and_not_before() -> None:
@@ -88,7 +88,7 @@ def test_a_driver_that_takes_over_commits_what_the_last_one_could_not() -> None:
 
 def test_the_first_batch_remembers_where_it_began() -> None:
     """A new driver asks for the start anew, and "latest" is elsewhere by then."""
-    world = World(PaperCluster(p0=10))
+    world = StreamPlanWorld(PaperCluster(p0=10))
     start = world.plan.initial()
     world.cluster.append(T0, 5)
     end = world.run(start)
@@ -104,7 +104,7 @@ def test_the_first_batch_remembers_where_it_began() -> None:
 
 def test_a_first_batch_that_is_run_again_is_committed() -> None:
     """Though it ends where the new driver, asked for the start, would begin: at the end."""
-    world = World(PaperCluster(p0=10), **COMMITTING)
+    world = StreamPlanWorld(PaperCluster(p0=10), **COMMITTING)
     start = world.plan.initial()
     world.cluster.append(T0, 5)
     end = StreamOffsets.from_json(world.run(start).to_json())
@@ -116,7 +116,7 @@ def test_a_first_batch_that_is_run_again_is_committed() -> None:
 
 def test_an_empty_first_batch_is_none_to_commit() -> None:
     """It only remembers where the query began; nothing was read, and so there is no second one."""
-    world = World(PaperCluster(p0=10), **COMMITTING)
+    world = StreamPlanWorld(PaperCluster(p0=10), **COMMITTING)
     end = world.run(world.plan.initial())
     assert (end.offsets, end.begun_at) == ({T0: 10}, {T0: 10})
     assert world.run(end) is end
@@ -125,13 +125,13 @@ def test_an_empty_first_batch_is_none_to_commit() -> None:
 
 def test_exact_starts_need_no_remembering() -> None:
     """The checkpoint then looks as that of Spark's own source."""
-    world = World(PaperCluster(p0=10), startingOffsets='{"t":{"0":4}}')
+    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets='{"t":{"0":4}}')
     assert world.run(world.plan.initial()).to_json() == {"t": {"0": 10}}
 
 
 def test_a_new_partition_is_read_from_its_beginning() -> None:
     """It is found within a second."""
-    world = World(PaperCluster(p0=10), startingOffsets="earliest")
+    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest")
     end = world.run(world.plan.initial())
     world.cluster.append(T1, 4)
     after = world.run(end)
@@ -140,7 +140,9 @@ def test_a_new_partition_is_read_from_its_beginning() -> None:
 
 def test_available_now_ends_where_the_logs_end_at_first() -> None:
     """However fast messages come."""
-    world = World(PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    world = StreamPlanWorld(
+        PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
+    )
     world.plan.prepare_available_now()
     ends = [world.plan.initial()]
     for _ in range(4):
@@ -152,7 +154,9 @@ def test_available_now_ends_where_the_logs_end_at_first() -> None:
 
 def test_a_trigger_may_ask_for_everything_at_once() -> None:
     """Whatever the options say."""
-    world = World(PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    world = StreamPlanWorld(
+        PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
+    )
     assert world.plan.latest(world.plan.initial(), unlimited=True).offsets == {T0: 10}
 
 
@@ -174,7 +178,7 @@ def test_members_at_work_are_refused_before_anything_is_planned() -> None:
     with pytest.raises(ConfigError, match="live members: g_joins"):
         world.plan.begin()
     for options in (COMMITTING | {"allowLiveGroup": "true"}, {"group.id": "g"}):
-        other = World(PaperCluster(p0=10), **options)
+        other = StreamPlanWorld(PaperCluster(p0=10), **options)
         other.join()
         other.plan.begin()
 
@@ -206,7 +210,7 @@ def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
 
 def test_an_idle_query_gives_the_brokers_a_rest() -> None:
     """It asks ten times a second; a query that has something to read does not wait."""
-    world = World(PaperCluster(p0=10), startingOffsets="earliest")
+    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest")
     end = world.plan.latest(world.plan.initial(), unlimited=False)
     assert world.plan.latest(end, unlimited=False) is end
     assert world.waits == []
@@ -220,7 +224,7 @@ def test_an_idle_query_gives_the_brokers_a_rest() -> None:
 
 def test_a_query_that_waits_for_its_first_message_gives_the_brokers_a_rest() -> None:
     """Most begin at the end of the logs, and some topics are quiet."""
-    world = World(PaperCluster(p0=10))
+    world = StreamPlanWorld(PaperCluster(p0=10))
     end = world.plan.latest(world.plan.initial(), unlimited=False)
     for _ in range(3):
         assert world.plan.latest(end, unlimited=False) is end
@@ -243,7 +247,7 @@ def test_a_partition_that_is_gone_is_not_committed() -> None:
 def test_bounded_batches_do_not_crawl_over_what_is_lost() -> None:
     """A million of expired messages are not thousands of empty batches."""
     options = {"maxOffsetsPerTrigger": "6", "failOnDataLoss": "false"}
-    world = World(PaperCluster(p0=10), startingOffsets="earliest", **options)
+    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest", **options)
     end = world.run(world.plan.initial())
     world.cluster.logs[T0] = (1_000_000, 1_000_020)
     after = world.run(end)
@@ -281,7 +285,9 @@ def test_a_dead_zookeeper_ends_only_a_query_that_has_something_to_commit() -> No
 def test_what_expired_meanwhile_is_told_or_passed_over() -> None:
     """Before any task starts."""
     for fail in ("true", "false"):
-        world = World(PaperCluster(p0=10), startingOffsets="earliest", failOnDataLoss=fail)
+        world = StreamPlanWorld(
+            PaperCluster(p0=10), startingOffsets="earliest", failOnDataLoss=fail
+        )
         end = world.run(world.plan.initial())
         world.cluster.logs[T0] = (15, 20)
         after = world.run(end)
@@ -299,7 +305,7 @@ def test_closing_lets_go_of_the_cluster() -> None:
     assert world.cluster.closed
 
 
-def recreated(world: World, **ends: int) -> None:
+def recreated(world: StreamPlanWorld, **ends: int) -> None:
     """Another topic of the name, with these ends."""
     world.cluster.created = {"t": "czxid:9"}
     world.cluster.logs = PaperCluster(**ends).logs

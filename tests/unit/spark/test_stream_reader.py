@@ -18,7 +18,7 @@ from zkconsumer.spark.stream_reader import ZkStreamReader
 T0 = TopicPartition("t", 0)
 
 
-class World:
+class StreamReaderWorld:
     """A cluster on paper, and readers of it as drivers make them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,9 +39,9 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
+def world(monkeypatch: pytest.MonkeyPatch) -> StreamReaderWorld:
     """One."""
-    return World(monkeypatch)
+    return StreamReaderWorld(monkeypatch)
 
 
 def through_spark(offset: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def ranges(tasks: list[Any]) -> list[str]:
     return [str(task.range_) for task in tasks]
 
 
-def test_a_batch_starts_where_the_last_one_ended(world: World) -> None:
+def test_a_batch_starts_where_the_last_one_ended(world: StreamReaderWorld) -> None:
     """Each no larger than the limit; without news the same text comes, which Spark compares."""
     reader = world.reader()
     start, found = reader.initialOffset(), []
@@ -71,7 +71,7 @@ def test_a_batch_starts_where_the_last_one_ended(world: World) -> None:
 
 @pytest.mark.parametrize("is_told", [True, False])
 def test_that_a_trigger_may_end_after_one_batch_is_logged(
-    world: World,
+    world: StreamReaderWorld,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     *,
@@ -88,7 +88,7 @@ def test_that_a_trigger_may_end_after_one_batch_is_logged(
     assert len(said) == (0 if is_told else 1)
 
 
-def test_it_goes_on_from_a_checkpoint(world: World) -> None:
+def test_it_goes_on_from_a_checkpoint(world: StreamReaderWorld) -> None:
     """Spark has an empty range planned there; a batch that was broken off may come first."""
     first = world.reader()
     done = first.latestOffset()
@@ -101,7 +101,7 @@ def test_it_goes_on_from_a_checkpoint(world: World) -> None:
     assert ranges(later.partitions(through_spark(planned), end)) == ["t-0 [8, 10)"]
 
 
-def test_a_batch_that_starts_elsewhere_is_refused(world: World) -> None:
+def test_a_batch_that_starts_elsewhere_is_refused(world: StreamReaderWorld) -> None:
     """A Spark that did not say where it goes on would read what is read already."""
     first = world.reader()
     done = first.latestOffset()
@@ -112,7 +112,9 @@ def test_a_batch_that_starts_elsewhere_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("first", ["earliest", "latest"])
-def test_an_end_told_before_the_checkpoint_is_known_is_refused(world: World, first: str) -> None:
+def test_an_end_told_before_the_checkpoint_is_known_is_refused(
+    world: StreamReaderWorld, first: str
+) -> None:
     """Spark's wrapper of availableNow asks first: rows would come twice, or be lost."""
     done = {"t": {"0": 4}}
     later = world.reader(startingOffsets=first)

@@ -43,7 +43,7 @@ class CountingQueue(ChunkQueue):
         super().done_with(chunk)
 
 
-class World:
+class InterruptedStream:
     """A stream with a bit of everything in its queue, and what it should come to."""
 
     def __init__(self, delivery: Delivery, *, is_suspect: bool = False) -> None:
@@ -168,7 +168,7 @@ READINGS = [
 @pytest.mark.parametrize("delivery", Delivery)
 def test_undisturbed_every_chunk_is_done_with_exactly_once(delivery: Delivery) -> None:
     """Finished, given up, without records, with poison passed over or raised: each once."""
-    world = World(delivery)
+    world = InterruptedStream(delivery)
     world.read_all()
     world.check()
     assert world.received == ["RebalanceFailed", "PartitionFailed"]
@@ -191,7 +191,7 @@ def test_an_interruption_at_any_place_loses_and_repeats_nothing(
     """
     step = stride(len(Delivery))
     for number in count(first % step, step):
-        world = World(delivery, is_suspect=is_suspect)
+        world = InterruptedStream(delivery, is_suspect=is_suspect)
         world.reading = reading(world.stream)
         for _ in range(calls_before):
             world.read_some()

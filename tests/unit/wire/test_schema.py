@@ -32,7 +32,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Growing:
+class GrowingMessage:
     """A message that changed at its front, inside, and at its end."""
 
     throttle: Annotated[Int32, Since(1)] = 0
@@ -71,26 +71,32 @@ def write(message: object, version: int) -> bytes:
 
 def test_each_version_has_its_own_bytes() -> None:
     """Fields lie where they are declared, in the versions that have them."""
-    old = Growing(name="n", parts=(Part(number=7),))
+    old = GrowingMessage(name="n", parts=(Part(number=7),))
     assert write(old, 0).hex(" ", 4) == bytes.fromhex("00016e 00000001 00000007").hex(" ", 4)
-    middle = Growing(name="n", parts=(Part(number=7, time=9),), throttle=5)
+    middle = GrowingMessage(name="n", parts=(Part(number=7, time=9),), throttle=5)
     assert write(middle, 1) == bytes.fromhex("00000005 00016e 00000001 00000007 0000000000000009")
-    new = Growing(name="n", parts=(Part(number=7),), throttle=5, note="x")
+    new = GrowingMessage(name="n", parts=(Part(number=7),), throttle=5, note="x")
     assert write(new, 2) == bytes.fromhex("00000005 00016e 00000001 00000007 000178")
     for message, version in ((old, 0), (middle, 1), (new, 2)):
         data = write(message, version)
-        assert reader_of(Growing, version)(memoryview(data), 0) == (message, len(data))
+        assert reader_of(GrowingMessage, version)(memoryview(data), 0) == (message, len(data))
 
 
 @pytest.mark.parametrize(
     ("message", "version", "path"),
     [
-        (Growing(name="n", parts=(), throttle=5), 0, "throttle"),
-        (Growing(name="n", parts=(), note="x"), 1, "note"),
-        (Growing(name="n", parts=(Part(number=1), Part(number=2, time=3))), 2, "parts[1].time"),
+        (GrowingMessage(name="n", parts=(), throttle=5), 0, "throttle"),
+        (GrowingMessage(name="n", parts=(), note="x"), 1, "note"),
+        (
+            GrowingMessage(name="n", parts=(Part(number=1), Part(number=2, time=3))),
+            2,
+            "parts[1].time",
+        ),
     ],
 )
-def test_values_that_a_version_cannot_carry(message: Growing, version: int, path: str) -> None:
+def test_values_that_a_version_cannot_carry(
+    message: GrowingMessage, version: int, path: str
+) -> None:
     """A value for a field that the version lacks is refused, not dropped."""
     with pytest.raises(Fault, match=f"version {version} does not have it") as caught:
         write(message, version)
@@ -99,7 +105,7 @@ def test_values_that_a_version_cannot_carry(message: Growing, version: int, path
 
 def test_fields_know_their_types() -> None:
     """Aliases, versions and nesting are read from the annotations."""
-    parts = {field.name: field for field in fields_of(Growing)}
+    parts = {field.name: field for field in fields_of(GrowingMessage)}
     assert (parts["throttle"].type, parts["throttle"].since) == (FixedInt("i"), 1)
     assert parts["parts"].type == Array(Struct(Part))
     assert fields_of(Part)[1].until == 1

@@ -14,7 +14,7 @@ SESSION_MS = 6_000
 EVERY_MS = SESSION_MS // PINGS_PER_SESSION
 
 
-class Connection:
+class KazooConnectionDouble:
     """The inner parts of kazoo's that matter; what it waits for is what a test says."""
 
     def __init__(self, clock: ManualClock) -> None:
@@ -55,12 +55,12 @@ class Connection:
         return sum(request is PingInstance for request, _ in self.sent)
 
 
-class World:
+class PingWorld:
     """A connection with pings, connected at 1,000 ms by a request of 990 ms."""
 
     def __init__(self) -> None:
         self.clock = ManualClock(990)
-        self.connection = Connection(self.clock)
+        self.connection = KazooConnectionDouble(self.clock)
         self.received: list[tuple[int, int]] = []
         pings = install(
             self.connection, self.clock, lambda *reported: self.received.append(reported)
@@ -83,13 +83,13 @@ class World:
 
 def test_connecting_counts_from_when_it_was_asked_for() -> None:
     """The session lives from then on at the latest."""
-    world = World()
+    world = PingWorld()
     assert world.received == [(990, EVERY_MS)]
 
 
 def test_it_pings_in_time_while_kazoo_waits() -> None:
     """Within one wait of kazoo's, which lasts as long as it would."""
-    world = World()
+    world = PingWorld()
     assert not world.connection.wait(1_600)
     assert world.clock.now_ms() == 2_600
     assert world.connection.pings() == 3
@@ -98,7 +98,7 @@ def test_it_pings_in_time_while_kazoo_waits() -> None:
 
 def test_a_ping_has_as_long_as_kazoos_own_to_be_written() -> None:
     """However short the wait is in which it becomes due."""
-    world = World()
+    world = PingWorld()
     world.clock.advance(EVERY_MS)
     world.connection.wait(10)
     assert (PingInstance, SESSION_MS / 1000 / 2) in world.connection.sent
@@ -106,7 +106,7 @@ def test_a_ping_has_as_long_as_kazoos_own_to_be_written() -> None:
 
 def test_something_to_read_ends_the_wait() -> None:
     """At once, and with what it is."""
-    world = World()
+    world = PingWorld()
     world.connection.ready_at_ms = 1_700
     assert world.connection.wait(5_000)
     assert world.clock.now_ms() == 1_700
@@ -114,7 +114,7 @@ def test_something_to_read_ends_the_wait() -> None:
 
 def test_pings_are_sent_amid_traffic() -> None:
     """Where every wait ends at once, since there is always something to read."""
-    world = World()
+    world = PingWorld()
     for _ in range(100):
         world.clock.advance(50)
         world.connection.ready_at_ms = world.clock.now_ms()
@@ -124,7 +124,7 @@ def test_pings_are_sent_amid_traffic() -> None:
 
 def test_each_answer_tells_when_its_own_ping_was_sent() -> None:
     """Kazoo's pings count among them; answers to other requests tell nothing."""
-    world = World()
+    world = PingWorld()
     world.received.clear()
     world.connection.wait(500)  # ours at 1,490
     world.connection._submit(PingInstance, 1.0, PING_XID)  # kazoo's at 1,500
@@ -139,7 +139,7 @@ def test_each_answer_tells_when_its_own_ping_was_sent() -> None:
 
 def test_pings_of_a_connection_that_broke_are_forgotten() -> None:
     """The next one begins anew."""
-    world = World()
+    world = PingWorld()
     world.connection.wait(1_100)
     world.connect()
     world.received.clear()
@@ -151,7 +151,7 @@ def test_pings_of_a_connection_that_broke_are_forgotten() -> None:
 
 def test_who_stood_still_pings_at_once() -> None:
     """And is told nothing before that is answered."""
-    world = World()
+    world = PingWorld()
     world.received.clear()
     world.clock.advance(10_000)
     world.connection.wait(10)
@@ -163,7 +163,7 @@ def test_who_stood_still_pings_at_once() -> None:
 
 def test_other_waits_are_kazoos() -> None:
     """Those for a single answer, say, and those of a client that is closed."""
-    world = World()
+    world = PingWorld()
     world.clock.advance(10_000)
     world.connection.handler.select([object()], [], [], 0.1)
     world.connection._read_sock = None

@@ -12,7 +12,7 @@ TPS = [TopicPartition("t", number) for number in range(100)]
 OWNER_7 = "/consumers/g/owners/t/7"
 
 
-class World:
+class OwnerWorld:
     """A member that owns a hundred partitions, and somebody else."""
 
     def __init__(self) -> None:
@@ -31,19 +31,19 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
+def world() -> OwnerWorld:
     """A fresh one."""
-    return World()
+    return OwnerWorld()
 
 
-def test_while_nobody_came_or_went_one_look_is_enough(world: World) -> None:
+def test_while_nobody_came_or_went_one_look_is_enough(world: OwnerWorld) -> None:
     """However often it is asked."""
     for _ in range(3):
         assert len(world.owned_by_us()) == 100
     assert +world.store.requests == {"exists": 3}
 
 
-def test_after_any_coming_or_going_everything_is_read_once(world: World) -> None:
+def test_after_any_coming_or_going_everything_is_read_once(world: OwnerWorld) -> None:
     """Then it is known again."""
     world.other.delete_many([OWNER_7])
     assert 7 not in world.owned_by_us()
@@ -53,7 +53,7 @@ def test_after_any_coming_or_going_everything_is_read_once(world: World) -> None
     assert +world.store.requests == {"exists": 1, "get": 1}
 
 
-def test_one_that_was_deleted_and_made_again_by_another_is_the_others(world: World) -> None:
+def test_one_that_was_deleted_and_made_again_by_another_is_the_others(world: OwnerWorld) -> None:
     """Text and version are the same, but the count is not."""
     world.other.delete_many([OWNER_7])
     world.other.create(OWNER_7, str(ALICE).encode(), ephemeral=True)
@@ -61,14 +61,14 @@ def test_one_that_was_deleted_and_made_again_by_another_is_the_others(world: Wor
     assert len(world.owned_by_us()) == 99
 
 
-def test_a_change_that_races_with_our_own_write_is_seen(world: World) -> None:
+def test_a_change_that_races_with_our_own_write_is_seen(world: OwnerWorld) -> None:
     """Our own count and what is found there differ, now and ever after."""
     world.registry.release({TPS[0]: ALICE})
     world.other.delete_many([OWNER_7])
     assert world.owned_by_us() == [n for n in range(1, 100) if n != 7]
 
 
-def test_parents_that_were_deleted_and_made_again_are_others(world: World) -> None:
+def test_parents_that_were_deleted_and_made_again_are_others(world: OwnerWorld) -> None:
     """The counts begin anew with them, and could come out the same."""
     for tp in TPS:
         world.other.delete_many([f"/consumers/g/owners/t/{tp.partition}"])
@@ -78,7 +78,7 @@ def test_parents_that_were_deleted_and_made_again_are_others(world: World) -> No
     assert world.owned_by_us() == []
 
 
-def test_a_write_of_unknown_outcome_is_looked_after(world: World) -> None:
+def test_a_write_of_unknown_outcome_is_looked_after(world: OwnerWorld) -> None:
     """Half of them may be gone: nothing is taken from memory."""
     world.store.lose_replies()
     with pytest.raises(RegistryError):
@@ -88,13 +88,13 @@ def test_a_write_of_unknown_outcome_is_looked_after(world: World) -> None:
     assert world.owned_by_us() == list(range(50, 100))
 
 
-def test_what_an_ended_session_owned_is_not_ours(world: World) -> None:
+def test_what_an_ended_session_owned_is_not_ours(world: OwnerWorld) -> None:
     """Its nodes are gone, or another's."""
     world.server.expire(world.store.session_id)
     assert world.owned_by_us() == []
 
 
-def test_a_conflict_over_many_reads_a_few(world: World) -> None:
+def test_a_conflict_over_many_reads_a_few(world: OwnerWorld) -> None:
     """A listing and some owners, where reading all would take longer than the wait for them."""
     newcomer = GroupRegistry(world.other, "g")
     bob = ConsumerThreadId("g_bob", 0)

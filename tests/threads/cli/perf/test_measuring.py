@@ -72,7 +72,7 @@ def run(
         report=lambda interval, _: reported.append(interval),
         last_too=True,
     )
-    found = measure(source.opening, limits, stop or Quiet(), terminal=io.StringIO())
+    found = measure(source.opening, limits, stop or WithoutSignals(), terminal=io.StringIO())
     assert (source.opened, source.closed) == (1, 1)
     return found, reported
 
@@ -92,7 +92,7 @@ def test_nothing_is_a_failure_where_there_may_be_something(messages: list[Value]
             run(source)
 
 
-class Quiet(StopSignals):
+class WithoutSignals(StopSignals):
     """Of whom no signal is wanted."""
 
     def leave(self) -> None:
@@ -146,7 +146,7 @@ def test_a_failure_ends_all() -> None:
 
 def test_a_signal_ends_all() -> None:
     """What was read is told."""
-    stop = Quiet()
+    stop = WithoutSignals()
 
     class Signalled(Endless):
         def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:

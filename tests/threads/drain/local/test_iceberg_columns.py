@@ -48,7 +48,7 @@ NEW = merged(
 )
 
 
-class World:
+class NestedColumnsTable:
     """A folder with a drain's table.
 
     Args:
@@ -100,9 +100,9 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path) -> NestedColumnsTable:
     """An empty one."""
-    return World(tmp_path)
+    return NestedColumnsTable(tmp_path)
 
 
 def numbers_in(field: pa.Field) -> Iterator[int]:
@@ -119,7 +119,7 @@ def numbers_in(field: pa.Field) -> Iterator[int]:
         yield from numbers_in(item)
 
 
-def test_what_is_nested_is_added_where_it_belongs(world: World) -> None:
+def test_what_is_nested_is_added_where_it_belongs(world: NestedColumnsTable) -> None:
     """In structs, in lists and in maps; rows of before have null there."""
     old = {
         "id": 1,
@@ -150,7 +150,7 @@ def test_what_is_nested_is_added_where_it_belongs(world: World) -> None:
     assert len(state.files) == 3
 
 
-def test_readers_skip_files_by_nested_fields(world: World) -> None:
+def test_readers_skip_files_by_nested_fields(world: NestedColumnsTable) -> None:
     """By bounds of numbers and short texts; of decimals there are none, nor of what is repeated."""
     kind = merged(OLD, pa.struct([("text", pa.string())]))
     for at, text in ((1, "a"), (5, "b" * 1_000), (9, "c")):
@@ -174,7 +174,7 @@ def test_readers_skip_files_by_nested_fields(world: World) -> None:
     assert [number in (file.lower_bounds or ()) for file in long] == [False]
 
 
-def test_a_column_of_another_type_is_told(world: World) -> None:
+def test_a_column_of_another_type_is_told(world: NestedColumnsTable) -> None:
     """Somebody made it so; what is there is not changed."""
     world.table.file_columns(DRAIN)
     with world.read().update_schema() as update:
@@ -200,7 +200,7 @@ _TYPES = st.recursive(
 def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
     """However the type grows: numbers are the table's, no two the same, and none changes."""
     with TemporaryDirectory() as folder:
-        world = World(Path(folder))
+        world = NestedColumnsTable(Path(folder))
         grown = pa.struct([("first", pa.int64())])
         known: dict[str, int] = {}
         for at, kind in enumerate(kinds):
@@ -220,7 +220,7 @@ def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
         assert firsts.count(None) == len(kinds)
 
 
-def test_names_that_the_table_takes_for_one_are_told(world: World) -> None:
+def test_names_that_the_table_takes_for_one_are_told(world: NestedColumnsTable) -> None:
     """It knows nested columns by names with dots between."""
     kind = pa.struct([("a.b", pa.int64()), ("a", pa.struct([("b", pa.int64())]))])
     with pytest.raises(DrainError, match=r"value_decoded\.a\.b"):

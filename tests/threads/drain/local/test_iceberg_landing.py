@@ -28,7 +28,7 @@ RANGE = OffsetRange(topic_partition=TP, from_offset=0, until_offset=DAYS)
 PLAN = BatchPlan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, ranges=(RANGE,))
 
 
-class Writer:
+class DatedWriter:
     """Writes a row for each of some days. See ``RowWriter``.
 
     Args:
@@ -81,7 +81,7 @@ def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> Non
         asked.append("files")
         return files
 
-    landing = IcebergLanding(storage, opened, table, Writer(files, table))
+    landing = IcebergLanding(storage, opened, table, DatedWriter(files, table))
     manifest = landing.land(PLAN, "a")
     assert len(manifest.files) == DAYS
     for _ in range(2):

@@ -36,7 +36,7 @@ DRAIN = "0123abcd"
 TOPIC = "a.topic_with-a-name-of-more-than-sixteen"
 
 
-class World:
+class DrainTable:
     """A drain's folder, and its table.
 
     Args:
@@ -117,18 +117,18 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path) -> DrainTable:
     """An empty one."""
-    return World(tmp_path)
+    return DrainTable(tmp_path)
 
 
-def test_a_batch_comes_into_the_table_once(world: World) -> None:
+def test_a_batch_comes_into_the_table_once(world: DrainTable) -> None:
     """However often it is published; and its summary says what it has."""
     for number in (1, 2):
         manifest = world.landed(number)
         world.append(manifest)
         world.append(manifest)
-        World(world.path).append(manifest)
+        DrainTable(world.path).append(manifest)
     assert world.offsets() == list(range(10, 30))
     summary = world.read().metadata.snapshots[1].summary
     assert summary is not None
@@ -147,7 +147,7 @@ def test_a_batch_comes_into_the_table_once(world: World) -> None:
     )
 
 
-def test_a_batch_stays_once_where_snapshots_expire(world: World) -> None:
+def test_a_batch_stays_once_where_snapshots_expire(world: DrainTable) -> None:
     """What is left is the property; and the table says that it does not know all."""
     first, second = world.landed(1), world.landed(2)
     world.append(first)
@@ -163,11 +163,11 @@ def test_a_batch_stays_once_where_snapshots_expire(world: World) -> None:
 
 @pytest.mark.parametrize("same", [True, False])
 def test_a_commit_between_look_and_commit_is_seen(
-    world: World, monkeypatch: pytest.MonkeyPatch, *, same: bool
+    world: DrainTable, monkeypatch: pytest.MonkeyPatch, *, same: bool
 ) -> None:
     """Of the same batch by another drain, or of another one."""
     manifest = world.landed(1)
-    rival = World(world.path)
+    rival = DrainTable(world.path)
     before = Table._do_commit
     commits: list[Table] = []
 
@@ -189,7 +189,7 @@ def test_a_commit_between_look_and_commit_is_seen(
 
 
 def test_a_table_that_changes_all_the_time_is_told(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: DrainTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without an end it would not be."""
     manifest = world.landed(1)
@@ -208,7 +208,7 @@ def test_a_table_that_changes_all_the_time_is_told(
 
 
 def test_columns_are_added_though_others_change_the_table(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: DrainTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit between the look and the change is waited for, and the change tried again."""
     world.append(world.landed(1))
@@ -227,13 +227,13 @@ def test_columns_are_added_though_others_change_the_table(
     assert len(world.pauses) == 1
 
 
-def test_a_table_that_lost_batches_gets_no_more(world: World) -> None:
+def test_a_table_that_lost_batches_gets_no_more(world: DrainTable) -> None:
     """Readers would find the newest alone; nor is a table made for it."""
     for number in (1, 2):
         world.append(world.landed(number))
     third = world.landed(3)
     (world.path / "catalog.db").unlink()
-    bare = World(world.path)
+    bare = DrainTable(world.path)
     match = r"kafka\.messages .* is not there, but batch 3 is next: .* registered"
     with pytest.raises(DrainError, match=match):
         bare.append(third)
@@ -246,7 +246,7 @@ def test_a_table_that_lost_batches_gets_no_more(world: World) -> None:
         bare.append(third)
 
 
-def test_a_table_that_was_rolled_back_gets_no_more(world: World) -> None:
+def test_a_table_that_was_rolled_back_gets_no_more(world: DrainTable) -> None:
     """Until it is rolled forward again."""
     for number in (1, 2):
         world.append(world.landed(number))
@@ -263,7 +263,7 @@ def test_a_table_that_was_rolled_back_gets_no_more(world: World) -> None:
     assert world.offsets() == list(range(10, 40))
 
 
-def test_a_table_whose_batches_have_all_expired_gets_more(world: World) -> None:
+def test_a_table_whose_batches_have_all_expired_gets_more(world: DrainTable) -> None:
     """A property still tells which was the last."""
     for number in (1, 2):
         world.append(world.landed(number))
@@ -278,7 +278,7 @@ def test_a_table_whose_batches_have_all_expired_gets_more(world: World) -> None:
     assert world.offsets() == list(range(10, 40))
 
 
-def test_another_drains_table_is_refused(world: World) -> None:
+def test_another_drains_table_is_refused(world: DrainTable) -> None:
     """One table holds one drain, as one path does."""
     manifest = world.landed(1)
     with pytest.raises(
@@ -289,13 +289,13 @@ def test_another_drains_table_is_refused(world: World) -> None:
         world.table.state("another")
 
 
-def test_nothing_is_made_where_a_table_is_looked_for(world: World) -> None:
+def test_nothing_is_made_where_a_table_is_looked_for(world: DrainTable) -> None:
     """A verification changes nothing."""
     assert world.table.state(DRAIN).files == ()
     assert list(world.path.iterdir()) == []
 
 
-def test_columns_that_the_table_lacks_are_added(world: World) -> None:
+def test_columns_that_the_table_lacks_are_added(world: DrainTable) -> None:
     """What was landed before reads as null there."""
     world.append(world.landed(1))
     wider = pa.schema([*SCHEMA, ("schema_id", pa.int32())])
@@ -309,7 +309,7 @@ def test_columns_that_the_table_lacks_are_added(world: World) -> None:
     assert world.offsets() == list(range(10, 30))
 
 
-def test_readers_skip_files_by_what_the_manifests_say(world: World) -> None:
+def test_readers_skip_files_by_what_the_manifests_say(world: DrainTable) -> None:
     """Topic, date, and bounds of offsets; a name is kept whole."""
     for number in (1, 2):
         world.append(world.landed(number))
@@ -323,7 +323,9 @@ def test_readers_skip_files_by_what_the_manifests_say(world: World) -> None:
 
 
 @pytest.mark.parametrize("change", ["one more field", "no topic", "by month"])
-def test_readers_find_rows_whatever_the_tables_spec_has_become(world: World, change: str) -> None:
+def test_readers_find_rows_whatever_the_tables_spec_has_become(
+    world: DrainTable, change: str
+) -> None:
     """Files go by the spec of topic and date, which the table has still."""
     world.append(world.landed(1))
     with world.read().update_spec() as update:
@@ -342,7 +344,7 @@ def test_readers_find_rows_whatever_the_tables_spec_has_become(world: World, cha
     assert world.table.state(DRAIN).misplaced == ()
 
 
-def test_a_table_without_topic_is_refused(world: World) -> None:
+def test_a_table_without_topic_is_refused(world: DrainTable) -> None:
     """There is no spec then that its files could go by."""
     manifest = world.landed(1)
     with world.read().update_schema() as update:
@@ -351,7 +353,9 @@ def test_a_table_without_topic_is_refused(world: World) -> None:
         world.append(manifest)
 
 
-def test_files_in_a_wrong_partition_are_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_in_a_wrong_partition_are_told(
+    world: DrainTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who filters would miss them; rows alone do not tell."""
     monkeypatch.setattr(iceberg_table, "partition_of", lambda *_: Record(TOPIC, 1))
     world.append(world.landed(1))
@@ -359,7 +363,7 @@ def test_files_in_a_wrong_partition_are_told(world: World, monkeypatch: pytest.M
     assert "/date=1970-01-01/" in wrong
 
 
-def test_the_files_alone_have_everything(world: World) -> None:
+def test_the_files_alone_have_everything(world: DrainTable) -> None:
     """Numbers of columns, topic and date are in each, for readers that go by nothing else."""
     world.append(world.landed(1))
     for file in world.path.glob("topic=*/*/*"):
@@ -385,7 +389,7 @@ def test_locations_have_a_scheme(uri: str, location: str) -> None:
     assert location_of(uri) == location
 
 
-def test_a_bucket_can_not_hold_the_catalog(world: World) -> None:
+def test_a_bucket_can_not_hold_the_catalog(world: DrainTable) -> None:
     """Its file is to be locked, and written in place."""
 
     class Bucket(LocalStorage):
@@ -397,7 +401,7 @@ def test_a_bucket_can_not_hold_the_catalog(world: World) -> None:
         IcebergTable(TableName(), bucket, {})
 
 
-def test_hdfs_can_not_hold_a_table(world: World) -> None:
+def test_hdfs_can_not_hold_a_table(world: DrainTable) -> None:
     """Also where a path has no scheme, and Spark's own file system is HDFS."""
 
     class Hadoops(LocalStorage):
@@ -408,7 +412,7 @@ def test_hdfs_can_not_hold_a_table(world: World) -> None:
         IcebergTable(TableName("lakehouse"), Hadoops(str(world.path)), {})
 
 
-def test_a_catalog_that_is_not_there_is_told(world: World, tmp_path: Path) -> None:
+def test_a_catalog_that_is_not_there_is_told(world: DrainTable, tmp_path: Path) -> None:
     """In a sentence."""
     where: Mapping[str, str] = {"type": "sql", "uri": f"sqlite:////{tmp_path}/no/where.db"}
     table = IcebergTable(TableName("lakehouse", "a.b"), world.storage, where)
@@ -423,7 +427,7 @@ def test_a_path_that_pyiceberg_would_cut_is_refused(tmp_path: Path, sign: str) -
     with pytest.raises(
         ConfigError, match=r"an Iceberg table can't be at file://.*: its path contains [#?]"
     ):
-        World(tmp_path / f"a{sign}b")
+        DrainTable(tmp_path / f"a{sign}b")
 
 
 def test_a_path_that_looks_encoded_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -431,14 +435,14 @@ def test_a_path_that_looks_encoded_is_taken_as_it_is(tmp_path: Path) -> None:
     decoded, path = tmp_path / "a b", tmp_path / "a%20b"
     decoded.mkdir()
     path.mkdir()
-    world = World(path)
+    world = DrainTable(path)
     world.append(world.landed(1))
     assert (path / "catalog.db").exists()
     assert list(decoded.iterdir()) == []
     assert len(world.table.state(DRAIN).files) == 2
 
 
-def test_a_damaged_summary_is_no_proof(world: World) -> None:
+def test_a_damaged_summary_is_no_proof(world: DrainTable) -> None:
     """What is not as it was written says nothing."""
     world.append(world.landed(1))
     with sqlite3.connect(world.path / "catalog.db") as catalog:

@@ -20,7 +20,7 @@ from zkconsumer.offsets.migration.plan import OffsetStorage
 A, B, GONE = (TopicPartition("t", number) for number in range(3))
 
 
-class World:
+class MigrationWorld:
     """Both places of group ``g``; partition 2 is not in the cluster any more."""
 
     def __init__(self) -> None:
@@ -53,9 +53,9 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MigrationWorld:
     """A world, and an empty directory to work in."""
-    world = World()
+    world = MigrationWorld()
     monkeypatch.setattr(offsets, "open_offsets", world.open)
     monkeypatch.chdir(tmp_path)
     return world
@@ -67,7 +67,9 @@ def migrate(*flags: str) -> int:
     return main(["offsets", "migrate", *storages, "--wait-ms", "0", *flags])
 
 
-def test_a_table_says_what_was_done(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_says_what_was_done(
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each partition's offsets and fate, and the command that undoes it."""
     assert migrate("--roll-back-file", "back.json") == 0
     printed = capsys.readouterr()
@@ -82,7 +84,9 @@ def test_a_table_says_what_was_done(world: World, capsys: pytest.CaptureFixture[
     assert world.opened == ["zk:2181"]
 
 
-def test_a_dry_run_writes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_writes_nothing(
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Not even a file."""
     assert migrate("--dry-run") == 0
     assert "2 of 3 to be written; nothing was written yet" in capsys.readouterr().out
@@ -91,7 +95,7 @@ def test_a_dry_run_writes_nothing(world: World, capsys: pytest.CaptureFixture[st
 
 
 def test_a_roll_back_needs_nothing_but_its_file(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It says which group, where, and on which cluster; twice does no harm."""
     assert migrate() == 0
@@ -107,7 +111,7 @@ def test_a_roll_back_needs_nothing_but_its_file(
 
 
 def test_half_of_it_is_told_partition_by_partition(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit status 1, what was written, what was not, and what undoes it."""
     world.kafka.fail_after = 1
@@ -124,7 +128,7 @@ def test_half_of_it_is_told_partition_by_partition(
 
 
 def test_doubts_and_what_only_the_target_has_are_told(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In both forms."""
     world.kafka.held[TopicPartition("u", 0)] = OffsetAndMetadata(3)
@@ -154,7 +158,7 @@ def test_doubts_and_what_only_the_target_has_are_told(
 
 
 def test_an_offset_that_the_log_does_not_have_is_noted(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is carried all the same; what its reader will do, his settings say."""
     world.logs = {A: (6, 90), B: (0, 6)}
@@ -168,7 +172,7 @@ def test_an_offset_that_the_log_does_not_have_is_noted(
     assert f"note: {noted[0]}\n" in capsys.readouterr().out
 
 
-def test_members_refuse_it(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_members_refuse_it(world: MigrationWorld, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 2, naming them; in JSON, too."""
     world.zookeeper.present = ["g_host-1"]
     assert migrate("--json") == 2
@@ -177,7 +181,7 @@ def test_members_refuse_it(world: World, capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(printed.out)["status"] == "refused"
 
 
-def test_a_member_that_comes_late_leaves_no_file_behind(world: World) -> None:
+def test_a_member_that_comes_late_leaves_no_file_behind(world: MigrationWorld) -> None:
     """Nothing was written, so there is nothing to undo."""
     snapshots = iter([[], ["m-1"]])
 
@@ -190,7 +194,7 @@ def test_a_member_that_comes_late_leaves_no_file_behind(world: World) -> None:
 
 
 def test_a_target_that_is_ahead_is_refused_with_what_to_do(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing else is written either, unless asked."""
     world.kafka.held[B] = OffsetAndMetadata(9)
@@ -206,7 +210,7 @@ def test_a_target_that_is_ahead_is_refused_with_what_to_do(
 
 
 def test_a_file_that_is_there_is_not_overwritten(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It may be the only way back from the migration before."""
     Path("back.json").write_text("precious", encoding="utf-8")
@@ -229,7 +233,7 @@ def test_a_file_that_is_there_is_not_overwritten(
     ],
 )
 def test_wrong_usage_is_status_2(
-    world: World, capsys: pytest.CaptureFixture[str], flags: list[str], error: str
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str], flags: list[str], error: str
 ) -> None:
     """And opens nothing."""
     Path("noise").write_bytes(b"\xff\xfe")
@@ -239,7 +243,7 @@ def test_wrong_usage_is_status_2(
 
 
 def test_a_roll_back_of_another_group_is_refused(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A wrong file must not be noticed too late."""
     assert migrate("--roll-back-file", "back.json") == 0
@@ -257,7 +261,7 @@ def test_flags_that_make_no_sense_are_refused_by_the_parser(flags: list[str]) ->
 
 
 def test_half_a_roll_back_file_does_not_stay(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The disk is full: nothing is written, and the same command works later."""
 
@@ -274,7 +278,7 @@ def test_half_a_roll_back_file_does_not_stay(
 
 
 def test_the_exit_status_counts_where_nobody_reads_the_table(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: MigrationWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with ``| head -1``: what was not written is not taken for done."""
 
@@ -295,7 +299,7 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
 
 
 def test_a_name_that_turns_text_around_is_escaped(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever joins the group chooses its own."""
     world.kafka.on_write = lambda: setattr(world.kafka, "present", ["m\u202e"])

@@ -18,7 +18,7 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 NAME = MemberName("g", "g_1")
 
 
-class Told:
+class ScriptedStream:
     """A stream that tells what the test says."""
 
     def __init__(self, **counts: int) -> None:
@@ -48,7 +48,7 @@ def test_it_says_whose_numbers_these_are() -> None:
 def test_messages_of_all_streams_add_up_by_topic() -> None:
     """A total that is told too large for a moment never falls."""
     clock = ManualClock()
-    ours, one, two = measuring(clock), Told(t=3), Told(t=4, u=1)
+    ours, one, two = measuring(clock), ScriptedStream(t=3), ScriptedStream(t=4, u=1)
     for number, stream in enumerate((one, two)):
         ours.add_stream(MeasuredStream(None, number, ChunkQueue(1), stream))
     numbers = ours.read()
@@ -62,7 +62,7 @@ def test_messages_of_all_streams_add_up_by_topic() -> None:
 def test_rates_of_messages_need_nobody_who_asks() -> None:
     """An answer of a broker is occasion enough, once a second."""
     clock = ManualClock()
-    ours, stream = measuring(clock), Told(t=0)
+    ours, stream = measuring(clock), ScriptedStream(t=0)
     ours.add_stream(MeasuredStream("t", 0, ChunkQueue(1), stream))
     for _ in range(60):
         clock.advance(1_000)
@@ -100,7 +100,7 @@ def test_partitions_and_queues_are_looked_at() -> None:
     ours = measuring(ManualClock())
     ours.watch(lambda: [claim, fresh], tuple)
     for number, chunk_queue in enumerate((queue, idle)):
-        ours.add_stream(MeasuredStream(None, number, chunk_queue, Told()))
+        ours.add_stream(MeasuredStream(None, number, chunk_queue, ScriptedStream()))
     chunk = chunk_of(claim, [3])
     assert queue.offer(chunk, ignore)
     numbers = ours.read()

@@ -16,7 +16,7 @@ from zkconsumer.errors import ConfigError, DrainError
 DATA = bytes(range(100))
 
 
-class Reader:
+class HdfsReader:
     """Of a file in HDFS, strict about what is asked for, as the client is."""
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ STEPS = st.one_of(
 @given(st.lists(STEPS, max_size=20))
 def test_a_file_is_read_as_python_reads_files(steps: list[tuple[str, object]]) -> None:
     """Wherever it is sent, behind its end, too."""
-    ours, theirs = _Ranges(Reader()), io.BytesIO(DATA)  # type: ignore[arg-type]
+    ours, theirs = _Ranges(HdfsReader()), io.BytesIO(DATA)  # type: ignore[arg-type]
     for name, argument in steps:
         arguments = argument if isinstance(argument, tuple) else (argument,)
         assert getattr(ours, name)(*arguments) == getattr(theirs, name)(*arguments)

@@ -14,7 +14,7 @@ from zkconsumer.model import TopicPartition
 SERVERS = {"kafka.bootstrap.servers": "h:9092"}
 
 
-class _Gateway:
+class _AnsweringGateway:
     """A JVM that answers some calls, then is killed."""
 
     def __init__(self, calls: int, error: Exception) -> None:
@@ -35,6 +35,6 @@ class _Gateway:
 @pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), Py4JNetworkError("refused")])
 def test_a_jvm_that_is_gone_is_named(calls: int, error: Exception) -> None:
     """And not taken for a session without the connector."""
-    session = cast("SparkSession", SimpleNamespace(_jvm=_Gateway(calls, error)))
+    session = cast("SparkSession", SimpleNamespace(_jvm=_AnsweringGateway(calls, error)))
     with pytest.raises(DrainError, match=r"h:9092.*: Spark's JVM is gone \(refused\): start again"):
         TargetCluster(session, SERVERS).ends([TopicPartition("t", 0)])

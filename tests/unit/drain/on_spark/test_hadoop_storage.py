@@ -21,7 +21,7 @@ CALLS: dict[str, Callable[[HadoopStorage], object]] = {
 }
 
 
-class _Gateway:
+class _DyingGateway:
     """A JVM that makes one path, and is killed."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _Gateway:
         return "file:/lake"
 
 
-class _Bucket(_Gateway):
+class _Bucket(_DyingGateway):
     """A JVM with a bucket; somebody asks for the end while it is written to.
 
     Args:
@@ -89,7 +89,7 @@ class _Bucket(_Gateway):
         self.is_closed = True
 
 
-def storage_of(gateway: _Gateway, configuration: Callable[[], object]) -> HadoopStorage:
+def storage_of(gateway: _DyingGateway, configuration: Callable[[], object]) -> HadoopStorage:
     """Of a session with this JVM."""
     jsc = SimpleNamespace(hadoopConfiguration=configuration)
     context = SimpleNamespace(_jvm=gateway, _gateway=gateway, _jsc=jsc)
@@ -99,7 +99,7 @@ def storage_of(gateway: _Gateway, configuration: Callable[[], object]) -> Hadoop
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_jvm_that_is_gone_is_named(call: Callable[[HadoopStorage], object]) -> None:
     """With the drain's path and what to do, wherever in a call it dies."""
-    storage = storage_of(_Gateway(), object)
+    storage = storage_of(_DyingGateway(), object)
     with pytest.raises(DrainError, match=r"/lake, at 'a': Spark's JVM is gone .*start again"):
         call(storage)
 
@@ -148,4 +148,4 @@ def test_only_a_jvm_that_is_gone_is_said_to_be(error: Exception, told: str) -> N
         raise error
 
     with pytest.raises(DrainError, match=rf"^/lake, at '/lake': {told}"):
-        storage_of(_Gateway(), fail)
+        storage_of(_DyingGateway(), fail)

@@ -14,7 +14,7 @@ WANTED = OffsetRange(
 DIVIDING = {"minPartitions": "7", "MAXRECORDSPERPARTITION": "1000", "kafka.client.id": "d"}
 
 
-class PaperSession:
+class NotingSession:
     """A session, its reader and its context in one: notes the options."""
 
     defaultParallelism = 2  # noqa: N815 - Spark's
@@ -46,7 +46,7 @@ class PaperSession:
 @pytest.mark.parametrize("divided", [True, False])
 def test_what_must_be_in_order_is_read_by_one_task_a_range(*, divided: bool) -> None:
     """Whatever the options say that suit a landing of files."""
-    session = PaperSession()
+    session = NotingSession()
     rows = SparkRangeRows(cast("SparkSession", session), DIVIDING)
     rows.read([WANTED], divided=divided)
     assert session.requested["startingoffsets"] == '{"clicks": {"0": 5}}'

@@ -53,7 +53,7 @@ NEW = {
 }
 
 
-class Script:
+class ScriptedCluster:
     """A cluster of one broker, with two partitions, which coordinates the group.
 
     Time passes only while it is asked about the group.
@@ -162,7 +162,7 @@ def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsRe
 
 def test_a_new_broker_is_asked_for_everything_and_for_stable_offsets() -> None:
     """An offset that is not there (-1) is none."""
-    script = Script(NEW, held((0, 5, 0), (1, -1, 0)))
+    script = ScriptedCluster(NEW, held((0, 5, 0), (1, -1, 0)))
     assert script.storage().stored(None) == {A: FetchedOffset(5)}
     (request,) = script.requested
     assert (request.topics, request.require_stable) == (None, True)
@@ -170,7 +170,7 @@ def test_a_new_broker_is_asked_for_everything_and_for_stable_offsets() -> None:
 
 def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
     """It can't list what it has."""
-    script = Script(OLD, held((0, 5, 0), (1, -1, 0)))
+    script = ScriptedCluster(OLD, held((0, 5, 0), (1, -1, 0)))
     assert script.storage().stored({"t"}) == {A: FetchedOffset(5)}
     (request,) = script.requested
     assert request.topics == (of.OffsetFetchTopic(topic="t", partitions=(0, 1)),)
@@ -191,13 +191,13 @@ def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
 )
 def test_what_passes_is_asked_again(first: Said) -> None:
     """And is never taken for "no offset"."""
-    script = Script(NEW, first, held((0, 5, 0)))
+    script = ScriptedCluster(NEW, first, held((0, 5, 0)))
     assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
 def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
     """As long as the topic of offsets is being made."""
-    script = Script(NEW, held((0, 5, 0)))
+    script = ScriptedCluster(NEW, held((0, 5, 0)))
     script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, 0]
     assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
@@ -205,21 +205,29 @@ def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
 def test_what_does_not_pass_is_an_error_that_says_so() -> None:
     """In time, or at once where waiting would not help; of one partition its own."""
     with pytest.raises(RequestTimedOut, match="COORDINATOR_LOAD_IN_PROGRESS"):
-        Script(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))).storage().fetch([A])
+        ScriptedCluster(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))).storage().fetch(
+            [A]
+        )
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
-        Script(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).storage().fetch([A])
-    forbidden = Script(NEW, held())
+        ScriptedCluster(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).storage().fetch(
+            [A]
+        )
+    forbidden = ScriptedCluster(NEW, held())
     forbidden.found = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         forbidden.storage().fetch([A])
-    found = Script(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))).storage().fetch([A, B])
+    found = (
+        ScriptedCluster(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
+        .storage()
+        .fetch([A, B])
+    )
     assert found[A].error is not None
     assert found[B].error == "its offset in Kafka: the coordinator's answer leaves it out"
 
 
 def test_offsets_are_written_by_nobodys_member() -> None:
     """Where there shall be none, -1 is written, which all take for none."""
-    script = Script(NEW, taken(0, 0))
+    script = ScriptedCluster(NEW, taken(0, 0))
     assert script.storage().write({A: OffsetAndMetadata(5, "note"), B: None}) == {A: None, B: None}
     (request,) = script.requested
     assert (request.generation_id, request.member_id) == (-1, "")
@@ -232,7 +240,7 @@ def test_offsets_are_written_by_nobodys_member() -> None:
 
 def test_a_write_that_is_refused_says_why() -> None:
     """A group with members first of all; and what passes is tried again."""
-    script = Script(NEW, taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), taken(25, 12))
+    script = ScriptedCluster(NEW, taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), taken(25, 12))
     outcome = script.storage().write({A: OffsetAndMetadata(5), B: OffsetAndMetadata(6)})
     assert outcome == {
         A: "UNKNOWN_MEMBER_ID (25): the group has members: stop them",
@@ -244,7 +252,7 @@ def test_a_write_that_is_refused_says_why() -> None:
 def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
     """It writes one batch of each; in the answers of all of them every partition is found."""
 
-    class Accepting(Script):
+    class Accepting(ScriptedCluster):
         def says(self, frame: RequestFrame) -> Said:
             self.requested.append(frame.request)
             assert isinstance(frame.request, oc.OffsetCommitRequest)
@@ -289,11 +297,11 @@ def test_members_are_those_that_the_coordinator_tells(
     response: dg.DescribeGroupsResponse, members: Sequence[str]
 ) -> None:
     """What it does not tell is not taken for nobody."""
-    assert Script(NEW, response).storage().members() == members
+    assert ScriptedCluster(NEW, response).storage().members() == members
 
 
 def test_before_0_9_there_are_no_members_in_kafka() -> None:
     """No broker is asked for members."""
-    script = Script(OLD)
+    script = ScriptedCluster(OLD)
     assert script.storage().members() == []
     assert script.requested == []

@@ -14,7 +14,7 @@ OTHER = TopicPartition("u", 0)
 ALL = frozenset((A, B, C, OTHER))
 
 
-class World:
+class TwoStoreWorld:
     """A group with two offsets in ZooKeeper, and one of them in Kafka, too, but behind."""
 
     def __init__(self) -> None:
@@ -27,9 +27,9 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
+def world() -> TwoStoreWorld:
     """A world."""
-    return World()
+    return TwoStoreWorld()
 
 
 def numbers(storage: MemoryPlace) -> dict[TopicPartition, int | None]:
@@ -37,7 +37,7 @@ def numbers(storage: MemoryPlace) -> dict[TopicPartition, int | None]:
     return {tp: None if it is None else it.offset for tp, it in storage.held.items()}
 
 
-def test_offsets_are_carried_and_found_there(world: World) -> None:
+def test_offsets_are_carried_and_found_there(world: TwoStoreWorld) -> None:
     """The source keeps them: members of the old kind could come back."""
     plan = world.migration.plan(MigrationRequest())
     assert numbers(world.target) == {B: 2}
@@ -47,7 +47,7 @@ def test_offsets_are_carried_and_found_there(world: World) -> None:
     assert numbers(world.target) == numbers(world.source) == {A: 5, B: 7}
 
 
-def test_a_second_time_changes_nothing(world: World) -> None:
+def test_a_second_time_changes_nothing(world: TwoStoreWorld) -> None:
     """And is verified all the same."""
     world.migration.carry_out(world.migration.plan(MigrationRequest()))
     plan = world.migration.plan(MigrationRequest())
@@ -55,7 +55,7 @@ def test_a_second_time_changes_nothing(world: World) -> None:
     assert world.migration.carry_out(plan).verified
 
 
-def test_only_the_topics_asked_for(world: World) -> None:
+def test_only_the_topics_asked_for(world: TwoStoreWorld) -> None:
     """Others are neither read nor written."""
     world.source.held[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest(topics=frozenset("u")))
@@ -64,7 +64,7 @@ def test_only_the_topics_asked_for(world: World) -> None:
 
 
 @pytest.mark.parametrize("where", [OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA])
-def test_members_keep_it_from_beginning(world: World, where: OffsetStorage) -> None:
+def test_members_keep_it_from_beginning(world: TwoStoreWorld, where: OffsetStorage) -> None:
     """Whichever place knows of them; the message names them."""
     storage = world.source if where is OffsetStorage.ZOOKEEPER else world.target
     storage.present = ["g_host-1"]
@@ -72,7 +72,7 @@ def test_members_keep_it_from_beginning(world: World, where: OffsetStorage) -> N
         world.migration.plan(MigrationRequest(wait_limit_ms=0))
 
 
-def test_members_that_leave_are_waited_for(world: World) -> None:
+def test_members_that_leave_are_waited_for(world: TwoStoreWorld) -> None:
     """No longer than it takes them."""
     snapshots = iter([["g_host-1"], ["g_host-1"], []])
 
@@ -83,7 +83,7 @@ def test_members_that_leave_are_waited_for(world: World) -> None:
     assert set(world.migration.plan(MigrationRequest(wait_limit_ms=60_000)).writes) == {A, B}
 
 
-def test_a_member_that_comes_before_the_writing_ends_it(world: World) -> None:
+def test_a_member_that_comes_before_the_writing_ends_it(world: TwoStoreWorld) -> None:
     """No offset is written."""
     plan = world.migration.plan(MigrationRequest())
     world.target.present = ["m-1"]
@@ -92,7 +92,7 @@ def test_a_member_that_comes_before_the_writing_ends_it(world: World) -> None:
     assert numbers(world.target) == {B: 2}
 
 
-def test_a_refused_plan_writes_nothing(world: World) -> None:
+def test_a_refused_plan_writes_nothing(world: TwoStoreWorld) -> None:
     """Not even what it would not refuse."""
     world.target.held[A] = OffsetAndMetadata(9)
     plan = world.migration.plan(MigrationRequest())
@@ -104,7 +104,7 @@ def test_a_refused_plan_writes_nothing(world: World) -> None:
     assert numbers(world.target) == {A: 9, B: 7}
 
 
-def test_what_comes_in_the_middle_of_it_is_doubtful(world: World) -> None:
+def test_what_comes_in_the_middle_of_it_is_doubtful(world: TwoStoreWorld) -> None:
     """A member that comes while it is written, or a source that moves, is told."""
     plan = world.migration.plan(MigrationRequest())
 
@@ -122,7 +122,7 @@ def test_what_comes_in_the_middle_of_it_is_doubtful(world: World) -> None:
     )
 
 
-def test_a_write_without_an_answer_is_judged_by_what_is_there(world: World) -> None:
+def test_a_write_without_an_answer_is_judged_by_what_is_there(world: TwoStoreWorld) -> None:
     """The first partition is written, the second is not: and so it is told."""
     plan = world.migration.plan(MigrationRequest())
     world.target.fail_after = 1
@@ -131,7 +131,7 @@ def test_a_write_without_an_answer_is_judged_by_what_is_there(world: World) -> N
     assert outcome.failed == {B: "the answer was lost; it holds 2"}
 
 
-def test_one_partition_that_is_refused_does_not_hide_the_others(world: World) -> None:
+def test_one_partition_that_is_refused_does_not_hide_the_others(world: TwoStoreWorld) -> None:
     """It is named with its reason."""
     world.target.refused[A] = "the metadata is too large"
     outcome = world.migration.carry_out(world.migration.plan(MigrationRequest()))
@@ -139,7 +139,7 @@ def test_one_partition_that_is_refused_does_not_hide_the_others(world: World) ->
     assert outcome.failed == {A: "the metadata is too large; it holds none"}
 
 
-def test_what_can_not_be_read_back_is_not_verified(world: World) -> None:
+def test_what_can_not_be_read_back_is_not_verified(world: TwoStoreWorld) -> None:
     """Though it may well be written."""
     plan = world.migration.plan(MigrationRequest())
 
@@ -152,7 +152,7 @@ def test_what_can_not_be_read_back_is_not_verified(world: World) -> None:
     assert set(outcome.failed) == {A, B}
 
 
-def test_a_source_that_can_not_be_read_is_an_error(world: World) -> None:
+def test_a_source_that_can_not_be_read_is_an_error(world: TwoStoreWorld) -> None:
     """Before anything is written."""
     world.source.unreadable = True
     with pytest.raises(RequestTimedOut):
@@ -170,7 +170,7 @@ def roll_back_of(plan: MigrationPlan) -> RollBack:
     )
 
 
-def test_an_undone_migration_leaves_no_trace(world: World) -> None:
+def test_an_undone_migration_leaves_no_trace(world: TwoStoreWorld) -> None:
     """What was there is there again, with its metadata; what was not is not."""
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
@@ -181,7 +181,7 @@ def test_an_undone_migration_leaves_no_trace(world: World) -> None:
     assert world.target.held == {A: None, B: OffsetAndMetadata(2, "note")}
 
 
-def test_undoing_is_refused_where_somebody_went_on(world: World) -> None:
+def test_undoing_is_refused_where_somebody_went_on(world: TwoStoreWorld) -> None:
     """And where somebody is there; forced, it is done."""
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)

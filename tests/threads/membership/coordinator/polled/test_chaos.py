@@ -59,7 +59,7 @@ class BadTime:
         self._broker.found = HERE
 
 
-class Reader:
+class CommittingMember:
     """A member that commits what it has, ever further, and notes what it is told of it."""
 
     def __init__(self, member: MemberInTest, first: int) -> None:
@@ -95,7 +95,7 @@ def test_a_bad_time_passes(make: MakeMember, strategy: str, seed: int) -> None:
         make(broker, "t", settings=settings, name=f"m{number}", request_timeout_ms=400)
         for number in range(3)
     ]
-    readers = [Reader(member, number) for number, member in enumerate(members)]
+    readers = [CommittingMember(member, number) for number, member in enumerate(members)]
     trouble = BadTime(broker, seed)
     chance = random.Random(seed)
     for _ in range(150):

@@ -20,7 +20,7 @@ PARTITIONS = 6
 STEPS = 60
 
 
-class Program(PolledMember):
+class ChurnProgram(PolledMember):
     """Reads a few offsets of each partition a poll, and commits them at the next, or when told."""
 
     def __init__(self, group: Group, read: list[tuple[TopicPartition, int]], **settings: object):
@@ -75,12 +75,12 @@ def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPart
     chance = random.Random(seed)
     read: list[tuple[TopicPartition, int]] = []
     settings = {"rebalance_backoff_ms": 40, "rebalance_max_retries": 5 if rough else 500}
-    programs: list[Program] = []
-    gone: list[Program] = []
+    programs: list[ChurnProgram] = []
+    gone: list[ChurnProgram] = []
     for _ in range(STEPS):
         dice = chance.random()
         if (dice < 0.1 and len(programs) < 4) or not programs:
-            programs.append(Program(group, read, **settings))
+            programs.append(ChurnProgram(group, read, **settings))
             programs[-1].membership.subscribe(frozenset("t"), open_ended=False)
         elif dice < 0.16 and len(programs) > 1:
             gone.append(programs.pop(chance.randrange(len(programs))))
