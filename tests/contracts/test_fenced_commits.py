@@ -2,60 +2,33 @@
 
 import pytest
 
+from tests.support.offset_owners import OffsetOwner
 from tests.support.zk_members import Member
 from tests.support.zk_worlds import ZkWorld
 from zkconsumer.errors import SessionLost
 from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.registry import Claimed, Registration
+from zkconsumer.zk.registry import Registration
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1795227905398)
 OFFSET_OF_T0, OWNER_OF_T0 = "/consumers/g/offsets/t/0", "/consumers/g/owners/t/0"
 
 
-class Owner:
-    """A member with its offsets."""
-
-    def __init__(self, member: Member, name: str) -> None:
-        self.store = member.store
-        self.registry = member.registry
-        self.offsets = ZookeeperOffsetStore(member.store, "g", guard=member.registry)
-        self._thread = ConsumerThreadId(f"g_{name}", 0)
-
-    def claim(self, *partitions: TopicPartition) -> None:
-        """Become the owner, and read where to go on."""
-        assert self.registry.claim(dict.fromkeys(partitions, self._thread)) == Claimed()
-        self.offsets.fetch(partitions)
-
-    def release(self, *partitions: TopicPartition) -> None:
-        """Give up."""
-        self.registry.release(dict.fromkeys(partitions, self._thread))
-
-    def commit(self, tp: TopicPartition, offset: int, *, rewind: bool = False) -> str | None:
-        """Commit one offset; why not."""
-        return self.offsets.commit({tp: OffsetAndMetadata(offset)}, rewind=rewind)[tp]
-
-    def stored(self, tp: TopicPartition) -> int | None:
-        """What is committed."""
-        reader = ZookeeperOffsetStore(self.store, "g")
-        return reader.fetch([tp])[tp].offset
-
-
 @pytest.fixture
-def a(alice: Member) -> Owner:
+def a(alice: Member) -> OffsetOwner:
     """The first member."""
-    return Owner(alice, "a")
+    return OffsetOwner(alice.store, alice.registry, "a")
 
 
 @pytest.fixture
-def b(bob: Member) -> Owner:
+def b(bob: Member) -> OffsetOwner:
     """The second member."""
-    return Owner(bob, "b")
+    return OffsetOwner(bob.store, bob.registry, "b")
 
 
-def test_the_owner_commits_forward_and_back(a: Owner) -> None:
+def test_the_owner_commits_forward_and_back(a: OffsetOwner) -> None:
     """Its own position may go back (a truncated log): nobody else wrote, so it is written."""
     a.claim(T0)
     for offset in (5, 900, 900, 17, 0):
@@ -63,7 +36,7 @@ def test_the_owner_commits_forward_and_back(a: Owner) -> None:
         assert a.stored(T0) == offset
 
 
-def test_who_owns_nothing_commits_nothing(a: Owner, b: Owner) -> None:
+def test_who_owns_nothing_commits_nothing(a: OffsetOwner, b: OffsetOwner) -> None:
     """The refusal names the partition and, where there is one, the owner."""
     a.claim(T0)
     assert "g_a-0" in str(b.commit(T0, 1))
@@ -71,7 +44,7 @@ def test_who_owns_nothing_commits_nothing(a: Owner, b: Owner) -> None:
     assert a.stored(T0) is None
 
 
-def test_a_slow_former_owner_moves_nothing_back(a: Owner, b: Owner) -> None:
+def test_a_slow_former_owner_moves_nothing_back(a: OffsetOwner, b: OffsetOwner) -> None:
     """What it held back while its partition went to another is refused."""
     a.claim(T0)
     assert a.commit(T0, 100) is None
@@ -82,7 +55,7 @@ def test_a_slow_former_owner_moves_nothing_back(a: Owner, b: Owner) -> None:
     assert b.stored(T0) == 900
 
 
-def test_an_offset_that_somebody_else_moved_on_is_kept(a: Owner) -> None:
+def test_an_offset_that_somebody_else_moved_on_is_kept(a: OffsetOwner) -> None:
     """Even the owner doesn't go behind it, unless it means to."""
     a.claim(T0)
     assert a.commit(T0, 800) is None
@@ -98,7 +71,7 @@ def test_an_offset_that_somebody_else_moved_on_is_kept(a: Owner) -> None:
 
 
 @pytest.mark.parametrize("data", [b"3", b"850", b"-1", b"", b"no offset", b"\xff"])
-def test_what_is_smaller_or_no_offset_is_overwritten(a: Owner, data: bytes) -> None:
+def test_what_is_smaller_or_no_offset_is_overwritten(a: OffsetOwner, data: bytes) -> None:
     """Ours is the better one."""
     a.claim(T0)
     assert a.commit(T0, 800) is None
@@ -107,7 +80,7 @@ def test_what_is_smaller_or_no_offset_is_overwritten(a: Owner, data: bytes) -> N
     assert a.stored(T0) == 850
 
 
-def test_an_offset_node_that_was_deleted_is_made_again(a: Owner) -> None:
+def test_an_offset_node_that_was_deleted_is_made_again(a: OffsetOwner) -> None:
     """With its parents, if those are gone, too."""
     a.claim(T0)
     assert a.commit(T0, 800) is None
@@ -116,7 +89,7 @@ def test_an_offset_node_that_was_deleted_is_made_again(a: Owner) -> None:
     assert a.stored(T0) == 850
 
 
-def test_an_offset_node_that_appeared_is_looked_at(a: Owner) -> None:
+def test_an_offset_node_that_appeared_is_looked_at(a: OffsetOwner) -> None:
     """It was not there when the partition was claimed."""
     a.claim(T0, T1)
     a.store.set_or_create_many({OFFSET_OF_T0: b"7", "/consumers/g/offsets/t/1": b"70"})
@@ -125,7 +98,7 @@ def test_an_offset_node_that_appeared_is_looked_at(a: Owner) -> None:
     assert "holds 70" in str(outcome[T1])
 
 
-def test_one_that_was_never_fetched_is_looked_at_first(a: Owner, b: Owner) -> None:
+def test_one_that_was_never_fetched_is_looked_at_first(a: OffsetOwner, b: OffsetOwner) -> None:
     """Without a fetch nothing says that a smaller offset is meant."""
     b.claim(T0)
     assert b.commit(T0, 50) is None
@@ -135,7 +108,7 @@ def test_one_that_was_never_fetched_is_looked_at_first(a: Owner, b: Owner) -> No
     assert a.commit(T0, 60) is None
 
 
-def test_one_that_is_refused_keeps_no_other_from_being_written(a: Owner) -> None:
+def test_one_that_is_refused_keeps_no_other_from_being_written(a: OffsetOwner) -> None:
     """120 partitions in three transactions; three of them are not as they should be."""
     many = [TopicPartition("t", number) for number in range(120)]
     a.claim(*many)
@@ -154,7 +127,7 @@ def test_one_that_is_refused_keeps_no_other_from_being_written(a: Owner) -> None
     assert {stored[n] for n in range(1, 120) if n != 60} == {FetchedOffset(9)}
 
 
-def test_after_the_session_nothing_is_committed(any_world: ZkWorld, a: Owner) -> None:
+def test_after_the_session_nothing_is_committed(any_world: ZkWorld, a: OffsetOwner) -> None:
     """What an ended owner held back is not sent in its next session."""
     a.registry.register("g_a", REGISTRATION)
     a.claim(T0)
@@ -166,7 +139,7 @@ def test_after_the_session_nothing_is_committed(any_world: ZkWorld, a: Owner) ->
 
 
 def test_a_node_of_an_earlier_session_with_our_text_is_not_ours(
-    any_world: ZkWorld, a: Owner, b: Owner
+    any_world: ZkWorld, a: OffsetOwner, b: OffsetOwner
 ) -> None:
     """The text can't tell; the session that made the node does."""
     b.claim(T0)

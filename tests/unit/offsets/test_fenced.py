@@ -8,11 +8,11 @@ import pytest
 from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
+from tests.support.offset_owners import OffsetOwner
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.fenced import PARTITIONS_PER_MULTI
-from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.registry import Claimed, GroupRegistry
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -27,12 +27,11 @@ class FencedWorld:
     def __init__(self, *, supports_multi: bool = True) -> None:
         self.server = MemoryZkServer(supports_multi=supports_multi)
         self.others = self.server.connect()
-        store = self.server.connect()
-        self.client: MemoryClient = store._memory  # its hands on lost answers
+        self.client: MemoryClient = self.server.connect()._memory  # its hands on lost answers
         self._plans: dict[tuple[str, int], Interference] = {}
         self._before: dict[str, int] = {}
-        interfered = InterferedClient(self.client, self._interfere)
-        self.owner = Owner(ZkStore(interfered), "a")
+        store = ZkStore(InterferedClient(self.client, self._interfere))
+        self.owner = OffsetOwner(store, GroupRegistry(store, "g"), "a")
 
     def before(self, kind: str, act: Interference, *, skip: int = 0) -> None:
         """Act before the next batch of this kind but ``skip``."""
@@ -58,43 +57,12 @@ class FencedWorld:
             act()
 
 
-class Owner:
-    """A member with its offsets."""
-
-    def __init__(self, store: ZkStore, name: str) -> None:
-        self.store = store
-        self.registry = GroupRegistry(store, "g")
-        self.offsets = ZookeeperOffsetStore(store, "g", guard=self.registry)
-        self._thread = ConsumerThreadId(f"g_{name}", 0)
-
-    def claim(self, *partitions: TopicPartition) -> None:
-        """Become the owner, and read where to go on."""
-        assert self.registry.claim(dict.fromkeys(partitions, self._thread)) == Claimed()
-        self.offsets.fetch(partitions)
-
-    def release(self, *partitions: TopicPartition) -> None:
-        """Give up."""
-        self.registry.release(dict.fromkeys(partitions, self._thread))
-
-    def commit(self, offset: int, *, rewind: bool = False) -> str | None:
-        """Commit an offset of the first partition; why not."""
-        return self.offsets.commit({T0: OffsetAndMetadata(offset)}, rewind=rewind)[T0]
-
-    def commit_all(self, offset: int) -> set[str | None]:
-        """Commit many partitions; what came out."""
-        return set(self.offsets.commit(dict.fromkeys(MANY, OffsetAndMetadata(offset))).values())
-
-    def stored(self) -> int | None:
-        """What is committed for the first partition."""
-        return ZookeeperOffsetStore(self.store, "g").fetch([T0])[T0].offset
-
-
 @pytest.fixture(params=[True, False], ids=["multi", "no-multi"])
 def world(request: pytest.FixtureRequest) -> FencedWorld:
     """A member that owns the first partition, at offset 100."""
     world = FencedWorld(supports_multi=request.param)
     world.owner.claim(T0)
-    assert world.owner.commit(100) is None
+    assert world.owner.commit(T0, 100) is None
     return world
 
 
@@ -110,26 +78,26 @@ def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: Fenced
     """The same offset again: it is there, by our own hand."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
-        world.owner.commit(200)
+        world.owner.commit(T0, 200)
     world.client.requests.clear()
-    assert world.owner.commit(200) is None
+    assert world.owner.commit(T0, 200) is None
     assert world.client.requests[writes(world)] == 1
-    assert world.owner.stored() == 200
+    assert world.owner.stored(T0) == 200
 
 
 def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: FencedWorld) -> None:
     """What was committed counts, heard or not; going back on purpose is another matter."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
-        world.owner.commit(200)
+        world.owner.commit(T0, 200)
     for _ in range(2):
-        assert world.owner.commit(150) == (
+        assert world.owner.commit(T0, 150) == (
             f"{OFFSET_OF_T0} holds 200, written by a commit of ours whose answer was lost; "
             "ours is 150: kept"
         )
-    assert world.owner.commit(150, rewind=True) is None
-    assert world.owner.commit(140) is None
-    assert world.owner.stored() == 140
+    assert world.owner.commit(T0, 150, rewind=True) is None
+    assert world.owner.commit(T0, 140) is None
+    assert world.owner.stored(T0) == 140
 
 
 def test_two_lost_answers_in_a_row_are_both_remembered(world: FencedWorld) -> None:
@@ -137,10 +105,10 @@ def test_two_lost_answers_in_a_row_are_both_remembered(world: FencedWorld) -> No
     for offset in (200, 210):
         world.before(writes(world), world.lose_answer)
         with pytest.raises(RegistryError):
-            world.owner.commit(offset)
-    assert "a commit of ours" in str(world.owner.commit(190))
-    assert world.owner.commit(205) is None
-    assert world.owner.stored() == 205
+            world.owner.commit(T0, offset)
+    assert "a commit of ours" in str(world.owner.commit(T0, 190))
+    assert world.owner.commit(T0, 205) is None
+    assert world.owner.stored(T0) == 205
 
 
 def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
@@ -149,39 +117,39 @@ def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
     world.owner.claim(T0)
     world.before("multi", world.lose_answer)
     with pytest.raises(RegistryError):
-        world.owner.commit(200)
-    assert "a commit of ours" in str(world.owner.commit(150))
-    assert world.owner.commit(200) is None
+        world.owner.commit(T0, 200)
+    assert "a commit of ours" in str(world.owner.commit(T0, 150))
+    assert world.owner.commit(T0, 200) is None
 
 
 def test_what_is_kept_is_kept_the_next_time_as_well(world: FencedWorld) -> None:
     """To have seen it in a refusal is no leave to overwrite it."""
     world.write_offset(b"900")
     for offset in (850, 851, 899):
-        assert "holds 900" in str(world.owner.commit(offset))
-    assert world.owner.commit(901) is None
-    assert world.owner.commit(10) is None
+        assert "holds 900" in str(world.owner.commit(T0, offset))
+    assert world.owner.commit(T0, 901) is None
+    assert world.owner.commit(T0, 10) is None
 
 
 def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: FencedWorld) -> None:
     """Ours may have happened, but what is there now was written after it."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
-        world.owner.commit(200)
+        world.owner.commit(T0, 200)
     world.write_offset(b"900")
-    assert "holds 900" in str(world.owner.commit(190))
-    assert world.owner.stored() == 900
+    assert "holds 900" in str(world.owner.commit(T0, 190))
+    assert world.owner.stored(T0) == 900
 
 
 def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: FencedWorld) -> None:
     """Our lost write did not happen; somebody else wrote twice, the same value at last."""
     world.server.disconnect(world.client.session_id)
     with pytest.raises(RegistryError):
-        world.owner.commit(200)
+        world.owner.commit(T0, 200)
     world.server.reconnect(world.client.session_id)
     world.write_offset(b"150")
     world.write_offset(b"200")
-    assert "holds 200" in str(world.owner.commit(190))
+    assert "holds 200" in str(world.owner.commit(T0, 190))
 
 
 def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: FencedWorld) -> None:
@@ -189,9 +157,9 @@ def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: FencedW
     world.write_offset(b"120")
     world.before(writes(world), world.lose_answer, skip=1)
     with pytest.raises(RegistryError):
-        world.owner.commit(200)
-    assert world.owner.stored() == 200
-    assert "a commit of ours" in str(world.owner.commit(150))
+        world.owner.commit(T0, 200)
+    assert world.owner.stored(T0) == 200
+    assert "a commit of ours" in str(world.owner.commit(T0, 150))
 
 
 # --- Others act between our requests -------------------------------------------------------------
@@ -206,10 +174,10 @@ def test_an_owner_that_changes_after_it_was_read_fails_the_transaction() -> None
         world.steal()
         world.others.set_or_create_many({OWNER_OF_T0: b"g_scala-0"})
 
-    assert world.owner.commit(100) is None
+    assert world.owner.commit(T0, 100) is None
     world.before("multi", steal_and_touch)
-    assert "g_scala-0" in str(world.owner.commit(200))
-    assert world.owner.stored() == 100
+    assert "g_scala-0" in str(world.owner.commit(T0, 200))
+    assert world.owner.stored(T0) == 100
 
 
 def test_an_owner_node_that_vanishes_after_it_was_read_fails_the_transaction() -> None:
@@ -217,8 +185,8 @@ def test_an_owner_node_that_vanishes_after_it_was_read_fails_the_transaction() -
     world = FencedWorld()
     world.owner.claim(T0)
     world.before("multi", lambda: world.others.delete_many([OWNER_OF_T0]))
-    assert f"{OWNER_OF_T0} is gone" in str(world.owner.commit(200))
-    assert world.owner.stored() is None
+    assert f"{OWNER_OF_T0} is gone" in str(world.owner.commit(T0, 200))
+    assert world.owner.stored(T0) is None
 
 
 def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: FencedWorld) -> None:
@@ -229,51 +197,51 @@ def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: Fen
         world.write_offset(b"900")
 
     world.before(writes(world), take_over)
-    assert "g_scala-0" in str(world.owner.commit(200))
-    assert world.owner.stored() == 900
+    assert "g_scala-0" in str(world.owner.commit(T0, 200))
+    assert world.owner.stored(T0) == 900
 
 
 def test_a_session_that_ends_between_reading_and_writing_writes_nothing(world: FencedWorld) -> None:
     """The transaction is bound to the session whose nodes were read."""
     world.before(writes(world), lambda: world.server.expire(world.client.session_id))
     with pytest.raises(SessionLost):
-        world.owner.commit(200)
-    assert world.owner.stored() == 100
+        world.owner.commit(T0, 200)
+    assert world.owner.stored(T0) == 100
 
 
 def test_a_slow_former_owner_of_two_loses_against_the_second(world: FencedWorld) -> None:
     """It read the owner as itself, then slept while its session ended and another committed."""
-    second = Owner(world.others, "b")
+    second = OffsetOwner(world.others, GroupRegistry(world.others, "g"), "b")
 
     def sleep_long() -> None:
         world.server.expire(world.client.session_id)
         second.claim(T0)
-        assert second.commit(900) is None
+        assert second.commit(T0, 900) is None
 
     world.before(writes(world), sleep_long)
     with pytest.raises(SessionLost):
-        world.owner.commit(150)
-    assert second.stored() == 900
+        world.owner.commit(T0, 150)
+    assert second.stored(T0) == 900
 
 
 def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: FencedWorld) -> None:
     """The fetch after the claim says what the commits between were."""
-    second = Owner(world.others, "b")
+    second = OffsetOwner(world.others, GroupRegistry(world.others, "g"), "b")
     world.owner.release(T0)
     second.claim(T0)
-    assert second.commit(900) is None
+    assert second.commit(T0, 900) is None
     second.release(T0)
     world.owner.claim(T0)
-    assert world.owner.commit(950) is None
-    assert world.owner.commit(10) is None
-    assert world.owner.stored() == 10
+    assert world.owner.commit(T0, 950) is None
+    assert world.owner.commit(T0, 10) is None
+    assert world.owner.stored(T0) == 10
 
 
 def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: FencedWorld) -> None:
     """Somebody writes before each of our writes: a value, not an endless loop."""
     for number in range(20):
         world.before(writes(world), partial(world.write_offset, b"%d" % number), skip=number)
-    assert "changed by others" in str(world.owner.commit(500))
+    assert "changed by others" in str(world.owner.commit(T0, 500))
 
 
 def test_an_offset_that_moves_on_while_we_go_back_is_overwritten_all_the_same(
@@ -281,15 +249,15 @@ def test_an_offset_that_moves_on_while_we_go_back_is_overwritten_all_the_same(
 ) -> None:
     """With ``rewind`` the caller has the last word."""
     world.before(writes(world), lambda: world.write_offset(b"900"))
-    assert world.owner.commit(5, rewind=True) is None
-    assert world.owner.stored() == 5
+    assert world.owner.commit(T0, 5, rewind=True) is None
+    assert world.owner.stored(T0) == 5
 
 
 def test_a_persistent_owner_node_is_to_be_deleted(world: FencedWorld) -> None:
     """No consumer makes one, and it would refuse everybody for ever."""
     world.others.delete_many([OWNER_OF_T0])
     world.others.set_or_create_many({OWNER_OF_T0: b"left"})
-    assert f"{OWNER_OF_T0} is a persistent node" in str(world.owner.commit(200))
+    assert f"{OWNER_OF_T0} is a persistent node" in str(world.owner.commit(T0, 200))
 
 
 # --- What can't be written -----------------------------------------------------------------------
@@ -314,7 +282,7 @@ def test_parents_that_cannot_be_made_fail_their_partitions_with_a_reason() -> No
     world.others.ensure_paths(["/consumers/g"])
     world.owner.claim(T0)
     world.others.create("/consumers/g/offsets", b"", ephemeral=True)
-    assert world.owner.commit(1) == (
+    assert world.owner.commit(T0, 1) == (
         "/consumers/g/offsets/t could not be created: parent is ephemeral"
     )
 
@@ -336,9 +304,9 @@ def test_a_repeated_commit_looks_at_the_owners_and_writes_in_a_few_transactions(
     """One look at the owners' parent, one transaction for fifty; no node is read again."""
     world = FencedWorld()
     world.owner.claim(*MANY)
-    assert world.owner.commit_all(1) == {None}
+    assert world.owner.commit_all(MANY, 1) == {None}
     world.client.requests.clear()
-    assert world.owner.commit_all(2) == {None}
+    assert world.owner.commit_all(MANY, 2) == {None}
     assert +world.client.requests == {"exists": 1, "multi": 3}
 
 
@@ -346,10 +314,10 @@ def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
     """Its chunk goes one by one, then it alone is read again; the other chunks are done."""
     world = FencedWorld()
     world.owner.claim(*MANY)
-    assert world.owner.commit_all(10) == {None}
+    assert world.owner.commit_all(MANY, 10) == {None}
     world.write_offset(b"3")
     world.client.requests.clear()
-    assert world.owner.commit_all(20) == {None}
+    assert world.owner.commit_all(MANY, 20) == {None}
     assert +world.client.requests == {
         "exists": 2,
         "get": 2,
@@ -370,5 +338,5 @@ def test_a_session_that_ends_before_the_write_is_begun_writes_nothing(
 
     monkeypatch.setattr(world.owner.store, name, late)
     with pytest.raises(SessionLost):
-        world.owner.commit(200)
-    assert world.owner.stored() == 100
+        world.owner.commit(T0, 200)
+    assert world.owner.stored(T0) == 100
