@@ -1,0 +1,94 @@
+"""The page of a cluster whose leaders come late or not at all: what was found stands."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.spoken_cluster import END_OFFSET
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import T0, T1, StatusWorld
+from zkconsumer.status.doctor.diagnosis import Code
+from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.web.pages.group_rows import Verdict, group_row
+from zkconsumer.web.publishing import Publisher
+
+BEYOND = GroupKey(GroupKind.COORDINATOR, "beyond")
+WELL = GroupKey(GroupKind.COORDINATOR, "well")
+
+
+@pytest.fixture
+def world() -> Iterator[StatusWorld]:
+    """A group that committed beyond the end of a log, and one that has read all of it."""
+    with closing(StatusWorld()) as found:
+        found.topic(OFFSETS_TOPIC)
+        reads = {"m": {"t": (0, 1)}}
+        for key, offset in ((BEYOND, END_OFFSET + 7), (WELL, END_OFFSET)):
+            offsets = {T0: offset, T1: END_OFFSET}
+            found.groups[key.group_id] = SpokenGroup(1, members=reads, offsets=offsets)
+        yield found
+
+
+class Watched:
+    """A cluster that is read and looked at by turns, a look a second."""
+
+    def __init__(self, world: StatusWorld) -> None:
+        self.clock: ManualClock = world.clock
+        self.reader: SnapshotReader = world.reader()
+        self.publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, self.clock)
+        self.turns = 0
+
+    def turn(self, pass_ms: int = 1_000) -> None:
+        """Read once more."""
+        self.clock.advance(pass_ms)
+        self.turns += 1
+        if self.turns % 2:
+            self.publisher.publish(self.reader.read(), read_ms=1)
+        else:
+            self.publisher.publish_look(self.reader.look([BEYOND, WELL]), [BEYOND, WELL])
+
+    def verdict(self, key: GroupKey) -> Verdict:
+        """What the page says of a group."""
+        return group_row(self.publisher.current, key).verdict
+
+    def found(self) -> str:
+        """What was seen of the offset beyond the end; "" if that is no finding."""
+        findings = self.publisher.current.judgements.findings(BEYOND)
+        seen = [it.evidence[0] for it in findings if it.code is Code.OFFSET_BEYOND_END]
+        return seen[0] if seen else ""
+
+
+def test_findings_stand_while_a_leader_is_away(world: StatusWorld) -> None:
+    """For minutes, in reads and looks alike; and what was well is not, until it is read again."""
+    watched = Watched(world)
+    for _ in range(4):
+        watched.turn()
+    assert watched.found()
+    well = watched.verdict(WELL)
+    leader = world.cluster.brokers[0]
+    leader.down = True
+    leader.break_all()
+    for _ in range(40):
+        watched.turn(10_000)
+        assert watched.found(), watched.turns
+    assert watched.found().endswith("the log ends at 100, as read 6 min ago")
+    assert watched.verdict(WELL).word == "not read"
+    leader.down = False
+    for _ in range(2):
+        watched.turn()
+    assert watched.found()
+    assert watched.verdict(WELL) == well
+
+
+def test_a_finding_ends_with_its_cause(world: StatusWorld) -> None:
+    """In the next read of the offset."""
+    watched = Watched(world)
+    for _ in range(2):
+        watched.turn()
+    assert watched.found()
+    world.groups["beyond"] = world.groups["well"]
+    watched.turn()
+    assert not watched.found()
