@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from zkconsumer.status.burrow import BurrowGroupStatus, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Diagnosis
-from zkconsumer.status.doctor.examine import examine_all_groups, examine_group
+from zkconsumer.status.doctor.examine import examine_cluster_and_ids, examine_group
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.doctor.sightings import SightingsByGroup
 from zkconsumer.status.grid import Grid, grid_of
@@ -189,7 +189,7 @@ class Judgements:
 
         def work_out() -> tuple[Diagnosis, ...]:
             if key is None:
-                found = examine_all_groups(self._snapshot, self._around)
+                found = examine_cluster_and_ids(self._snapshot, self._around)
             else:
                 look = GroupContext(
                     self._group(key), self._snapshot, self._around_of(key), self._partition_ids

@@ -28,14 +28,14 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
         around: earlier snapshots and settings; without an earlier snapshot, offsets that do not
             move can't be detected.
     """
-    findings = examine_all_groups(snapshot, around)
+    findings = examine_cluster_and_ids(snapshot, around)
     partition_ids = snapshot.partition_ids()
     for _, group in sorted(snapshot.groups.items()):
         findings += examine_group(GroupContext(group, snapshot, around, partition_ids))
     return tuple(sorted(each_once(findings), key=_rank))
 
 
-def examine_all_groups(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
+def examine_cluster_and_ids(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
     """Return the diagnoses that need no single group to be examined: of the cluster and of ids."""
     return [*examine_cluster(snapshot, around), *examine_ids(snapshot)]
 
