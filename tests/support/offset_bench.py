@@ -10,6 +10,7 @@ from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.net.security import PLAINTEXT
 from zkconsumer.net.transport import Connector
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
@@ -45,7 +46,10 @@ class OffsetBench:
         access = BrokerAccess(
             list_brokers=self.list_brokers,
             dialer=offset_dialer(
-                CLIENT_ID, self.settings.timeout_ms, connector=self.connector or self.net.network
+                CLIENT_ID,
+                self.settings.timeout_ms,
+                PLAINTEXT,
+                connector=self.connector or self.net.network,
             ),
             shuffle=self.shuffle,
         )

@@ -153,7 +153,7 @@ def fake_channel(kind: str, cluster: FakeCluster, stack: ExitStack) -> Coordinat
         brokers.listen_in_memory(network)
 
     connector = None if kind == "kafka-tcp" else network
-    dialer = offset_dialer(CLIENT_ID, PATIENT.timeout_ms, connector=connector)
+    dialer = offset_dialer(CLIENT_ID, PATIENT.timeout_ms, PLAINTEXT, connector=connector)
     access = BrokerAccess(
         list_brokers=lambda: brokers.addresses, dialer=dialer, shuffle=random.shuffle
     )

@@ -68,7 +68,7 @@ class QuietSession:
 
     def steps(self) -> list[object]:
         """What the join thread is to do."""
-        steps = []
+        steps: list[object] = []
         while (item := self.session.join_steps._mailbox.get(0)) is not None:
             steps.append(item[0])
         return steps

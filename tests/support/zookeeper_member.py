@@ -16,6 +16,7 @@ from zkconsumer.membership.protocol import Partitions, RevocationKind
 from zkconsumer.membership.zookeeper.configured import OpenZookeeperSession
 from zkconsumer.membership.zookeeper.polled import ZookeeperGroup, open_zookeeper_group
 from zkconsumer.model import TopicPartition
+from zkconsumer.net.security import PLAINTEXT
 from zkconsumer.zk.store import ZkStore
 
 TIMEOUT_MS = 20_000
@@ -27,7 +28,10 @@ Heard = tuple[str, frozenset[int]]
 def open_group(config: PollConfig, connect: OpenZookeeperSession) -> ZookeeperGroup:
     """Open a group as a ``KafkaConsumer`` with these settings does."""
     return open_zookeeper_group(
-        consumer_config(config), max_poll_interval_ms=config.max_poll_interval_ms, connect=connect
+        consumer_config(config),
+        max_poll_interval_ms=config.max_poll_interval_ms,
+        connect=connect,
+        security=PLAINTEXT,
     )
 
 

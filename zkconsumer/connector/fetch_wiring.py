@@ -11,7 +11,7 @@ from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.observe import Observation
 from zkconsumer.scope import ThreadScope
@@ -30,7 +30,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
     clock: Clock,
     observation: Observation,
     on_death: Callable[[BaseException], None],
-    security: SecuritySettings = PLAINTEXT,
+    security: SecuritySettings,
 ) -> FetchManager:
     """Wire everything from the brokers' addresses to the chunk queues; start no thread.
 

@@ -29,7 +29,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
-from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.offsets import coordinator_state as st
@@ -78,7 +78,7 @@ class BrokerAccess:
 def offset_dialer(
     client_id: str,
     timeout_ms: int,
-    security: SecuritySettings = PLAINTEXT,
+    security: SecuritySettings,
     connector: Connector | None = None,
 ) -> BrokerDialer:
     """Create a dialer to brokers of 0.8.2 to 3.9.

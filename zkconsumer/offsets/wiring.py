@@ -8,7 +8,7 @@ from functools import partial
 
 from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
     ChannelSettings,
@@ -58,7 +58,7 @@ def wire_offsets(
     registry: GroupRegistry,
     clock: Clock,
     *,
-    security: SecuritySettings = PLAINTEXT,
+    security: SecuritySettings,
 ) -> OffsetSide:
     """Create the stores of ``offsets.storage`` and ``dual.commit.enabled``; connect to nothing.
 

@@ -45,8 +45,8 @@ class GatheredBatches(Gathered):
         self,
         fetch_offset: int,
         max_decompressed_bytes: int,
-        enough_bytes: int | None = None,
-        committed: CommittedFilter | None = None,
+        enough_bytes: int | None,
+        committed: CommittedFilter | None,
     ) -> None:
         super().__init__(fetch_offset, max_decompressed_bytes, enough_bytes)
         self.committed = committed

@@ -22,9 +22,9 @@ def read_natively(
     *,
     fetch_offset: int,
     max_decompressed_bytes: int,
-    enough_bytes: int | None = None,
-    aborted: Iterable[AbortedTransaction] | None = None,
-    kept_codec: Codec = Codec.NONE,
+    enough_bytes: int | None,
+    aborted: Iterable[AbortedTransaction] | None,
+    kept_codec: Codec,
 ) -> tuple[_core.SetReader, int]:
     """Read until the core stops.
 

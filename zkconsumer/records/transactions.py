@@ -97,12 +97,12 @@ class CommittedFilter:
         made._open.update(in_aborted)
         return made
 
-    def drops(self, header: BatchHeader, marker: Marker | None = None) -> bool:
+    def drops(self, header: BatchHeader, marker: Marker | None) -> bool:
         """Return whether the next batch is to be dropped.
 
         Args:
             header: the batch's.
-            marker: its marker, if it is a control batch.
+            marker: its marker; None: it is no control batch, or its marker can't be read.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return header.is_control

@@ -20,7 +20,7 @@ from kazoo.protocol.serialization import (
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
-from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
+from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.access import is_open_to_all
 from zkconsumer.zk.pipeline import PendingResponse, Send
@@ -85,7 +85,7 @@ def in_chroot(chroot: str, path: str) -> str:
     return chroot + path if path != "/" else chroot or "/"
 
 
-def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
+def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity) -> Send:
     """Return the call for a single operation."""
     match op:
         case CreateOp():
@@ -99,7 +99,7 @@ def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
             raise RegistryError("a version check makes sense only in a transaction")
 
 
-def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity = OPEN) -> Send:
+def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity) -> Send:
     """Return the call for one transaction.
 
     Its operations are built here, see ``read_call``.

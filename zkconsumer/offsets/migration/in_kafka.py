@@ -72,7 +72,7 @@ class KafkaGroupOffsets:
         client: ClusterClient,
         dialer: BrokerDialer,
         group_id: str,
-        settings: ChannelSettings = INTERACTIVE,
+        settings: ChannelSettings,
         clock: Clock | None = None,
     ) -> None:
         self._client = client

@@ -21,7 +21,7 @@ from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
 from zkconsumer.membership.zookeeper.polled.member import CallerSide, ZookeeperMember
 from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.model import Broker
-from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.security import SecuritySettings
 from zkconsumer.observe import MemberName, Observer
 from zkconsumer.scope import WakeEvent
 from zkconsumer.zk import kazoo_store
@@ -96,7 +96,7 @@ def open_zookeeper_group(
     clock: Clock | None = None,
     connect: OpenZookeeperSession = kazoo_store.connect,
     observers: Sequence[Observer] = (),
-    security: SecuritySettings = PLAINTEXT,
+    security: SecuritySettings,
 ) -> ZookeeperGroup:
     """Connect to ``zookeeper_connect``; write nothing, and start no thread but kazoo's.
 

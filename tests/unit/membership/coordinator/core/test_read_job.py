@@ -10,6 +10,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_requests import Positions
 
 T0, T1, OTHER = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("other", 0)
+BOTH = frozenset((T0, T1))
 
 
 class Read:
@@ -41,7 +42,7 @@ def read() -> Read:
 
 def test_a_read_ends_with_the_last_partition(read: Read) -> None:
     """What is committed and what is not are both results; what was not asked for is none."""
-    assert (read.job.left, read.job.due_ms) == ({T0, T1}, 0)
+    assert (read.job.left, read.job.due_ms) == (BOTH, 0)
     found = {T0: OffsetAndMetadata(7, "note"), T1: None}
     assert read.answer({**found, OTHER: OffsetAndMetadata(9)}) is None
     assert (read.job.found, read.job.ended, read.job.error) == (found, True, None)
@@ -50,7 +51,7 @@ def test_a_read_ends_with_the_last_partition(read: Read) -> None:
 def test_a_partition_that_a_response_lacks_is_asked_for_again(read: Read) -> None:
     """It is not taken for one without an offset; what was found stays."""
     assert read.answer({T0: OffsetAndMetadata(7)}) == ErrorCode.UNKNOWN
-    assert (read.job.left, read.job.ended) == ({T1}, False)
+    assert (read.job.left, read.job.ended) == (frozenset({T1}), False)
     assert "the response lacks partitions" in str(read.job.timed_out())
     assert read.answer({T1: None}) is None
     assert read.job.found == {T0: OffsetAndMetadata(7), T1: None}
@@ -68,9 +69,10 @@ def test_a_partition_that_a_response_lacks_is_asked_for_again(read: Read) -> Non
 def test_what_may_pass_is_asked_again(read: Read, code: ErrorCode) -> None:
     """A broker that has just started may not know a topic yet: no offset would be false."""
     assert read.answer(code=code) == code
-    assert (read.job.left, read.job.found, read.job.error) == ({T0, T1}, {}, None)
+    assert (read.job.left, read.job.found, read.job.error) == (BOTH, {}, None)
     assert read.answer({T0: None, T1: None}, codes={T1: int(code)}) == code
-    assert (read.job.left, read.job.found) == ({T1}, {T0: None})
+    assert read.job.left == {T1}
+    assert read.job.found == {T0: None}
     assert str(read.job.timed_out()) == (
         f"group g: its committed offsets could not be read in time: {explained(code)}"
     )

@@ -116,7 +116,8 @@ def test_calls_that_ended_are_no_longer_under_way(run: Run) -> None:
     with pytest.raises(ValueError, match="the caller's"):
         run.runs.run()
     run.quiet.rejoin(BOTH, generation=2)
-    assert run.session.calls.popleft(), "an interrupt takes it away before its report"
+    # An interrupt takes the call away before its report.
+    assert isinstance(run.session.calls.popleft(), ev.TakeOver)
     run.quiet.clock.advance(10)
     run.quiet.poll()
     leaves = [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)]

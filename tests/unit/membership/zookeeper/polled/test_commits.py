@@ -95,10 +95,11 @@ class Caller:
         match message:
             case ControlTask(work, reply):
                 reply.settle(work)
-            case CommitRequest(reply=commit_reply) if self.refusal is None:
-                commit_reply.give(1)
             case CommitRequest(reply=commit_reply):
-                commit_reply.fail(self.refusal)
+                if self.refusal is None:
+                    commit_reply.give(1)
+                else:
+                    commit_reply.fail(self.refusal)
             case _:
                 pytest.fail(f"not the caller's: {message}")
 
