@@ -28,9 +28,12 @@ from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.offsets import coordinator
 from zkconsumer.offsets import wiring as offset_wiring
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
 from zkconsumer.streams.delivery import Delivery
+from zkconsumer.wire.negotiation import of_generation
+from zkconsumer.wire.versions import BrokerGeneration
 
 T0 = TopicPartition("t", 0)
 CLOCK = ManualClock()
@@ -275,6 +278,30 @@ def test_a_commit_to_kafka_ends_while_there_is_time_for_the_release(
     assert (settings.timeout_ms, settings.backoff_ms) == (1_111, 222)
     assert settings.limit_ms == (2 * session_ms if limit_ms is None else limit_ms)
     parts.close(1_000)
+
+
+def test_a_groups_coordinator_is_met_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secured like every other broker, in the channel's own time; none is asked what it serves."""
+    seen: list[object] = []
+
+    def dialer(connector: TcpConnector, **parts: Any) -> BrokerDialer:
+        assert isinstance(connector, TcpConnector)
+        timeouts_ms = (parts["connect_timeout_ms"], parts["request_timeout_ms"])
+        seen.extend((parts["client_id"], timeouts_ms, parts["security"], parts["assumed"]))
+        return BrokerDialer(connector, **parts)
+
+    monkeypatch.setattr(coordinator, "BrokerDialer", dialer)
+    wanted = SecuritySettings(
+        protocol="SASL_SSL", sasl_mechanism="PLAIN", sasl_username="u", sasl_password="p"
+    )
+    assembled(
+        security=wanted,
+        offsets_storage="kafka",
+        client_id="me",
+        offsets_channel_socket_timeout_ms=1_111,
+    ).close(1_000)
+    assumed = of_generation(BrokerGeneration.V0_8_2)
+    assert seen == ["me", (1_111, 1_111), wanted, assumed]
 
 
 @pytest.mark.parametrize("auto_commit", [True, False])
