@@ -37,6 +37,6 @@ def chosen_action(args: argparse.Namespace) -> str | None:
         ConfigError: the name and the flag contradict each other.
     """
     if args.action and args.flag and args.action != args.flag:
-        raise ConfigError(f"{args.action} and --{args.flag} are two actions: give one of them")
+        raise ConfigError(f"{args.action} and --{args.flag} are two actions: give only one")
     action: str | None = args.action or args.flag
     return action

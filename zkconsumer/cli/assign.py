@@ -20,29 +20,29 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 from zkconsumer.status.scaling import Scale, plan_scaling
 from zkconsumer.zk.paths import is_topic_name
 
-_COUNT = whole_number("is no number of 1 or more", digits=6)
+_COUNT = whole_number("is not a number of at least 1", digits=6)
 _DEFAULT_STRATEGY: Final = "range"
 _MOST_READERS: Final = 100_000
 _OF_ZOOKEEPER: Final = ("range", "roundrobin")
 
 DESCRIPTION = """\
-Compute which partitions each reader would get, by the assignor of the group.
-Nothing is changed, and nobody in the group notices.
+Compute which partitions each reader would get from the group's assignor. Nothing is changed, and
+the group is not affected.
 """
 _PLAN = """\
 Show who would read what if the group had other numbers of members and streams: which readers would
-have nothing to do, which partitions would change hands, which nobody would read.
+be idle, which partitions would change owners, and which nobody would read.
 
   zkconsumer assign plan --zookeeper zk1:2181 --group billing --members 12
   zkconsumer assign plan --group planned --topic orders:40 --members 6 --streams 4
 
-With fewer members than now the last in the order of their ids leave; new ones do as the first does.
-Ids of new members are invented: with real ones the same shares may go to other readers. The second
-example needs no cluster: how many partitions the topic has is said.
+With fewer members than now, the last ones by id leave; new ones subscribe as the first member does.
+Ids of new members are invented: with real ones, the same shares may go to other readers. The second
+example needs no cluster: it gives the topic's number of partitions.
 """
 _EPILOG = """\
-exit status: 0 planned; 1 the cluster could not be read; 2 wrong usage; 3 members like these could
-not share anything out"""
+exit status: 0 planned; 1 the cluster could not be read; 2 wrong usage; 3 no assignment is possible
+with such members"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_topic,
         metavar="TOPIC[:N]",
-        help="what all members are to read (default: what they read now); with N as if it had "
-        "N partitions; may be repeated",
+        help="what all members are to read (default: what they read now); with N: as if it had N "
+        "partitions; may be repeated",
     )
     parser.add_argument(
         "--strategy",
         choices=list(dict.fromkeys((*_OF_ZOOKEEPER, *ASSIGNORS))),
-        help="how they share out (default: as they do now, as far as they tell, else range); "
-        "partition.assignment.strategy of a ZooKeeper group is range or roundrobin",
+        help="the assignor (default: the current one if it is known, else range); for a "
+        "ZooKeeper group, its partition.assignment.strategy: range or roundrobin",
     )
     add_cluster_arguments(parser)
     add_format_arguments(parser)
@@ -119,8 +119,8 @@ def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known
     if not (args.zookeeper or args.bootstrap_servers):
         if not topics or len(counted) != len(topics):
             raise ConfigError(
-                "without a cluster (--zookeeper, --bootstrap-server) say what the members "
-                "read, and how many partitions each topic has: --topic TOPIC:N"
+                "without a cluster (--zookeeper, --bootstrap-server), give the topics that the "
+                "members read with their numbers of partitions: --topic TOPIC:N"
             )
         return _Known(_nobody(args), counted)
     with open_cluster(args) as access:
@@ -154,12 +154,11 @@ def _strategy(group: GroupStatus) -> str:
 def _scale(args: argparse.Namespace, group: GroupStatus, topics: tuple[str, ...] | None) -> Scale:
     members = args.members or len(group.members)
     if not members:
-        raise ConfigError(f"group {args.group} has no members now: say how many with --members N")
-    if group.kind is GroupKind.COORDINATOR and args.streams is not None:
         raise ConfigError(
-            "members of a coordinator's group have no streams, each reads as one: leave --streams "
-            "out"
+            f"group {args.group} has no members now: give their number with --members N"
         )
+    if group.kind is GroupKind.COORDINATOR and args.streams is not None:
+        raise ConfigError("members of a coordinator's group have no streams: leave out --streams")
     if members * (args.streams or 1) > _MOST_READERS:
         raise ConfigError(
             f"{members} members with {args.streams or 1} streams are too many to plan"

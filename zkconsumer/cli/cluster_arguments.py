@@ -24,16 +24,16 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
         "--zookeeper.connect",
         dest="zookeeper",
         metavar="HOSTS",
-        help="where ZooKeeper is: host1:port1,host2:port2/chroot",
+        help="the ZooKeeper servers: host1:port1,host2:port2/chroot",
     )
     group.add_argument(
         "--bootstrap-servers",
         "--bootstrap-server",
         dest="bootstrap_servers",
         metavar="HOSTS",
-        help="brokers to begin with, at the listener that --command-config fits to "
-        "(default: those that ZooKeeper names); without --zookeeper all that there is: for a "
-        "cluster that has no ZooKeeper, or one that you can't reach",
+        help="bootstrap brokers, at the listener that --command-config is for (default: those "
+        "registered in ZooKeeper); without --zookeeper, the cluster is read through its "
+        "brokers alone: for a cluster without ZooKeeper, or with one that you can't reach",
     )
     add_broker_arguments(group)
 
@@ -79,7 +79,7 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
         type=GroupKind,
         choices=list(GroupKind),
         metavar="KIND",
-        help="where the group lives, if there are two of that name: zookeeper or coordinator",
+        help="the kind of the group, if two have that id: zookeeper or coordinator",
     )
 
 
@@ -90,6 +90,6 @@ def add_abandoned_argument(parser: Container) -> None:
         type=milliseconds,
         default=ABANDONED_AFTER_MS,
         metavar="MS",
-        help="after how long without a commit a group that nobody is in counts as abandoned, and "
-        "no more as one in trouble (default: %(default)s, half an hour)",
+        help="the time without a commit after which a group without members counts as abandoned, "
+        "and no longer as one in trouble (default: %(default)s, half an hour)",
     )

@@ -79,8 +79,8 @@ def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None)
         return found[0]
     if found:
         raise ConfigError(
-            f"there are two groups {group_id}, one in ZooKeeper and one at a coordinator: "
-            "say which with --kind zookeeper or --kind coordinator"
+            f"there are two groups {group_id}, one in ZooKeeper and one at a coordinator: give "
+            "--kind zookeeper or --kind coordinator"
         )
     where = "" if kind is None else f" ({kind})"
     ids = {key.group_id for key in snapshot.groups if key.kind in kinds}
@@ -110,5 +110,8 @@ def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
         failure = snapshot.failures[0]
         return f"but not all could be read: {failure.part}: {failure.reason}"
     if not snapshot.brokers:
-        return "but no broker is registered, and only they know of groups that are not in ZooKeeper"
-    return "'groups --list' shows those that there are" if ids else "the cluster has none at all"
+        return (
+            "but no broker is registered, and only brokers know the groups that are not in "
+            "ZooKeeper"
+        )
+    return "'groups --list' shows the existing ones" if ids else "the cluster has no groups"

@@ -54,13 +54,15 @@ SECTIONS: Final = (
             Command("verify", "whether every partition of a group is owned as it should be"),
             Command(
                 "doctor",
-                "what is wrong with a cluster and its groups, and what helps",
+                "what is wrong with a cluster and its groups, and how to repair it",
                 "doctor.command",
             ),
             Command("topics", "list and describe topics; create, alter and delete them, if asked"),
             Command("get-offset", "the offsets of a topic, by time", "get_offset"),
-            Command("assign", "who would get what with more members or streams"),
-            Command("watch", "tell when a group gets into trouble and out of it: Slack, mail, ..."),
+            Command("assign", "the assignment with other numbers of members or streams"),
+            Command(
+                "watch", ("notify when a group gets into trouble and out of it: Slack, mail, ...")
+            ),
             Command("serve", "a web page of the whole cluster, and its metrics for Prometheus"),
         ),
     ),
@@ -73,7 +75,7 @@ SECTIONS: Final = (
                 "consume.command",
             ),
             Command(
-                "replay", "print a range of offsets or times, beside all groups", "replay.command"
+                "replay", "print a range of offsets or times, without a group", "replay.command"
             ),
             Command("perf", "measure how fast topics can be read", "perf.command"),
         ),
@@ -83,7 +85,7 @@ SECTIONS: Final = (
         (Command("produce", "write lines of text or JSON as messages of a topic"),),
     ),
     Section(
-        "Changing where groups stand",
+        "Changing the offsets of groups",
         (Command("offsets", "export, import, set and migrate the offsets of groups"),),
     ),
     Section(
@@ -91,7 +93,7 @@ SECTIONS: Final = (
         (
             Command(
                 "mirror",
-                "copy topics to another cluster as they grow, losing nothing",
+                "copy topics to another cluster as they grow, without loss",
                 "mirror.command",
             ),
             Command(
@@ -103,9 +105,9 @@ SECTIONS: Final = (
     Section(
         "Trying things out, and the shell",
         (
-            Command("sandbox", "run a real ZooKeeper and Kafka right here"),
-            Command("demo", "play a mixed consumer group on a sandbox, with faults, and count"),
-            Command("completion", "print what bash, zsh or fish need to complete commands"),
+            Command("sandbox", "run a real ZooKeeper and Kafka on this machine"),
+            Command("demo", "run a mixed consumer group on a sandbox, with faults and an audit"),
+            Command("completion", "print the shell code that completes commands (bash, zsh, fish)"),
             Command("man", "show the manual of all commands"),
         ),
     ),

@@ -15,8 +15,8 @@ _ASKED = "_ARGCOMPLETE"
 _MISSING = "completions need argcomplete: pip install 'zkconsumer[cli]'"
 
 DESCRIPTION = """\
-Print what makes a shell complete the commands and flags of zkconsumer. Put one of these lines into
-the file that the shell reads when it starts:
+Print the shell code that completes the commands and flags of zkconsumer. Put one of these lines
+into the file that your shell reads when it starts:
 
   bash (~/.bashrc):                    eval "$(zkconsumer completion bash)"
   zsh  (~/.zshrc, after compinit):     eval "$(zkconsumer completion zsh)"

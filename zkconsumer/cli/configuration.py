@@ -19,7 +19,7 @@ It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config
     [clusters.new]                          # one that has no ZooKeeper
     bootstrap-server = "kafka1:9092,kafka2:9092"
 
-    [notify.to.pager]                       # whom serve and watch tell; see docs/watch.md
+    [notify.to.pager]                       # the targets of serve and watch; see docs/watch.md
     type = "pagerduty"
     routing-key-file = "/etc/zkconsumer/pagerduty"
 """
@@ -125,7 +125,7 @@ def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
         if not named:
             return None  # set to the empty text: no file
         if not Path(named).is_file():
-            raise ConfigError(f"{VARIABLE} names {named}, which is no file")
+            raise ConfigError(f"{VARIABLE} names {named}, which is not a file")
         return Path(named)
     base = environment.get("XDG_CONFIG_HOME")
     path = (Path(base) if base else home / ".config") / "zkconsumer" / "config.toml"
@@ -208,7 +208,7 @@ def _shared_value(name: str, where: str, key: str, value: object) -> Scalar:
     if key not in EVERYWHERE:
         raise ConfigError(
             f"{name}: {where}{key} is none of {', '.join(EVERYWHERE)}; settings of one command "
-            "stand in a table of its name, such as [lag]"
+            "belong in a table of its name, such as [lag]"
         )
     return _scalar(name, key, value)
 
@@ -216,7 +216,7 @@ def _shared_value(name: str, where: str, key: str, value: object) -> Scalar:
 def _scalar(name: str, key: str, value: object) -> Scalar:
     if isinstance(value, str | int | float | bool):
         return value
-    raise ConfigError(f"{name}: {key} is {value!r}: a text, a number, true or false is wanted")
+    raise ConfigError(f"{name}: {key} is {value!r}: expected a string, a number, true or false")
 
 
 class _Set(NamedTuple):
@@ -292,7 +292,7 @@ class Defaults:
                     f"{name}: [{path}] has no {key}{did_you_mean(key, [*known, *below])}"
                 )
             if key in _NEVER:
-                raise ConfigError(f"{name}: [{path}] {key} has to be given on the command line")
+                raise ConfigError(f"{name}: [{path}] {key} can only be given on the command line")
             self._set_default(parser, action, key, _scalar(name, key, value))
 
     def _set_default(
@@ -302,7 +302,7 @@ class Defaults:
         self._set.append(_Set(action, action.default, _rivals(parser, action)))
         if action.nargs == 0:
             if not isinstance(value, bool):
-                raise ConfigError(f"{name}: {key} is {value!r}: true or false is wanted")
+                raise ConfigError(f"{name}: {key} is {value!r}: expected true or false")
             if not value:
                 return
             action.default = getattr(action, "const", True)
@@ -312,8 +312,8 @@ class Defaults:
             text = str(value)
             if action.choices is not None and text not in map(str, action.choices):
                 raise ConfigError(
-                    f"{name}: {key} is {text!r}: one of {', '.join(map(str, action.choices))} "
-                    "is wanted"
+                    f"{name}: {key} is {text!r}: one of {', '.join(map(str, action.choices))} is "
+                    "expected"
                 )
             # argparse converts a default text by the option's own type.
             action.default = text

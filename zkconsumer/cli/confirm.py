@@ -22,7 +22,8 @@ def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as
         print(printable(line), file=sys.stderr)
     if sys.stdin is None or not sys.stdin.isatty():
         print(
-            "zkconsumer: nothing was done: nobody can be asked here, so give --yes to go on",
+            "zkconsumer: nothing was done: there is no terminal to ask for confirmation, so give "
+            "--yes to go on",
             file=sys.stderr,
         )
         return False

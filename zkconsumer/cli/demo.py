@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--migrate",
         action="store_true",
-        help="play the way to Kafka 4 instead: mirror, migrate the group, verify, switch, while a "
-        "producer writes; counted to the message (docs/leaving.md)",
+        help="show the migration to Kafka 4 instead: mirror, migrate the group, verify, switch, "
+        "while a producer writes; every message is counted (docs/leaving.md)",
     )
     parser.add_argument(
         "--rate", type=int, default=200, metavar="N", help="lines a second (default: 200)"
@@ -38,9 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from zkconsumer.demo.story import Stage, Story, audit_lines  # noqa: PLC0415
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
-    _write(
-        "starting ZooKeeper and two Kafka 0.8.2.2 brokers (the first time, downloading them) ..."
-    )
+    _write("starting ZooKeeper and two Kafka 0.8.2.2 brokers (downloading them the first time) ...")
     with (
         tempfile.TemporaryDirectory(prefix="zkconsumer-demo-") as folder,
         Sandbox(kafka="0.8.2.2", brokers=2) as cluster,

@@ -7,9 +7,9 @@ from zkconsumer.cli.commands import add_command
 from zkconsumer.drain import command
 
 DESCRIPTION = (
-    "Lands topics exactly once, then commits the group's offsets. It may be killed at any point: "
-    "the same command goes on where it was. Ctrl-C and SIGTERM end it behind the batch in hand. "
-    "'drain verify PATH' proves what was landed."
+    "Land topics exactly once, then commit the group's offsets. The command may be killed at any "
+    "point: run again, it continues where it was. Ctrl-C and SIGTERM end it after the current "
+    "batch. 'drain verify PATH' proves what was landed."
 )
 run = command.run
 

@@ -13,8 +13,8 @@ from zkconsumer.errors import ConfigError, ZkConsumerError
 _COULD_NOT_TELL = 2
 
 DESCRIPTION = """\
-Look at every message that a drain landed, and prove that each offset is there exactly once and is
-what it was. With --zookeeper or --bootstrap-servers, compare with the cluster, too.
+Read every message that a drain landed, and prove that each offset is there exactly once and
+unchanged. With --zookeeper or --bootstrap-servers, compare with the cluster, too.
 
 Exit status: 0 proven, 1 not proven, 2 could not tell.
 """
@@ -24,11 +24,11 @@ SUMMARY = "prove that every offset was landed exactly once"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
+    parser.add_argument("path", metavar="PATH", help="the value of drain's --to or --state")
     # Options of 'drain' may precede 'verify': a default here would overwrite them.
     for flag, metavar, text in (
         ("--zookeeper", "HOSTS", "compare with this cluster"),
-        ("--bootstrap-servers", "HOSTS", "the same, by the addresses of brokers"),
+        ("--bootstrap-servers", "HOSTS", "the same, by addresses of its brokers"),
         ("--command-config", "FILE", "a .properties file with its security settings"),
     ):
         parser.add_argument(flag, metavar=metavar, default=argparse.SUPPRESS, help=text)
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--master",
         metavar="URL",
         default=argparse.SUPPRESS,
-        help="of Spark (default: this machine)",
+        help="the master of Spark (default: this machine)",
     )
     parser.add_argument("--jars", metavar="FILES", help="for Spark, separated by commas")
     parser.add_argument(

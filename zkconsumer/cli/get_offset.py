@@ -23,19 +23,19 @@ _COLUMNS: Final = ("TOPIC", ">PARTITION", ">OFFSET", "NOTE")
 _ENDS: Final = {"latest": LATEST, "-1": LATEST, "earliest": EARLIEST, "-2": EARLIEST}
 
 DESCRIPTION = """\
-Ask the leaders of a topic where its partitions begin, end, or were at some time. Nothing is
-changed; a topic that does not exist is not created by the question.
+Ask the leaders of a topic for the start offsets, end offsets, or offsets by time of its partitions.
+Nothing is changed; a topic that does not exist is not created by the request.
 
   zkconsumer get-offset --broker-list b1:9092 --topic orders --time -1
   zkconsumer get-offset --zookeeper zk1:2181 --topic orders --time 2014-05-13T16:00:00Z
 
-For a time, brokers from 0.10.1 on tell the first record that is not older. Older ones only know
-when a segment of the log was last written to: what they tell is the end of such a segment that
-was whole by then, or nothing, and marked ~. So does --offsets, which asks for several, and --format
-scala, in any version that still knows that question.
+For a time, brokers from 0.10.1 on return the offset of the first record that is not older. Older
+brokers only know when a segment of the log was last written to: they return the end of the last
+segment that was complete by then, marked ~, or nothing. So do newer ones with --offsets, which asks
+for several, and --format scala, if they still support that request.
 """
 EPILOG = """\
-exit status: 0 done; 1 not every partition told its offset; 2 wrong usage, or no such topic"""
+exit status: 0 done; 1 the offset of some partition is unknown; 2 wrong usage, or no such topic"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--broker-list",
         metavar="HOSTS",
-        help="brokers to begin with: host1:port1,host2:port2 (or give --zookeeper)",
+        help="bootstrap brokers: host1:port1,host2:port2 (or give --zookeeper)",
     )
     add_cluster_arguments(parser)
     parser.add_argument("--topic", required=True, metavar="TOPIC", help="the topic")
@@ -65,13 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number(),
         default=1,
         metavar="N",
-        help="how many offsets of each partition, at most (default: %(default)s)",
+        help="the maximum number of offsets per partition (default: %(default)s)",
     )
     parser.add_argument(
         "--max-wait-ms",
         type=milliseconds,
         metavar="MS",
-        help="how long one broker may take to answer (default: that of --timeout-ms)",
+        help="how long one broker may take to respond (default: that of --timeout-ms)",
     )
     add_format_arguments(parser, scala="kafka.tools.GetOffsetShell of 0.8.2.2")
 
@@ -147,7 +147,7 @@ def _as_table(topic: str, time: int, found: Mapping[int, PartitionLogOffset]) ->
         if log_offset.error is not None:
             remark = error_name(log_offset.error)
         elif offsets is None:
-            remark = "no record is so young" if not mark else "nothing was whole by then"
+            remark = "no record is that recent" if not mark else "no segment was complete by then"
         rows.append([topic, number, offsets, Painted(remark, Colour.WARN)])
     return table(_COLUMNS, rows)
 

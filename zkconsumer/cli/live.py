@@ -43,7 +43,7 @@ def _seconds(text: str) -> int:
     except ValueError:
         seconds = -1.0
     if not _LEAST_S <= seconds <= _MOST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds of at least 0.1")
     return round(seconds * 1000)
 
 

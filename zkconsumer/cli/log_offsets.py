@@ -55,7 +55,7 @@ def offsets_of_topic(
     view = client.view([topic], timeout_ms=timeout_ms)
     numbers = view.partitions.get(topic)
     if not numbers:
-        raise ConfigError(f"there is no topic {topic}: 'topics --list' shows those that there are")
+        raise ConfigError(f"there is no topic {topic}: 'topics --list' shows the existing ones")
     partitions = [TopicPartition(topic, number) for number in numbers]
     # Do not wait for partitions without a leader.
     times = {tp: time for tp in partitions if tp in view.leaders}
@@ -71,7 +71,7 @@ def offsets_of_topic(
         found |= _by_segment(client, times, timeout_ms, count)
     except UnsupportedVersion as error:
         raise ConfigError(
-            f"{error}: Kafka 4 does not know the old question for offsets by segment: leave out "
+            f"{error}: Kafka 4 does not support the old request for offsets by segment: leave out "
             "--offsets and --format scala"
         ) from error
     return {tp.partition: found[tp] for tp in partitions}

@@ -77,8 +77,8 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     file = find_file(os.environ, Path.home())
     if file is None and cluster_name is not None:
         raise ConfigError(
-            f"--cluster {cluster_name}: there is no configuration file that could name it; "
-            "zkconsumer man tells how to write one"
+            f"--cluster {cluster_name}: there is no configuration file to define it; see "
+            "zkconsumer man for how to write one"
         )
     configuration = Configuration() if file is None else read_configuration(file)
     if cluster_name is None:

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 DESCRIPTION = """\
-Show the manual page of all commands. To have it where 'man zkconsumer' finds it:
+Show the manual page of all commands. To install it for 'man zkconsumer':
 
   ln -s "$(zkconsumer man --path)" /usr/local/share/man/man1/
 """
@@ -17,7 +17,7 @@ Show the manual page of all commands. To have it where 'man zkconsumer' finds it
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "--path", action="store_true", help="print where the page is, instead of showing it"
+        "--path", action="store_true", help="print the path of the page instead of showing it"
     )
 
 

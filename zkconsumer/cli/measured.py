@@ -26,8 +26,8 @@ def add_metrics_arguments(parser: Container) -> None:
         "--metrics-host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="the address to serve them at (default: %(default)s, so to this machine only; "
-        "0.0.0.0: to all that can reach it)",
+        help="the address to serve them at (default: %(default)s, this machine only; 0.0.0.0: "
+        "for all that can reach it)",
     )
 
 
@@ -95,5 +95,7 @@ def port_number(text: str) -> int:
         argparse.ArgumentTypeError: it is invalid.
     """
     if not (text.isascii() and text.isdecimal() and int(text) < 1 << 16):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: it is a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a port: expected a number from 0 to 65535"
+        )
     return int(text)

@@ -26,12 +26,12 @@ def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
     for option in ("zookeeper", "bootstrap_servers"):
         if getattr(args, option):
             raise ConfigError(
-                f"--{option.replace('_', '-')} is one cluster, and --clusters names several: "
-                "give one of them"
+                f"--{option.replace('_', '-')} is one cluster, and --clusters names several: give "
+                "only one of them"
             )
     file = find_file(os.environ, Path.home())
     if file is None:
-        raise ConfigError("--clusters: there is no configuration file that could name them")
+        raise ConfigError("--clusters: there is no configuration file to define them")
     configuration = read_configuration(file)
     names = [name.strip() for name in args.clusters.split(",") if name.strip()]
     if names == [_ALL]:

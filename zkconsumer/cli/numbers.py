@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def whole_number(
-    complaint: str = "is not a number from 1 on", *, least: int = 1, digits: int = 9
+    complaint: str = "is not a number of at least 1", *, least: int = 1, digits: int = 9
 ) -> Callable[[str], int]:
     """Return a parser of whole numbers, for ``type=`` of an argument.
 
@@ -28,12 +28,14 @@ def partition_numbers(text: str) -> list[int]:
     """Parse partition numbers separated by commas, for ``type=`` of an argument."""
     parts = text.split(",")
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of partition numbers, such as 0,1,2"
+        )
     return list(map(int, parts))
 
 
 def offset_number(text: str) -> int:
     """Parse an offset, for ``type=`` of an argument."""
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an offset")
     return int(text)

@@ -89,7 +89,7 @@ def note(text: object) -> None:
 
 def report_error(error: Exception, text: str | None = None) -> None:
     """Print an error, or ``text`` instead, in one line; the debug log has the traceback."""
-    log.debug("the error came from here", exc_info=error)
+    log.debug("the error was raised here", exc_info=error)
     note(" ".join((text or str(error)).split()))
 
 

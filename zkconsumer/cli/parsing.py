@@ -14,19 +14,18 @@ from zkconsumer.given_once import refuse_repeats
 from zkconsumer.nearest import did_you_mean
 
 _DESCRIPTION = """\
-Reads, watches and drains Kafka clusters of the ZooKeeper era (0.8 and later), beside the consumers
-and tools that are there already."""
+Read, watch and drain Kafka clusters of the ZooKeeper era (0.8 and later), alongside existing
+consumers and tools."""
 
 _EPILOG = """\
-Every command has a manual of its own: zkconsumer help COMMAND. Where ZooKeeper is can stand in the
-variable ZKCONSUMER_ZOOKEEPER; all settings that you repeat in a file, and several
-clusters under names for --cluster; see zkconsumer man, or docs/shell.md.
+Every command has its own help: zkconsumer help COMMAND. The ZooKeeper servers can be set in the
+variable ZKCONSUMER_ZOOKEEPER; repeated settings, and several clusters by name for --cluster, in a
+configuration file; see zkconsumer man, or docs/shell.md.
 
-To look around without a cluster: zkconsumer serve --play.
+To try it without a cluster: zkconsumer serve --play.
 
-exit status: 0 done, and what was asked about is well; 1 it could not be done; 2 wrong usage, or
-refused: nothing was done; 3 what was asked about is not well (doctor, verify, lag, topics);
-130 interrupted."""
+exit status: 0 done, without findings; 1 failed; 2 wrong usage, or refused: nothing was done; 3
+problems were found (doctor, verify, lag, topics); 130 interrupted."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,16 +75,19 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     parser.add_argument(
-        "--version", action=ShowVersion, nargs=0, help="show what is installed and runs, and exit"
+        "--version",
+        action=ShowVersion,
+        nargs=0,
+        help=("show the installed version and engine, and exit"),
     )
     parser.add_argument(
-        "--debug", action="store_true", help="log everything, and show where an error came from"
+        "--debug", action="store_true", help="log everything, and show the traceback of an error"
     )
     parser.add_argument(
         "--cluster",
         dest="cluster_name",
         metavar="NAME",
-        help="take zookeeper and the like from [clusters.NAME] of the configuration file",
+        help="take zookeeper and other settings from [clusters.NAME] of the configuration file",
     )
     # The description lists commands by section; argparse has only one list.
     subparsers = parser.add_subparsers(
@@ -171,7 +173,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         if is_behind:
             value = f" {of_all[name].metavar}" if of_all[name].metavar else ""
             leaf.error(
-                f"{name} stands before the command: {parser.prog} {name}{value} {command} ..."
+                f"{name} has to precede the command: {parser.prog} {name}{value} {command} ..."
             )
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
@@ -181,7 +183,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 def _refuse_unknown(leaf: argparse.ArgumentParser, word: str) -> NoReturn:
     name = word.partition("=")[0]
-    leaf.error(f"{name!r} is not known{did_you_mean(name, list(options_of(leaf)))}")
+    leaf.error(f"unknown option {name!r}{did_you_mean(name, list(options_of(leaf)))}")
 
 
 def without_help_command(arguments: Sequence[str]) -> Sequence[str]:

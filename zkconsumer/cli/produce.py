@@ -23,18 +23,18 @@ from zkconsumer.properties_file import load_properties
 
 DESCRIPTION = """\
 Write messages to a topic of any Kafka from 0.8 to 4.x: each line of standard input, or of files, is
-one. On a terminal type them, and end with Ctrl-D.
+a message. On a terminal, type them and end with Ctrl-D.
 
   echo hello | zkconsumer produce --bootstrap-server kafka1:9092 --topic weblog
   zkconsumer produce --zookeeper zk1:2181 --topic weblog --key-separator : access.log
   zkconsumer produce --zookeeper zk1:2181 --topic weblog --json events.ndjson
 
-With --json a line is an object with "value", and "key", "headers", "partition", "timestamp" if
-wanted: what 'zkconsumer consume --output json' prints can be written again.
+With --json, each line is an object with "value", and optionally "key", "headers", "partition" and
+"timestamp": the output of 'zkconsumer consume --output json' can be written again.
 """
 EPILOG = """\
-exit status: 0 every line is written; 1 one was not, and how many are is said; 2 wrong usage;
-130 interrupted: what was read before is written"""
+exit status: 0 every line was written; 1 some were not: the number of written lines is printed; 2
+wrong usage; 130 interrupted: the lines read before were written"""
 
 _MOST_LINE_BYTES: Final = 64 << 20
 _INTERRUPTED_S: Final = 10
@@ -42,13 +42,15 @@ _INTERRUPTED_S: Final = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files to read; - is the input")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help=("files to read; - is standard input")
+    )
     parser.add_argument("--topic", required=True, metavar="NAME", help="the topic to write to")
     add_cluster_arguments(parser)
     lines = parser.add_argument_group("the messages")
     form = lines.add_mutually_exclusive_group()
     form.add_argument(
-        "--key-separator", metavar="TEXT", help="what stands before it in a line is the key"
+        "--key-separator", metavar="TEXT", help="the text before it in each line is the key"
     )
     form.add_argument("--json", action="store_true", help="each line is a JSON object")
     lines.add_argument(
@@ -58,16 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a header of every message (0.11 and later); may be given again",
+        help="a header of every message (0.11 and later); may be repeated",
     )
     lines.add_argument(
         "--partition",
-        type=whole_number("is not the number of a partition", least=0),
+        type=whole_number("is not a partition number", least=0),
         metavar="N",
         help="write to this partition (default: by key)",
     )
     lines.add_argument(
-        "--acks", choices=("all", "1"), default="all", help="whose logs must have it (default: all)"
+        "--acks",
+        choices=("all", "1"),
+        default="all",
+        help=("which replicas must have a message before it counts as written (default: all)"),
     )
     lines.add_argument(
         "--compression-codec",

@@ -18,8 +18,8 @@ from zkconsumer.sandbox.settings import SandboxOptions
 from zkconsumer.scope import WakeEvent
 
 DESCRIPTION = (
-    "A real ZooKeeper and real Kafka brokers on this machine, to try things out. Their jars are "
-    "fetched at the first start and checked against known sums."
+    "Run a real ZooKeeper and real Kafka brokers on this machine, to try things out. Their jars "
+    "are downloaded at the first start, and verified by checksums."
 )
 
 message_count = whole_number("is not a number of messages", least=0)
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     up = commands.add_parser(
         "up",
         help="start a cluster and keep it until Ctrl-C",
-        description="Start a real ZooKeeper and real brokers on loopback, print where they are, "
+        description="Start a real ZooKeeper and real brokers on loopback, print their addresses, "
         "and stop them on Ctrl-C, SIGTERM, or when this process dies.",
         allow_abbrev=True,
     )
@@ -74,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--play",
         action="store_true",
-        help="write to topics and read them in groups that keep up, are slow, stuck or left, so "
-        "that serve, lag and doctor have something to show",
+        help="write to topics and read them in groups that keep up, are slow, stuck or "
+        "abandoned, so that serve, lag and doctor have something to show",
     )
 
 
@@ -92,7 +92,7 @@ def _add_cluster_options(up: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:PARTITIONS[:REPLICATION]",
-        help="create this topic; may be given again",
+        help="create this topic; may be repeated",
     )
     up.add_argument(
         "--zookeeper-port", type=int, metavar="PORT", help="ZooKeeper's port (default: a free one)"
@@ -101,10 +101,14 @@ def _add_cluster_options(up: argparse.ArgumentParser) -> None:
         "--broker-port",
         type=int,
         metavar="PORT",
-        help="the first broker's port, the next ones follow it (default: free ones)",
+        help="the first broker's port, followed by those of the others (default: free ports)",
     )
     up.add_argument("--chroot", default="/kafka", metavar="PATH", help="default: /kafka")
-    up.add_argument("--work-dir", metavar="DIR", help="keep data and logs here (default: nowhere)")
+    up.add_argument(
+        "--work-dir",
+        metavar="DIR",
+        help=("keep data and logs in this folder (default: a temporary one)"),
+    )
     up.add_argument(
         "--auto-create-topics", action="store_true", help="let brokers create unknown topics"
     )
@@ -118,13 +122,15 @@ def _add_security_options(up: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--security",
         choices=SECURITIES,
-        help="how brokers want to be told who one is; prints a client's settings "
-        "(default: not at all)",
+        help="how clients authenticate to brokers; their settings are printed (default: no "
+        "authentication)",
     )
     up.add_argument(
         "--zookeeper-security",
         choices=ZOOKEEPER_SECURITIES,
-        help="digest: ZooKeeper knows a user by DIGEST-MD5 (default: nobody)",
+        help=(
+            "digest: a user authenticates to ZooKeeper by DIGEST-MD5 (default: no authentication)"
+        ),
     )
 
 
@@ -140,14 +146,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _up(args: argparse.Namespace) -> None:
     if args.sample_messages and not args.topics:
-        raise SandboxError("--sample-messages has no topic to write to: give --topic too")
+        raise SandboxError("--sample-messages needs a topic to write to: give --topic, too")
     missing = missing_jars(args.kafka) if args.kafka in VERSIONS else 0
     if missing:
-        print(f"fetching {missing} jars of Kafka {args.kafka}, this once", file=sys.stderr)
+        print(f"downloading {missing} jars of Kafka {args.kafka}, only this time", file=sys.stderr)
     if args.play and (args.security or args.zookeeper_security):
-        raise SandboxError("--play goes without --security and --zookeeper-security")
+        raise SandboxError("--play can't be combined with --security or --zookeeper-security")
     sandbox = Sandbox(args.kafka, args.brokers, **_options(args))
-    print("starting a ZooKeeper and Kafka, which takes some seconds", file=sys.stderr)
+    print("starting ZooKeeper and Kafka, which takes some seconds", file=sys.stderr)
     with (
         sandbox as cluster,
         playing(cluster) if args.play else nullcontext(),

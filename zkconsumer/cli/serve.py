@@ -18,21 +18,21 @@ MISSING: Final = "the page needs more: pip install 'zkconsumer[web]'"
 _LISTEN: Final = "127.0.0.1:8380"
 _POSITIVE: Final = whole_number("is not a number of at least 1")
 DESCRIPTION: Final = """\
-Serves a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
-how far groups are behind, when they rebalanced and why, and what is wrong with them. Also what
-Prometheus scrapes (/metrics), JSON (/api/...) and a health check (/healthz).
+Serve a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
+how far groups are behind, when they rebalanced and why, and what is wrong with them. Also metrics
+for Prometheus (/metrics), JSON (/api/...) and a health check (/healthz).
 
-It only reads: nothing in ZooKeeper or on a broker is ever changed by it, and no group is joined.
-Whom [notify] of the configuration file names is told of groups in trouble (docs/watch.md).
-A cluster that goes away is waited for; what is shown meanwhile says how old it is.
+It only reads: it never changes anything in ZooKeeper or on a broker, and joins no group. The
+targets in [notify] of the configuration file are notified of groups in trouble (docs/watch.md). If
+the cluster is unreachable, the page shows its last state with its age until it is back.
 
   zkconsumer serve --zookeeper zk1:2181,zk2:2181/kafka
   zkconsumer serve --bootstrap-server kafka1:9092,kafka2:9092        (without a ZooKeeper)
   zkconsumer serve --zookeeper zk1:2181 --listen 0.0.0.0:8380 --token-file /etc/zkconsumer/token
   zkconsumer serve --play                               (a sandbox, in the browser)
 
-It listens on this machine alone unless told otherwise. Who can reach it can see the cluster, so
-another address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
+It listens on loopback by default. Everybody who can reach it can see the cluster, so another
+address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
 """
 EPILOG: Final = """\
 exit codes: 0 it was asked to end (SIGTERM); 1 it could not listen or work; 2 wrong usage;
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--play",
         action="store_true",
-        help="of no cluster of yours: start a sandbox in which something goes on, and show that, "
-        "in a browser if there is one at this terminal",
+        help="start a sandbox with sample traffic and show that instead of a cluster of yours, "
+        "in a browser if this terminal has one",
     )
     parser.add_argument(
         "--no-browser", action="store_true", help="with --play: print the address, and open nothing"
@@ -75,29 +75,29 @@ def _add_page_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--clusters",
         metavar="NAMES",
-        help="several clusters of the configuration file, and an overview of them: NAME,NAME, or "
-        "all (one of them: zkconsumer --cluster NAME serve)",
+        help="several clusters of the configuration file, with an overview: NAME,NAME, or all "
+        "(for one of them: zkconsumer --cluster NAME serve)",
     )
     group.add_argument(
         "--listen",
         default=_LISTEN,
         metavar="HOST:PORT",
-        help="where to listen; port 0: any that is free (default: %(default)s)",
+        help="the address to listen on; port 0: any free port (default: %(default)s)",
     )
     group.add_argument(
         "--interval-ms",
         type=_interval,
         default=5_000,
         metavar="MS",
-        help="how often all of the cluster is read; what somebody looks at is read each second "
-        "(default: %(default)s)",
+        help="the interval between reads of the whole cluster; groups on open pages are read "
+        "every second (default: %(default)s)",
     )
     add_abandoned_argument(group)
     group.add_argument(
         "--groups",
         type=_pattern,
         metavar="REGEX",
-        help="show only groups whose id has a match of this (default: all)",
+        help="show only groups whose id matches this regular expression somewhere (default: all)",
     )
 
 
@@ -107,18 +107,21 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         "--token-file",
         type=Path,
         metavar="FILE",
-        help=f"a file with the token that is asked for; the variable {TOKEN_VARIABLE} does, too",
+        help=f"a file with the required token; the variable {TOKEN_VARIABLE} sets it, too",
     )
     group.add_argument(
         "--no-token",
         action="store_true",
-        help="listen on more than this machine without a token: everybody who gets there sees all",
+        help=(
+            "listen on other addresses than loopback without a token: everybody who can reach it "
+            "sees everything"
+        ),
     )
     group.add_argument(
         "--messages",
         action="store_true",
-        help="let those who have the token look at messages of topics; each look is logged, "
-        "without what it shows (default: nobody sees any)",
+        help="let those who have the token see messages of topics; each query is logged, without "
+        "its results (default: nobody sees messages)",
     )
     add_registry_argument(group)
     group.add_argument(
@@ -126,8 +129,8 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a name under which browsers ask for the page, such as that of a proxy in front of "
-        "it; can be given more than once (default: on loopback its own names, else any)",
+        help="a host name under which browsers request the page, such as that of a proxy; may be "
+        "repeated (default: on loopback its own names, else any)",
     )
 
 
@@ -137,16 +140,17 @@ def _add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-connections",
         type=_POSITIVE,
         metavar="NUMBER",
-        help="how many there may be; when all are taken, those give way that keep it waiting, and "
-        "/healthz is answered (default: 500, or what half of the files that it may open allows)",
+        help="the maximum number of connections; when it is reached, slow ones are closed for "
+        "new ones, and /healthz still responds (default: 500, or half of the open files "
+        "limit)",
     )
     group.add_argument(
         "--client-timeout-ms",
         type=_deadline,
         default=10_000,
         metavar="MS",
-        help="how long a client may take to send a request, to send its body, and to take some of "
-        "the answer (default: %(default)s)",
+        help="how long a client may take to send a request, to send its body, and to accept a "
+        "part of the response (default: %(default)s)",
     )
     group.add_argument(
         "--trusted-proxy",
@@ -154,8 +158,8 @@ def _add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_network,
         metavar="ADDRESS",
-        help="a proxy in front of the page, or a network of them, whose X-Forwarded-For and "
-        "X-Forwarded-Proto are believed; can be given more than once",
+        help="a proxy, or a network of proxies, whose X-Forwarded-For and X-Forwarded-Proto are "
+        "trusted; may be repeated",
     )
 
 
@@ -166,39 +170,39 @@ def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
         "--history",
         type=Path,
         metavar="FILE",
-        help="where lags and rebalances are kept, a SQLite file "
-        "(default: one for each cluster in ~/.local/state/zkconsumer)",
+        help="the SQLite file for the history of lags and rebalances (default: one for each "
+        "cluster in ~/.local/state/zkconsumer)",
     )
-    place.add_argument(
-        "--no-history", action="store_true", help="keep nothing beyond the end of the program"
-    )
+    place.add_argument("--no-history", action="store_true", help="keep the history in memory only")
     group.add_argument(
         "--keep-days",
         type=_POSITIVE,
         default=14,
         metavar="DAYS",
-        help="for how long the past is kept (default: %(default)s)",
+        help="how long the history is kept (default: %(default)s)",
     )
     group.add_argument(
         "--history-mb",
         type=_POSITIVE,
         default=1024,
         metavar="MB",
-        help="how large its file may become; then fewer moments are kept (default: %(default)s)",
+        help=(
+            "the maximum size of its file; beyond it, fewer samples are kept (default: %(default)s)"
+        ),
     )
 
 
 def _interval(text: str) -> int:
     number = _POSITIVE(text)
     if number < 200:
-        raise argparse.ArgumentTypeError("at least 200 ms must lie between two readings")
+        raise argparse.ArgumentTypeError("the interval between reads must be at least 200 ms")
     return number
 
 
 def _deadline(text: str) -> int:
     number = _POSITIVE(text)
     if number < 100:
-        raise argparse.ArgumentTypeError("at least 100 ms are needed, even by the quickest client")
+        raise argparse.ArgumentTypeError("the time-out of clients must be at least 100 ms")
     return number
 
 
@@ -207,7 +211,7 @@ def _network(text: str) -> str:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no address or network of a proxy: {error}"
+            f"{text!r} is not an address or network of a proxy: {error}"
         ) from error
 
 
@@ -215,4 +219,6 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a regular expression: {error}"
+        ) from error

@@ -70,8 +70,8 @@ class HistoryFiles:
         other = self._names.setdefault(path, name)
         if other != name:
             raise ConfigError(
-                f"{other} and {name} would be kept in one history, {path}: they have the same "
-                "address; leave one of them out, or say --no-history"
+                f"{other} and {name} would share one history, {path}: they have the same address; "
+                "leave one of them out, or give --no-history"
             )
 
 
@@ -82,7 +82,7 @@ def serve_sandbox(args: argparse.Namespace) -> int:
 
     if args.clusters:
         raise ConfigError("--play shows a sandbox: leave out --clusters")
-    print("starting a ZooKeeper and a Kafka (the first time, downloading them)", flush=True)
+    print("starting ZooKeeper and Kafka (downloading them the first time)", flush=True)
     with Sandbox() as cluster, playing(cluster):
         # In place of a configuration file's settings of another cluster.
         args.zookeeper, args.bootstrap_servers = cluster.zookeeper_connect, None
@@ -258,8 +258,8 @@ def _token(args: argparse.Namespace) -> str | None:
 def _check_open(address: Address, token: str | None, *, no_token: bool) -> None:
     if token is None and not no_token and not is_loopback(address.host):
         raise ConfigError(
-            f"whoever reaches {address} would see the cluster: give --token-file, set "
-            f"{TOKEN_VARIABLE}, or say --no-token"
+            f"everybody who can reach {address} would see the cluster: give --token-file, set "
+            f"{TOKEN_VARIABLE}, or give --no-token"
         )
 
 
@@ -271,7 +271,7 @@ def _messages(args: argparse.Namespace, token: str | None) -> Looks:
     """
     if token is None:
         raise ConfigError(
-            f"--messages shows what topics hold: it needs a token, by --token-file or "
+            "--messages shows the messages of topics: it needs a token, by --token-file or "
             f"{TOKEN_VARIABLE}"
         )
     logging.getLogger("zkconsumer.web.audit").setLevel(logging.INFO)
@@ -312,8 +312,8 @@ def _default_history(address: str) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"the history can't be kept in {folder}: {error.strerror}: say where with --history "
-            "FILE, or --no-history"
+            f"the history can't be kept in {folder}: {error.strerror}: give --history FILE, or "
+            "--no-history"
         ) from error
     name = re.sub(r"[^A-Za-z0-9.-]+", "_", address)
     if len(name) > _NAME_CHARS:  # a chroot, at the end, distinguishes clusters

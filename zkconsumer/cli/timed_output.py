@@ -33,7 +33,7 @@ def write_within(descriptor: int, data: bytes, timeout_ms: int = WRITE_TIMEOUT_M
     ready.register(descriptor, select.POLLOUT)
     while data:
         if not ready.poll(timeout_ms):
-            raise TimeoutError("nobody takes what is written")
+            raise TimeoutError("the reader does not accept output")
         # A piece of this size never blocks if there is capacity.
         data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
 

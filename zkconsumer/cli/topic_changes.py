@@ -79,13 +79,15 @@ def add_change_arguments(parser: argparse.ArgumentParser) -> None:
         "--partitions",
         type=_COUNT,
         metavar="N",
-        help="how many in all (create: default 1)",
+        help="the total number (create: default 1)",
     )
     group.add_argument(
         "--replication-factor",
         type=_COUNT,
         metavar="N",
-        help="create: replicas of a partition (default: the brokers' own, before Kafka 2.4: 1)",
+        help=(
+            "create: replicas of a partition (default: the brokers' default; before Kafka 2.4: 1)"
+        ),
     )
     group.add_argument(
         "--config",
@@ -94,7 +96,7 @@ def add_change_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting of the topic; may be given again",
+        help="a setting of the topic; may be repeated",
     )
     group.add_argument(
         "--delete-config",
@@ -102,9 +104,9 @@ def add_change_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="alter: go back to the brokers' own value; may be given again",
+        help="alter: reset a setting to the brokers' default; may be repeated",
     )
-    group.add_argument("--yes", action="store_true", help="do it without asking")
+    group.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def change_topic(action: str, args: argparse.Namespace) -> int:
@@ -150,7 +152,7 @@ class _Changer:
         replicas = args.replication_factor
         return _Planned(
             f"topic {self._topic} would be created: {counted(count, 'partition')}, "
-            f"{'replicas as the brokers have it' if replicas is None else _replicas(replicas)}"
+            f"{'default replication factor' if replicas is None else _replicas(replicas)}"
             f"{_settings(config)}",
             lambda: self._create(count, replicas, config),
         )
@@ -169,16 +171,17 @@ class _Changer:
             raise ConfigError("alter what? give --partitions, --config or --delete-config")
         if count is not None and count <= present:
             raise ConfigError(
-                f"topic {topic} has {counted(present, 'partition')}: there can only be more"
+                f"topic {topic} has {counted(present, 'partition')}: the number can only be "
+                "increased"
             )
         parts = [
             *(
-                [f"partitions {present} -> {count}, keys go elsewhere from then on"]
+                [f"partitions {present} -> {count}, which changes the partitions of keys"]
                 if count
                 else []
             ),
             *(f"{name}={value}" for name, value in config.items()),
-            *(f"{name} as the brokers have it" for name in deleted),
+            *(f"{name} reset to the brokers' default" for name in deleted),
         ]
         return _Planned(
             f"topic {topic} would be changed: {'; '.join(parts)}",
@@ -188,7 +191,7 @@ class _Changer:
     def delete(self) -> _Planned:
         """Plan a deletion."""
         if self._topic in _INTERNAL:
-            raise ConfigError(f"{self._topic} holds {_INTERNAL[self._topic]}: it is not deleted")
+            raise ConfigError(f"{self._topic} holds {_INTERNAL[self._topic]}: it can't be deleted")
         if self._args.configs or self._args.deleted_configs or self._args.partitions:
             raise ConfigError("delete takes --topic alone")
         count = len(self._partitions())
@@ -282,8 +285,9 @@ class _Changer:
             self._await(lambda view: self._topic not in view.partitions, "the deletion")
         except RequestTimedOut:
             return (
-                f"topic {self._topic} is marked for deletion and still there: brokers with "
-                "delete.topic.enable=false, the default before 1.0, or some that are down, leave it"
+                f"topic {self._topic} is marked for deletion but still exists: brokers with "
+                "delete.topic.enable=false, the default before 1.0, or that are down, don't "
+                "delete it"
             )
         return f"topic {self._topic} deleted"
 
@@ -313,8 +317,8 @@ class _Changer:
             connection.close()
         if self._access.zookeeper is None:
             raise ConfigError(
-                f"{broker} is of Kafka {'.'.join(map(str, release))}, where this is done in "
-                "ZooKeeper: give --zookeeper HOSTS; nothing was done"
+                f"{broker} is of Kafka {'.'.join(map(str, release))}, which needs ZooKeeper for "
+                "this: give --zookeeper HOSTS; nothing was done"
             )
         in_zookeeper(TopicNodes(self._access.zookeeper, self._topic, release))
 
@@ -339,7 +343,7 @@ class _Changer:
         found = self._view.partitions.get(self._topic)
         if found is None:
             raise ConfigError(
-                f"there is no topic {self._topic}: 'topics list' shows those there are"
+                f"there is no topic {self._topic}: 'topics list' shows the existing ones"
             )
         return found
 

@@ -36,30 +36,30 @@ _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated", *CHANGES)
 
 DESCRIPTION = """\
 Show the topics of a cluster: their names, their partitions with leader and replicas, or how the
-leaders are spread over the brokers. It asks ZooKeeper alone, so it works while brokers are down.
-Without --zookeeper it asks a broker, which tells all but settings of topics and what is being
-deleted.
+leaders are spread over the brokers. It reads ZooKeeper only, so it works while brokers are down.
+Without --zookeeper it asks a broker, which knows everything but settings of topics and pending
+deletions.
 
   zkconsumer topics --zookeeper zk1:2181 list
   zkconsumer topics --zookeeper zk1:2181 describe --topic 'orders.*'
   zkconsumer topics --zookeeper zk1:2181 under-replicated
   zkconsumer topics --bootstrap-server kafka1:9092 list
 
-Create, alter and delete topics, on any Kafka from 0.8 to 4.x. What would be done is shown, and
-nothing is done without a yes, or --yes. Brokers do it where they can (from 0.10.1 on; more
-partitions from 1.0, settings from 2.3); for older ones it is done in --zookeeper.
+Create, alter and delete topics, on any Kafka from 0.8 to 4.x. The change is shown, and made only
+after confirmation, or with --yes. Brokers make it if they support that (from 0.10.1 on; more
+partitions from 1.0, settings from 2.3); for older brokers it is written to --zookeeper.
 
   zkconsumer topics create --bootstrap-server kafka1:9092 --topic orders --partitions 6
   zkconsumer topics alter --zookeeper zk1:2181 --topic orders --config retention.ms=86400000
   zkconsumer topics delete --zookeeper zk1:2181 --topic orders --yes
 
-The flags of kafka-topics.sh are known, too: --list, --describe, --create, --alter, --delete,
+The flags of kafka-topics.sh are accepted, too: --list, --describe, --create, --alter, --delete,
 --topic, --under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
 """
 EPILOG = """\
-exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such topic, or refused;
-3 under-replicated partitions or ones without a leader were asked for and there are some (not with
---format scala)"""
+exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such topic, or refused; 3
+under-replicated or leaderless partitions were requested, and there are some (not with --format
+scala)"""
 
 _WELL: Final = {
     DescriptionFilter.UNDER_REPLICATED: "no partition is under-replicated",
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             ("--under-replicated-partitions", "--under-replicated"),
             DescriptionFilter.UNDER_REPLICATED,
-            "only partitions of which a replica is behind or gone",
+            "only partitions with a replica that is behind or gone",
         ),
         (
             ("--unavailable-partitions", "--unavailable"),
@@ -107,7 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             ("--topics-with-overrides",),
             DescriptionFilter.OVERRIDDEN,
-            "only topics with settings of their own",
+            "only topics with topic-level settings",
         ),
     ):
         only.add_argument(
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     with open_cluster(args) as access:
         if only is DescriptionFilter.OVERRIDDEN and access.zookeeper is None:
             raise ConfigError(
-                f"{only.value} needs a --zookeeper: brokers are not asked for settings of topics"
+                f"{only.value} needs a --zookeeper: settings of topics are not read from brokers"
             )
         brokers, topics = access.cluster()
         status = brokers_status(access, brokers)
@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
             # A misspelt name must not look like a healthy topic.
             raise ConfigError(
                 f"no topic matches {args.topic!r}, a Java regex for the whole name: 'topics list' "
-                "shows those there are"
+                "shows the existing ones"
             )
     return _show(args.format, action, only, _Cluster(brokers, topics)) or status
 
@@ -282,7 +282,7 @@ def _note(partition: PartitionStatus, live: Collection[int]) -> tuple[str, Colou
     if partition.under_replicated:
         behind = [number for number in partition.replicas if number not in partition.in_sync]
         if not behind:
-            return "under-replicated: one that is away is not named", Colour.WARN
+            return "under-replicated: an offline replica is not listed", Colour.WARN
         return f"under-replicated: not in sync: {_joined(behind)}", Colour.WARN
     if not partition.preferred:
         return "not led by its preferred replica", Colour.DIM

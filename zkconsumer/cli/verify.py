@@ -30,22 +30,23 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
 from zkconsumer.status.verify import STRATEGIES, OwnershipFault, Verification, verify
 
 DESCRIPTION = """\
-Check that all that a group should read is read: every partition of every topic that a member
-subscribed to has an owner, which is a stream of a registered member, in that member's own session.
-Beyond that, hold what is against what the assignors range and roundrobin would have given: members
-that don't agree on one of them fight for ever. Nothing is changed.
+Check that a group reads everything that it should: every partition of every subscribed topic has an
+owner, which is a stream of a registered member, in that member's own session. Beyond that, compare
+the owners with the results of the assignors range and roundrobin: members that use different ones
+never settle. Nothing is changed.
 
   zkconsumer verify --zookeeper zk1:2181 --group billing
   zkconsumer verify --zookeeper zk1:2181            (every group that has members)
   zkconsumer verify --bootstrap-server kafka1:9092  (without a ZooKeeper)
 
-The original, VerifyConsumerRebalance, calls every healthy group failed. With --format scala its
-two sentences are printed as they were meant, and the exit status is its 0.
+The original, VerifyConsumerRebalance, reports a failure for every healthy group. With --format
+scala, its two sentences are printed as they were meant, and the exit status is always 0, like its
+own.
 """
 EPILOG = """\
-exit status: 0 all is owned as it should be; 1 it could not be read; 2 wrong usage, or no such
-group; 3 something is not owned as it should be, or not shared out as --strategy would, or nobody is
-in the --group"""
+exit status: 0 everything is owned correctly; 1 it could not be read; 2 wrong usage, or no such
+group; 3 some partitions are not owned correctly, or not assigned as by --strategy, or the --group
+has no members"""
 
 _FAULTS = ("PARTITION", "FAULT", "OWNER")
 _GROUPS = ("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "SHARED OUT BY", "VERDICT")
@@ -54,12 +55,12 @@ _GROUPS = ("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "SHARED OUT BY", "VERDICT"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_arguments(parser)
-    add_groups_argument(parser, "only this group, and also where nobody is in it")
+    add_groups_argument(parser, "only this group, even without members")
     add_kind_argument(parser)
     parser.add_argument(
         "--strategy",
         choices=STRATEGIES,
-        help="the assignor that members are set to: ask for just what it would give",
+        help="the assignor of the members: require exactly its assignment",
     )
     add_format_arguments(parser, scala="kafka.tools.VerifyConsumerRebalance was meant to print")
 
@@ -121,7 +122,7 @@ def _groups(
     for group in groups:
         if not group.whole:
             raise RegistryError(
-                f"group {group.group_id} can't be judged, not all of it could be read: "
+                f"group {group.group_id} can't be verified, since not all of it could be read: "
                 f"{'; '.join(group.problems)}"
             )
     return groups
@@ -152,7 +153,7 @@ def _outcome(group: GroupStatus, found: Verification, strategy: Strategy | None)
     if not found.sound:
         return Painted("failed", Colour.BAD)
     if not group.members:
-        reported = "nobody is in it, so nobody reads and there is nothing to verify"
+        reported = "it has no members, so there is nothing to verify"
         return Painted(reported, Colour.BAD)
     if not _is_well(found, strategy):
         return Painted(f"not as by {strategy}", Colour.BAD)
@@ -170,7 +171,7 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
         text = table(_FAULTS, rows)
     lines = [
         *(f"the registration of member {member_id} can't be used" for member_id in found.malformed),
-        *(f"topic {topic} is read, but the cluster lacks it" for topic in found.missing_topics),
+        *(f"topic {topic} is subscribed, but does not exist" for topic in found.missing_topics),
         *_sharing(found),
     ]
     outcome = _outcome(group, found, strategy)
@@ -193,12 +194,12 @@ def _sharing(found: Verification) -> list[str]:
         if expectation.reason is not None:
             lines.append(f"{strategy} can't be applied: {expectation.reason}")
         elif expectation.met:
-            lines.append(f"it is shared out as by {strategy}")
+            lines.append(f"it is assigned as by {strategy}")
         else:
             some = ", ".join(map(format, expectation.differing[:5]))
             more = ", ..." if len(expectation.differing) > 5 else ""
             count = len(expectation.differing)
-            lines.append(f"{strategy} would share it out otherwise: {count} differ: {some}{more}")
+            lines.append(f"{strategy} would assign it differently: {count} differ: {some}{more}")
     return lines
 
 

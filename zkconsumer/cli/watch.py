@@ -30,21 +30,21 @@ from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 
 DESCRIPTION = """\
-Watch a cluster and tell when a group gets into trouble, and when it is out of it: on the terminal,
-and to whom [notify] of the configuration file names: Slack, PagerDuty, Alertmanager, any address of
-HTTP, e-mail, a command. What counts as trouble is what doctor and the page say.
+Watch a cluster and report when a group gets into trouble, and when the trouble is over: on the
+terminal, and to the targets in [notify] of the configuration file: Slack, PagerDuty, Alertmanager,
+any HTTP address, e-mail, a command. Trouble is what doctor and the page report.
 
   zkconsumer watch --zookeeper zk1:2181
   zkconsumer --cluster plant watch
   zkconsumer watch --zookeeper zk1:2181 --test          (send each target a message, and end)
 
-A trouble is told once when it has lasted, and once when it is over; a group that goes up and down
-is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads, and
-notifies only the named targets.
+A trouble is reported once when it has lasted for a while, and once when it is over; a flapping
+group is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads,
+and notifies only the configured targets.
 """
 EPILOG = """\
-exit status: 0 it was asked to end (SIGTERM), or each target took the test; 1 it could not work, or
-a target did not take the test; 2 wrong usage, or settings that can't be used; 130 Ctrl-C"""
+exit status: 0 stopped by SIGTERM, or each target accepted the test message; 1 it failed, or a
+target did not accept the test message; 2 wrong usage, or invalid settings; 130 Ctrl-C"""
 _NAP_MS = 500
 
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=milliseconds,
         default=10_000,
         metavar="MS",
-        help="how often the cluster is read (default: %(default)s)",
+        help="the interval between reads of the cluster (default: %(default)s)",
     )
     parser.add_argument(
         "--test", action="store_true", help="send a test message to each target, and end"
@@ -89,7 +89,7 @@ def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
             on_death=ended.put,
         )
         told = ", ".join(route.name for route in settings.routes) or "nobody else"
-        print(f"watching {printable(args.address)}; told besides: {told}", flush=True)
+        print(f"watching {printable(args.address)}; notified targets: {told}", flush=True)
         watch.start()
         try:
             return _wait(ended)
@@ -138,14 +138,16 @@ class Terminal:
             write_within(self._descriptor, data)
         except BrokenPipeError as error:
             self._end(error)
-            raise NotTaken("nobody reads standard output any more") from None
+            raise NotTaken("standard output is no longer read") from None
         except OSError as error:
             raise NotSent(f"standard output: {error}") from None
 
 
 def _test(settings: NotifySettings, origin: NotificationOrigin) -> int:
     if not settings.routes:
-        raise ConfigError("nobody is to be told: the configuration file has no [notify.to.NAME]")
+        raise ConfigError(
+            "there is no target to notify: the configuration file has no [notify.to.NAME]"
+        )
     results = [_tested(route, origin) for route in settings.routes]
     return 0 if all(results) else 1
 
@@ -170,5 +172,5 @@ def _tested(route: Route, origin: NotificationOrigin) -> bool:
     except ZkConsumerError as error:
         print(f"{route.name}: {printable(str(error))}", file=sys.stderr)
         return False
-    print(f"{route.name}: took it")
+    print(f"{route.name}: accepted")
     return True

@@ -8,12 +8,12 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 
 NEEDS_ZOOKEEPER = (
-    "this is kept in ZooKeeper, which brokers don't tell of: give --zookeeper HOSTS; nothing was "
-    "done"
+    "this is stored in ZooKeeper, and brokers can't access it: give --zookeeper HOSTS; nothing "
+    "was done"
 )
 NO_CLUSTER = (
-    "no cluster given: say where it is with --zookeeper HOSTS, or with --bootstrap-server HOSTS "
-    "where it has no ZooKeeper, or one that you can't reach"
+    "no cluster given: give --zookeeper HOSTS, or --bootstrap-server HOSTS for a cluster without "
+    "ZooKeeper, or with one that you can't reach"
 )
 
 

@@ -125,7 +125,7 @@ def test_it_ends_when_nothing_comes(
     assert err.startswith("2 messages of ")
     for wrong in (["--follow"], ["--follow", "--from-time", "2026-01-01"]):
         assert main(["consume", *place, *wrong]) == 2
-        assert "it goes with --tail" in capfd.readouterr().err
+        assert "it needs --tail" in capfd.readouterr().err
 
 
 def test_a_broker_that_comes_back_is_read_on(cluster3: Sandbox) -> None:

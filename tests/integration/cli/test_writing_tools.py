@@ -55,7 +55,7 @@ def test_topics_come_change_and_go(
     assert main([*create, "--yes"]) == 2
     assert "exists already" in capfd.readouterr().err
     assert main([*mine, "--alter", "--partitions", "2", "--yes"]) == 2
-    assert "there can only be more" in capfd.readouterr().err
+    assert "the number can only be increased" in capfd.readouterr().err
     assert main([*mine, "alter", "--partitions", "3", "--config", "max.message.bytes=2000000",
                  "--delete-config", "retention.ms", "--yes"]) == 0  # fmt: skip
     assert "partitions 2 -> 3" not in capfd.readouterr().out
@@ -87,7 +87,7 @@ def test_lines_are_messages(
     assert main([*mine, "--json"]) == 1
     told = capfd.readouterr().err
     assert "2 messages written" in told
-    assert "line 3 was not written: no JSON" in told
+    assert "line 3 was not written: not JSON" in told
     assert read(address, topic, 5, capfd) == [
         ("a", "1"), ("b", "2"), ("", ""), ("c", "3"), (None, None)
     ]  # fmt: skip

@@ -82,7 +82,7 @@ def node(world: StatusWorld, path: str) -> bytes | None:
 def test_nothing_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     """One look, one line, 0."""
     assert call() == 0
-    assert capsys.readouterr() == ("nothing wrong; looked at 1 group\n", "")
+    assert capsys.readouterr() == ("nothing wrong; examined 1 group\n", "")
 
 
 def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,9 +99,10 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
     assert "\n  What helps: Check on its host that the process is gone." in out
     assert "\n  --fix offers to delete 1 registration of group g.\n" in out
     assert "It was the same 30 s before." in out
-    assert out.endswith("; looked at 1 group, twice, 30 s apart\n")
+    assert out.endswith("; examined 1 group, twice, 30 s apart\n")
     assert err == (
-        "zkconsumer: looking again within 30 s (--quick looks once): zookeeper group g shares out\n"
+        "zkconsumer: taking a second snapshot within 30 s (--quick takes only one): "
+        "zookeeper group g shares out\n"
     )
     assert node(world, GHOST_PATH) == GHOST_DATA
 
@@ -115,7 +116,7 @@ def test_who_waits_at_a_terminal_sees_what_is_known_and_how_long_it_takes(
     assert call() == 3
     err = capsys.readouterr().err
     assert "zkconsumer: so far: ERROR  g is stuck: gone is registered but gone\n" in err
-    left = [int(seconds) for seconds in re.findall(r"\rat most (\d+) s to go", err)]
+    left = [int(seconds) for seconds in re.findall(r"\rat most (\d+) s left", err)]
     assert left[0] == 30
     assert left == sorted(left, reverse=True)
     assert err.endswith("\r")
@@ -195,7 +196,7 @@ def test_who_moves_is_not_waited_for(
     monkeypatch.setattr(doctor, "wait_ms", wait)
     assert call() == 0
     assert sum(waited) == 5_000
-    assert capsys.readouterr().out == "nothing wrong; looked at 2 groups, twice, 5 s apart\n"
+    assert capsys.readouterr().out == "nothing wrong; examined 2 groups, twice, 5 s apart\n"
 
 
 def test_offsets_that_stand_still(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
@@ -297,7 +298,7 @@ def test_what_changed_meanwhile_is_left(
 
     monkeypatch.setattr(doctor, "as_text", meanwhile)
     assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 3
-    assert f"left as it is: {GHOST_PATH}: it now holds 'other'\n" in capsys.readouterr().err
+    assert f"left unchanged: {GHOST_PATH}: it now holds 'other'\n" in capsys.readouterr().err
     assert node(world, GHOST_PATH) == b"other"
     assert not Path("undo.json").exists()
 

@@ -175,7 +175,7 @@ def test_what_groups_have_of_a_topic(
     assert json.loads(printed.out)["deleted"] == [
         {"group": "old", "kind": "zookeeper", "topic": "t", "result": "done"}
     ]
-    assert "zookeeper group g, topic t: left alone" in printed.err
+    assert "zookeeper group g, topic t: not deleted" in printed.err
     assert world.tree.store.children_many(["/consumers/old/offsets"]) == [["u"]]
     assert run("delete", "--topic", "none", "--yes") == 2
 

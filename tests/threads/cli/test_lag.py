@@ -218,7 +218,7 @@ def test_offsets_beyond_the_end_are_no_all_clear(
     printed = capsys.readouterr()
     assert "beyond the end of its log" in printed.err
     assert printed.out.splitlines()[-1] == (
-        "t-0 of zookeeper group g: offset 1000 lies beyond the end of its log: "
+        "t-0 of zookeeper group g: offset 1000 is beyond the end of its log: "
         "was the topic created again?"
     )
 
@@ -235,7 +235,7 @@ def test_offsets_that_kafka_does_not_tell_are_no_all_clear(
     args = Namespace(max_lag=60, max_seconds=None, group="g", kind=None)
     rows = lag_rows(snapshot, snapshot.groups.values(), None)
     assert lag._status(args, rows, snapshot) == 1
-    assert "t-1 of zookeeper group g: what the group has in Kafka" in capsys.readouterr().err
+    assert "t-1 of zookeeper group g: the group's offsets in Kafka" in capsys.readouterr().err
 
 
 def test_a_broker_that_does_not_answer(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def arguments(*words: str) -> argparse.Namespace:
 @pytest.mark.parametrize("text", ["", "-1", "65536", "x", "1.5", "²"])
 def test_what_is_no_port_is_refused(text: str) -> None:
     """Naming it."""
-    with pytest.raises(argparse.ArgumentTypeError, match="is no port"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a port"):
         port_number(text)
 
 

@@ -103,7 +103,7 @@ def test_two_clusters_never_share_a_history(
     monkeypatch.setattr(command, "_serve", lambda *_: 0)
     assert main(["serve", "--clusters", "a,b"]) == 0
     assert main(["serve", "--clusters", "a,b,c"]) == 2
-    assert "b and c would be kept in one history" in capsys.readouterr().err
+    assert "b and c would share one history" in capsys.readouterr().err
     assert main(["serve", "--clusters", "all", "--no-history"]) == 0
 
 
@@ -391,4 +391,4 @@ def test_two_clusters_that_learn_one_address_at_once_get_one_history(
     taking["a"](state, ())
     assert recorders["a"].path.name == "zk_2181.history"
     assert recorders["b"].path == tmp_path / "b"
-    assert "the history of b is not kept: a and b would be kept in one history" in caplog.text
+    assert "the history of b is not kept: a and b would share one history" in caplog.text

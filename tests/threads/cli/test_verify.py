@@ -34,8 +34,8 @@ def test_a_sound_group(capsys: pytest.CaptureFixture[str]) -> None:
     """Of which both assignors would have made the same."""
     assert run("--group", "g", "--strategy", "range") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "it is shared out as by range",
-        "it is shared out as by roundrobin",
+        "it is assigned as by range",
+        "it is assigned as by roundrobin",
         "zookeeper group g: successful: 2 partitions, 0 faults, 1 member",
     ]
     assert run("--group", "g", "--format", "scala") == 0
@@ -49,7 +49,7 @@ def test_a_fault(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out.splitlines()[:3] == [
         "PARTITION  FAULT           OWNER",
         "t-1        nobody owns it  -",
-        "range would share it out otherwise: 1 differ: t-1",
+        "range would assign it differently: 1 differ: t-1",
     ]
     assert run("--group", "g", "--format", "scala") == 0
     assert capsys.readouterr().out == "Rebalance operation failed !\n"
@@ -113,7 +113,7 @@ def test_a_group_that_nobody_is_in(world: StatusWorld, capsys: pytest.CaptureFix
     world.tree.commit("old", "t", 0, b"1")
     assert run("--group", "old") == 3
     assert capsys.readouterr().out == (
-        "zookeeper group old: nobody is in it, so nobody reads and there is nothing to verify\n"
+        "zookeeper group old: it has no members, so there is nothing to verify\n"
     )
     assert run("--group", "old", "--json") == 3
     [reported] = json.loads(capsys.readouterr().out)["groups"]

@@ -74,7 +74,7 @@ def test_a_stopped_reader_holds_up_nobody_else(pipe: FullPipe) -> None:
     notifier.start()
     notifier.take(state_at())
     wait_until(lambda: heard.got, what="the other target")
-    wait_until(lambda: "nobody takes" in str(notifier.problem), what="the problem")
+    wait_until(lambda: "does not accept output" in str(notifier.problem), what="the problem")
     read = bytearray(pipe.emptied())
 
     def is_read() -> bool:

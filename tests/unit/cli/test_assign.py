@@ -87,7 +87,7 @@ def test_one_more_member(cluster: list[str], capsys: pytest.CaptureFixture[str])
         "READER             NOW  THEN  PARTITIONS",
         "g_a-0              4    2     t:0-1",
         "g_new-001-0 (new)  -    2     t:2-3",
-        "note: ids of new members are invented; with real ones others may come first, so that "
+        "note: ids of new members are invented; with real ones the order may differ, so that "
         "the same shares go to other readers",
         "group g: 2 partitions a reader; 2 would change hands",
     ]
@@ -134,10 +134,10 @@ def test_a_group_that_is_not_there_yet(
         (["--group", "other"], "--group is given twice, g and other: give it once"),
         (["--topic", "nope"], "the cluster has no topic nope: give TOPIC:N"),
         (["--members", "9999", "--streams", "9999"], "too many to plan"),
-        (["--members", "0"], "'0' is no number of 1 or more"),
-        (["--members", "x"], "'x' is no number of 1 or more"),
+        (["--members", "0"], "'0' is not a number of at least 1"),
+        (["--members", "x"], "'x' is not a number of at least 1"),
         (["--topic", "a/b"], "'a/b' can't be the name of a topic"),
-        (["--topic", "t:-1"], "'-1' is no number of 1 or more"),
+        (["--topic", "t:-1"], "'-1' is not a number of at least 1"),
     ],
 )
 def test_what_can_not_be_planned_is_told(
@@ -156,7 +156,7 @@ def test_what_can_not_be_planned_is_told(
     ("group", "flags", "reported"),
     [
         ("slip", [], "there is no group slip"),
-        ("new", ["--topic", "t"], "group new has no members now: say how many"),
+        ("new", ["--topic", "t"], "group new has no members now: give their number"),
         ("c", ["--streams", "2"], "members of a coordinator's group have no streams"),
     ],
 )

@@ -92,9 +92,9 @@ def test_a_named_cluster_replaces_what_counts_everywhere() -> None:
         ("max = 5", r"max is none of zookeeper.*\[lag\]"),
         ("[lagg]\nmax = 1", r"no command \[lagg\]: did you mean lag\?"),
         ("[lag]\nmx = 1", r"\[lag\] has no mx: did you mean max\?"),
-        ("[lag]\nforce = true", "force has to be given on the command line"),
-        ('[lag]\nwatch = "yes"', "watch is 'yes': true or false is wanted"),
-        ('[lag]\nformat = "xml"', "format is 'xml': one of table, json is wanted"),
+        ("[lag]\nforce = true", "force can only be given on the command line"),
+        ('[lag]\nwatch = "yes"', "watch is 'yes': expected true or false"),
+        ('[lag]\nformat = "xml"', "format is 'xml': one of table, json is expected"),
         ('[lag]\ntopic = "t"', "topic can't be set to 't' in a file"),
         ("[lag]\nmax = [1]", r"max is \[1\]"),
         ("[lag]\nmax = true", "max can't be set to True"),
@@ -121,7 +121,7 @@ def test_what_makes_no_sense_is_refused(text: str, message: str) -> None:
 def test_what_deletes_is_typed_each_time(command: str, key: str) -> None:
     """A line in a file that nobody remembers must not delete offsets."""
     defaults = Defaults(parse_configuration(f"[{command}]\n{key} = true", "c.toml"), None)
-    with pytest.raises(ConfigError, match=f"{key} has to be given on the command line"):
+    with pytest.raises(ConfigError, match=f"{key} can only be given on the command line"):
         defaults.apply(command, commands_of(build_parser(command))[command])
 
 

@@ -133,7 +133,7 @@ def test_brokers_keep_the_group_where_a_bootstrap_server_is_given() -> None:
 
 def test_one_keeper_of_the_group_is_enough() -> None:
     """Whoever gives two must choose."""
-    with pytest.raises(ConfigError, match="by ZooKeeper or by the brokers"):
+    with pytest.raises(ConfigError, match="in ZooKeeper or at the brokers"):
         settings("--bootstrap-server", "h:1", "--topic", "t", zookeeper_connect="z:1")
 
 

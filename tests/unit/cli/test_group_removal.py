@@ -158,7 +158,7 @@ def test_somebody_who_writes_all_the_time(
         return real(ops, session_id=session_id)
 
     monkeypatch.setattr(store, "multi", multi)
-    with pytest.raises(RegistryError, match="stop whoever writes them"):
+    with pytest.raises(RegistryError, match="stop the clients that write them"):
         GroupRemoval(store, "g").everything()
 
 

@@ -13,10 +13,10 @@ from zkconsumer.errors import ConfigError
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("ssl=yes\n", "ssl is true or false"),
-        ("user=me\npassword=hidden\nssl=true \n", "ssl is true or false"),
-        ("password=hidden\n", "user and password go together"),
-        ("user=me\n", "user and password go together"),
+        ("ssl=yes\n", "ssl has to be true or false"),
+        ("user=me\npassword=hidden\nssl=true \n", "ssl has to be true or false"),
+        ("password=hidden\n", "user and password need each other"),
+        ("user=me\n", "user and password need each other"),
         ("pasword=hidden\n", "did you mean password"),
     ],
 )

@@ -83,9 +83,9 @@ def test_flags_of_ours_win() -> None:
         ([*SHORT[:4], *TARGET], "exactly one of --whitelist and --blacklist"),
         ([*SHORT, "--blacklist", "x", *TARGET], "exactly one of"),
         (SHORT, "nothing says where to"),
-        ([*SHORT[2:], *TARGET], "nothing says where the source is"),
+        ([*SHORT[2:], *TARGET], "no source is given"),
         (["--zookeeper", "zk:1", "--whitelist", "t", *TARGET], "no group is given"),
-        ([*SHORT, *TARGET, "--source-bootstrap-servers", "b:1"], "one of them keeps the group"),
+        ([*SHORT, *TARGET, "--source-bootstrap-servers", "b:1"], "the group is kept there"),
     ],
 )
 def test_what_is_missing_or_contradicts_itself(words: Sequence[str], reported: str) -> None:

@@ -70,7 +70,7 @@ def test_an_address_beside_them_is_refused(
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
     assert main(["serve", "--clusters", "plant,new", flag, "zk:2181"]) == 2
     assert capsys.readouterr().err == (
-        f"zkconsumer: {flag} is one cluster, and --clusters names several: give one of them\n"
+        f"zkconsumer: {flag} is one cluster, and --clusters names several: give only one of them\n"
     )
     assert main(["serve", "--clusters", "nwe"]) == 2
     assert "no [clusters.nwe]" in capsys.readouterr().err

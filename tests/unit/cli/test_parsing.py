@@ -109,21 +109,21 @@ def test_a_cluster_may_be_called_like_a_command() -> None:
     [
         (
             ["produce", "--topci", "t"],
-            "zkconsumer produce: '--topci' is not known: did you mean --topic?",
+            "zkconsumer produce: unknown option '--topci': did you mean --topic?",
         ),
-        (["lag", "--max-lags=1"], "zkconsumer lag: '--max-lags' is not known: did you mean"),
+        (["lag", "--max-lags=1"], "zkconsumer lag: unknown option '--max-lags': did you mean"),
         (
             ["serve", "--cluster", "x"],
-            "zkconsumer serve: --cluster stands before the command: "
+            "zkconsumer serve: --cluster has to precede the command: "
             "zkconsumer --cluster NAME serve ...",
         ),
         (
             ["produce", "--cluster=x"],  # which lacks a --topic
-            "zkconsumer produce: --cluster stands before the command: ",
+            "zkconsumer produce: --cluster has to precede the command: ",
         ),
         (
             ["lag", "--debug"],
-            "zkconsumer lag: --debug stands before the command: zkconsumer --debug lag ...",
+            "zkconsumer lag: --debug has to precede the command: zkconsumer --debug lag ...",
         ),
     ],
 )

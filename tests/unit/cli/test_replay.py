@@ -101,11 +101,11 @@ def test_files_say_from_where_to_where(
     Path("to").write_text("a,t,0,99\nb,t,0,98\n")
     printed = ReplayOutput(capfd, *flags)
     assert (printed.status, printed.lines) == (2, [])
-    assert "to has offsets of a, b: say whose with --group" in printed.err
+    assert "to has offsets of a, b: select one with --group" in printed.err
     assert ReplayOutput(capfd, *flags, "--group", "b", "--partitions", "0").numbers == [97]
     printed = ReplayOutput(capfd, *flags, "--group", "b")
     assert (printed.status, printed.lines) == (2, [])
-    assert "one file has an offset of t-1, and the other has none" in printed.err
+    assert "one file has an offset of t-1, but the other has none" in printed.err
     assert world.pauses == []
 
 
@@ -117,11 +117,11 @@ def test_what_was_deleted_is_named_before_anything_is_printed(
     flags = ("--partitions", "0", "--from-offset", "10", "--output-file", "out")
     printed = ReplayOutput(capfd, *flags)
     assert (printed.status, printed.lines, list(Path().iterdir())) == (1, [], [])
-    assert "t-0 [10, 30) is not there: the log begins at 30 (older messages are deleted)" in (
+    assert "t-0 [10, 30) is not available: the log begins at 30 (older messages are deleted)" in (
         printed.err
     )
     printed = ReplayOutput(capfd, *flags, "--allow-gaps")
-    assert (printed.status, "[10, 30) is not there" in printed.err) == (0, True)
+    assert (printed.status, "[10, 30) is not available" in printed.err) == (0, True)
     assert Path("out").read_text().split() == [str(number) for number in range(30, 100)]
 
 
@@ -149,8 +149,8 @@ def test_what_is_deleted_meanwhile_is_named(
         assert "hold none" not in printed.err
     else:
         assert (printed.status, printed.lines) == (1, [])
-        assert "t-0 [0, 40) is gone meanwhile" in printed.err
-        assert "--allow-gaps goes on without it" in printed.err
+        assert "t-0 [0, 40) was deleted meanwhile" in printed.err
+        assert "--allow-gaps continues without it" in printed.err
         assert "it stopped at t-0, offset 0" in printed.err
 
 
@@ -186,7 +186,7 @@ def test_what_compaction_took_is_counted(
     world.net.cluster.append(OTHER, values(300))
     printed = ReplayOutput(capfd, "--partitions", "1")
     assert (printed.status, printed.numbers) == (0, [*range(200, 210), 300])
-    assert "11 messages of 1 partition; 5 offsets hold none" in printed.err
+    assert "11 messages of 1 partition; 5 offsets have no message" in printed.err
 
 
 def test_what_passes_is_tried_again(world: RangeBench, capfd: pytest.CaptureFixture[str]) -> None:
@@ -202,17 +202,20 @@ def test_a_partition_without_a_leader_stops_it(
     world.net.cluster.move_leader(OTHER, None)
     printed = ReplayOutput(capfd, "--timeout-ms", "50")
     assert (printed.status, printed.lines) == (1, [])
-    assert "t-1: its leader does not answer, so nothing was printed" in printed.err
+    assert "t-1: its leader does not respond, so nothing was printed" in printed.err
     assert ReplayOutput(capfd, "--partitions", "0").numbers == [*range(100)]
 
 
 @pytest.mark.parametrize(
     ("flags", "reported"),
     [
-        (["--from-offset", "9", "--to-offset", "3"], "the beginning, 9, lies behind the end, 3"),
+        (
+            ["--from-offset", "9", "--to-offset", "3"],
+            "the start offset 9 is after the end offset 3",
+        ),
         (["--partitions", "0,7"], "the cluster has no partition t-7"),
         (["--topic", "slip"], "the cluster has no topic slip"),
-        (["--output", "json", "--property", "print.key=true"], "does not go with JSON"),
+        (["--output", "json", "--property", "print.key=true"], "can't be combined with JSON"),
         (["--to-time", "later"], "'later' is no time"),
         (["--offsets-file", "other"], "other has no offsets of topic t"),
     ],
@@ -231,12 +234,9 @@ def test_wrong_wishes_are_told(
 def test_a_cluster_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     """And a topic."""
     assert main(["replay", "--topic", "t"]) == 2
-    assert (
-        "say where it is with --zookeeper HOSTS, or with --bootstrap-server HOSTS"
-        in capsys.readouterr().err
-    )
+    assert "give --zookeeper HOSTS, or --bootstrap-server HOSTS" in capsys.readouterr().err
     assert main(["replay"]) == 2
-    assert "say which topic" in capsys.readouterr().err
+    assert "no topic given" in capsys.readouterr().err
 
 
 def test_base64_holds_whatever_there_is() -> None:

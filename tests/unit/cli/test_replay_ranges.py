@@ -29,9 +29,9 @@ def test_what_is_there_and_what_is_gone_make_up_what_was_asked_for(
     low, high = first if start is None else start, behind if end is None else end
     if low > high:
         if start is not None and end is not None:
-            assert plan.wrong == (f"t-0: the beginning, {low}, lies behind the end, {high}",)
+            assert plan.wrong == (f"t-0: the start offset {low} is after the end offset {high}",)
         else:
-            assert plan.notes == (f"t-0: nothing of it: its log is {first} to {behind}",)
+            assert plan.notes == (f"t-0: nothing to read: its log is {first} to {behind}",)
         assert (plan.ranges, plan.gone) == ((), ())
         return
     stretches = [*plan.ranges, *(unavailable.range_ for unavailable in plan.gone)]

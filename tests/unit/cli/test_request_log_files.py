@@ -52,5 +52,5 @@ def test_a_log_that_is_not_there_is_refused_before_the_cluster_is_read(
     file = str(tmp_path / name)
     args = parser.parse_args(["--ready-for", "4.0", "--request-log", file])
     args.fix, args.group = False, None
-    with pytest.raises(ConfigError, match="no file that can be read"):
+    with pytest.raises(ConfigError, match="is not a readable file"):
         check_readiness_options(args)

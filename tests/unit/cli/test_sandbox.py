@@ -49,7 +49,7 @@ def test_broker_ports_follow_the_first() -> None:
 
 def test_sample_messages_need_a_topic() -> None:
     """Else they would be asked for and never come."""
-    with pytest.raises(SandboxError, match="give --topic too"):
+    with pytest.raises(SandboxError, match="give --topic, too"):
         run(parse("--sample-messages", "5"))
 
 

@@ -167,7 +167,7 @@ def test_the_table() -> None:
         "g_a-0              3    2     t:0-1\n"
         "g_b-0              2    2     t:2-3\n"
         "g_new-001-0 (new)  -    1     t:4\n"
-        "note: ids of new members are invented; with real ones others may come first, so that "
+        "note: ids of new members are invented; with real ones the order may differ, so that "
         "the same shares go to other readers\n"
         "group g: 1 to 2 partitions a reader; 2 would change hands\n"
     )

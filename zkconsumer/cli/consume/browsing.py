@@ -63,10 +63,10 @@ def look(args: argparse.Namespace) -> int:
         output.close()
     for text in result.notes:
         note(text)
-    found = f"{counted(len(result.messages), 'message')} of {result.scanned} that were looked at"
+    found = f"{len(result.messages)} of {counted(result.scanned, 'message')} read"
     print(found, file=sys.stderr)
     if result.notes:
-        note("not all was read that was asked for")
+        note("not everything requested was read")
         return 1
     return 0
 
@@ -99,7 +99,7 @@ def _follow(args: argparse.Namespace, query: MessageQuery) -> int:
         discard_standard_output()
     finally:
         output.close()
-    print(f"{following.count} messages of {following.scanned} that came by", file=sys.stderr)
+    print(f"{following.count} of {following.scanned} messages read", file=sys.stderr)
     return 0
 
 
@@ -172,9 +172,9 @@ def look_query(args: argparse.Namespace) -> MessageQuery:
         ConfigError: the options contradict each other.
     """
     if args.follow and args.tail is None:
-        raise ConfigError("--follow shows what comes after the last ones: it goes with --tail")
+        raise ConfigError("--follow shows the messages after the last ones: it needs --tail")
     if args.topic is None:
-        raise ConfigError("--tail and --from-time look at one topic: name it with --topic")
+        raise ConfigError("--tail and --from-time read one topic: name it with --topic")
     given = [
         name
         for name in ("group", "from_beginning", "delete_consumer_offsets")

@@ -41,8 +41,8 @@ _MADE_UP_GROUPS = 100_000
 _TAIL = 10
 
 DESCRIPTION = (
-    "Reads topics as a member of a consumer group and prints their messages. "
-    "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order."
+    "Read topics as a member of a consumer group, and print their messages. Printed messages are "
+    "committed; Ctrl-C, SIGTERM or a closed pipe end it cleanly."
 )
 ALLOW_ABBREV = True
 
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOSTS",
-        help="brokers of 0.9 or later, host1:port1,host2:port2, which keep the group then; --topic "
-        "is a plain name with it",
+        help="brokers of 0.9 or later, host1:port1,host2:port2, which then coordinate the group; "
+        "--topic is a plain name then",
     )
     topics = parser.add_mutually_exclusive_group(required=True)
     topics.add_argument(
@@ -73,13 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-beginning",
         action="store_true",
-        help="start at the earliest message if the group has no offsets (default: what "
-        "auto.offset.reset says in the file, else at the latest)",
+        help="start at the earliest message if the group has no offsets (default: "
+        "auto.offset.reset of the file, else the latest)",
     )
     parser.add_argument(
         "--delete-consumer-offsets",
         action="store_true",
-        help="first delete what ZooKeeper holds of the group, offsets included",
+        help="first delete the group's data in ZooKeeper, including its offsets",
     )
     _add_look(parser)
     _add_output(parser)
@@ -89,12 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_look(parser: argparse.ArgumentParser) -> None:
     """Add the options for looking at messages without a group."""
     group = parser.add_argument_group(
-        "a look at messages of --topic, a plain name here: no group is joined, nothing committed"
+        "read messages of --topic, a plain name here, without joining a group or committing"
     )
     starts = group.add_mutually_exclusive_group()
     starts.add_argument(
         "--tail",
-        type=whole_number("is no number of messages", digits=7),
+        type=whole_number("is not a number of messages", digits=7),
         nargs="?",
         const=_TAIL,
         metavar="N",
@@ -103,14 +103,14 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
     starts.add_argument(
         "--from-time",
         metavar="TIME",
-        help="messages that are not older, up to --max-messages (default: 1000): ISO 8601, UTC "
-        "unless it says otherwise, or milliseconds since 1970",
+        help="messages that are not older than this time, up to --max-messages (default: 1000): "
+        "ISO 8601, in UTC if it has no time zone, or milliseconds since 1970",
     )
     group.add_argument(
         "--follow",
         action="store_true",
-        help="with --tail: go on with what comes, until Ctrl-C, or as --max-messages and "
-        "--timeout-ms say",
+        help="with --tail: continue with new messages until Ctrl-C, or the limits --max-messages "
+        "and --timeout-ms",
     )
     group.add_argument(
         "--filter",
@@ -124,8 +124,8 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
         "--show-as",
         choices=FORMS,
         default="auto",
-        help="show keys, values and headers as text or in hex, whatever they are (default: JSON or "
-        "Avro where they are that, else text, else hex)",
+        help="show keys, values and headers as text or in hex (default: decoded if they are JSON "
+        "or Avro, else as text, else in hex)",
     )
     add_registry_argument(group)
 
@@ -141,7 +141,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         choices=("text", "json", "table"),
-        help="how to print (default: text; table where a look goes to a terminal)",
+        help="the output format (default: text; table for --tail and --from-time on a terminal)",
     )
     add_property_argument(parser)
 
@@ -155,13 +155,13 @@ def run(args: argparse.Namespace) -> int:
     if is_look(args):
         return look(args)
     if args.filter or args.output == "table" or args.show_as != "auto":
-        raise ConfigError("--filter, --show-as and --output table go with --tail or --from-time")
+        raise ConfigError("--filter, --show-as and --output table need --tail or --from-time")
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     console = console_settings(args, file)
     if not console.has_coordinator and "zookeeper.connect" not in console.settings:
         raise ConfigError(
             "zookeeper.connect is required: give --zookeeper HOST:PORT/CHROOT, or "
-            "--bootstrap-server HOST:PORT for a group that brokers keep"
+            "--bootstrap-server HOST:PORT for a group with a coordinator"
         )
     output = Output()
     try:
@@ -243,8 +243,8 @@ def _prepare(console: ConsoleSettings, nodes: GroupRemoval, group_id: str) -> No
         nodes.everything_unless_live()
     elif nodes.has_offsets():
         raise ConfigError(
-            f"group {group_id} has offsets already, so --from-beginning would change nothing: "
-            "give --delete-consumer-offsets too to delete them, or take another group"
+            f"group {group_id} has offsets already, so --from-beginning would have no effect: "
+            "give --delete-consumer-offsets to delete them, or use another group"
         )
 
 
@@ -276,4 +276,4 @@ def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> s
         group_id = f"console-consumer-{draw(_MADE_UP_GROUPS)}"
         if not is_taken(group_id):
             return group_id
-    raise ConfigError("found no free name for a group: give one with --group")
+    raise ConfigError("could not generate an unused group id: give one with --group")

@@ -79,7 +79,7 @@ class TextFormat:
         known = ("print.key", "key.separator", "line.separator")
         for name in properties:
             if name not in known:
-                raise ConfigError(f"property {name} is not known: there is {', '.join(known)}")
+                raise ConfigError(f"unknown property {name}: expected {', '.join(known)}")
         return cls(
             print_key=properties.get("print.key", "").strip().lower() == "true",
             key_separator=properties.get("key.separator", "\t").encode(errors="surrogateescape"),

@@ -89,9 +89,9 @@ def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) 
         for number in us.partitions_for_topic(topic) or ():
             if us.committed(TopicPartition(topic, number)) is not None:
                 raise ConfigError(
-                    f"group {group_id} has offsets already, so --from-beginning would change "
-                    "nothing: take another group, or reset this one with "
-                    "kafka-consumer-groups --reset-offsets --to-earliest"
+                    f"group {group_id} has offsets already, so --from-beginning would have no "
+                    "effect: use another group, or reset this one with kafka-consumer-groups "
+                    "--reset-offsets --to-earliest"
                 )
 
 
@@ -164,7 +164,7 @@ class WrittenRecords(ConsumerRebalanceListener):
         try:
             self._consumer.commit(mine)
         except (CommitFailed, OffsetCommitFailed) as error:
-            log.warning("not committed, so it may come again: %s", error)
+            log.warning("not committed, so it may be delivered again: %s", error)
             return
         for place in mine:
             del self._written[place]

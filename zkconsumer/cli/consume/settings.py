@@ -61,8 +61,8 @@ def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> Conso
         settings["bootstrap.servers"] = args.bootstrap_server
     if {"zookeeper.connect", "bootstrap.servers"} <= settings.keys():
         raise ConfigError(
-            "zookeeper.connect and bootstrap.servers are both given: the group is kept by "
-            "ZooKeeper or by the brokers"
+            "zookeeper.connect and bootstrap.servers are both given: the group is either in "
+            "ZooKeeper or at the brokers"
         )
     if args.group is not None:
         if file.get("group.id", args.group) != args.group:
@@ -96,7 +96,7 @@ def _topic_filter(args: argparse.Namespace) -> Whitelist | Blacklist:
 def _formatter(args: argparse.Namespace) -> Formatter:
     if args.output == "json":
         if args.property:
-            raise ConfigError("--property shapes the text output: it does not go with JSON")
+            raise ConfigError("--property is for the text output: it can't be combined with JSON")
         return json_line
     return TextFormat.from_properties(dict(args.property))
 

@@ -41,25 +41,25 @@ _COUNTDOWN_WIDTH = 30
 _STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
 
 DESCRIPTION = """\
-Say what is wrong with a cluster and its groups in plain words: what was seen, and what helps.
-It finds registrations that are left over or that other members can't read, owners that are gone,
+Report what is wrong with a cluster and its groups in plain words, with the evidence and how to
+repair it. It finds registrations that are left over or unreadable to other members, dead owners,
 partitions that nobody reads, members that don't agree, offsets that the log has deleted or that
-nobody moves, brokers and partitions that are away, and clocks that differ.
+don't advance, missing brokers and leaders, and clocks that differ.
 
   zkconsumer doctor --zookeeper zk1:2181
   zkconsumer doctor --zookeeper zk1:2181 --group loader --fix
   zkconsumer doctor --bootstrap-server kafka1:9092             (without a ZooKeeper)
-  zkconsumer doctor --zookeeper zk1:2181 --ready-for 4.0       (what it takes to leave)
+  zkconsumer doctor --zookeeper zk1:2181 --ready-for 4.0       (what blocks an upgrade)
 
-Where a group could be stuck, or could just be sharing out, it looks a second time, and says so.
-It never writes without --fix, and then only to ZooKeeper: each repair is shown and asked about, is
-done only to nodes that are still what was seen, and can be undone by the file that it leaves.
-Every finding is explained in docs/doctor.md.
+If a group is either stuck or just rebalancing, it takes a second snapshot, and says so. It never
+writes without --fix, and then only to ZooKeeper: each repair is shown and confirmed, is applied
+only to nodes that have not changed since, and can be undone by the file that it writes. Every
+finding is explained in docs/doctor.md.
 """
 EPILOG = """\
-exit status: 0 nothing wrong (notes at most), or all of it repaired, or undone; 1 it could not be
-looked at, or a repair failed, or not all could be undone; 2 wrong usage, or refused: nothing was
-done; 3 warnings or errors were found, and are not repaired; 130 interrupted"""
+exit status: 0 nothing wrong (at most notes), or everything repaired, or undone; 1 the cluster could
+not be read, a repair failed, or not everything could be undone; 2 wrong usage, or refused: nothing
+was done; 3 warnings or errors were found, and not repaired; 130 interrupted"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="GROUP",
-        help="look at this group, and at what it needs; can be given again (default: all)",
+        help="examine this group, and what it depends on; may be repeated (default: all)",
     )
     add_kind_argument(parser)
     add_abandoned_argument(parser)
@@ -78,43 +78,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strategy",
         choices=_STRATEGIES,
         metavar="NAME",
-        help="the partition.assignment.strategy of these groups, range or roundrobin: nothing in "
-        "ZooKeeper tells (default: found out, where it shows)",
+        help="the partition.assignment.strategy of these groups, range or roundrobin, which is "
+        "not in ZooKeeper (default: inferred from the owners, if possible)",
     )
     _add_snapshot_options(parser)
     add_readiness_options(parser)
     repairs = parser.add_argument_group("repairs")
     repairs.add_argument(
-        "--fix", action="store_true", help="offer to do what can be done, one after the other"
+        "--fix", action="store_true", help="offer the possible repairs, one after the other"
     )
-    repairs.add_argument("--yes", action="store_true", help="do not ask: the answer is yes")
+    repairs.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     repairs.add_argument(
         "--undo-file",
         metavar="FILE",
-        help="where to keep what undoes it (default: doctor-undo-TIME.json here)",
+        help="the file that undoes the repairs (default: doctor-undo-TIME.json in this folder)",
     )
-    repairs.add_argument("--undo", metavar="FILE", help="undo what the run did that left this file")
+    repairs.add_argument(
+        "--undo", metavar="FILE", help=("undo the repairs of the run that wrote this file")
+    )
     add_format_arguments(parser)
 
 
 def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
-    snapshots = parser.add_argument_group("the second look")
-    snapshots.add_argument("--quick", action="store_true", help="look once, whatever is seen")
+    snapshots = parser.add_argument_group("the second snapshot")
+    snapshots.add_argument("--quick", action="store_true", help="take only one snapshot")
     snapshots.add_argument(
         "--look-apart-ms",
         type=milliseconds,
         default=30_000,
         metavar="MS",
-        help="how long a group may take to share out: the second look comes so much later, where "
-        "one may be stuck (default: %(default)s)",
+        help="how long a rebalance may take: the time until the second snapshot if a group may "
+        "be stuck (default: %(default)s)",
     )
     snapshots.add_argument(
         "--commit-interval-ms",
         type=milliseconds,
         default=60_000,
         metavar="MS",
-        help="how often members commit, as their auto.commit.interval.ms says: where offsets may "
-        "stand still, the second look comes a quarter later than that (default: %(default)s)",
+        help="how often members commit, their auto.commit.interval.ms: the second snapshot "
+        "follows after this time and a quarter if offsets may be stuck (default: "
+        "%(default)s)",
     )
 
 
@@ -123,9 +126,11 @@ def run(args: argparse.Namespace) -> int:
     if args.undo is not None:
         return _undo(args)
     if args.yes and not args.fix:
-        raise ConfigError("--yes goes with --fix or --undo: nothing is written without them")
+        raise ConfigError("--yes needs --fix or --undo: nothing is written without them")
     if args.fix and not (args.yes or (sys.stdin is not None and sys.stdin.isatty())):
-        raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
+        raise ConfigError(
+            "--fix asks before each repair, but there is no terminal to ask: give --yes"
+        )
     check_readiness_options(args)
     if args.ready_for is not None:
         with open_cluster(args, even_without=True) as access:
@@ -144,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _undo(args: argparse.Namespace) -> int:
     if args.fix:
-        raise ConfigError("--fix and --undo exclude each other: give one of them")
+        raise ConfigError("--fix and --undo exclude each other: give only one")
     _require_zookeeper(args, "--undo")
     record = read_undo_file(args.undo)
     with open_cluster(args) as access:
@@ -156,7 +161,7 @@ def _undo(args: argparse.Namespace) -> int:
 
 def _require_zookeeper(args: argparse.Namespace, flag: str) -> None:
     if not args.zookeeper:
-        raise ConfigError(f"{flag} needs a --zookeeper: repairs are written there alone")
+        raise ConfigError(f"{flag} needs a --zookeeper: repairs are only written there")
 
 
 def _treat(args: argparse.Namespace, access: CommandCluster, report: DoctorReport) -> Treated:
@@ -245,7 +250,7 @@ def _write_so_far(
 def _write_left(left_ms: int | None) -> None:
     """Show a countdown in one line of a terminal; None: erase it."""
     if sys.stderr.isatty():
-        text = "" if left_ms is None else f"at most {max(0, left_ms) // 1000} s to go"
+        text = "" if left_ms is None else f"at most {max(0, left_ms) // 1000} s left"
         print(f"\r{text:<{_COUNTDOWN_WIDTH}}\r", end="", file=sys.stderr, flush=True)
 
 
@@ -253,4 +258,6 @@ def _write_waiting(doubts: Sequence[Suspicion]) -> None:
     shown = "; ".join(f"{suspicion.key} {suspicion.why}" for suspicion in doubts[:3])
     more = f"; and {len(doubts) - 3} more" if len(doubts) > 3 else ""
     longest_s = max(suspicion.wait_ms for suspicion in doubts) / 1000
-    note(f"looking again within {longest_s:.0f} s (--quick looks once): {shown}{more}")
+    note(
+        f"taking a second snapshot within {longest_s:.0f} s (--quick takes only one): {shown}{more}"
+    )

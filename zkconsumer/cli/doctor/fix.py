@@ -98,19 +98,19 @@ def undo_repairs(
     paths = [step.path for step in record.steps]
     plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
     for path, why in plan.skipped.items():
-        _write(f"left as it is: {path}: {why}")
+        _write(f"left unchanged: {path}: {why}")
     whole = all(why == UNCHANGED for why in plan.skipped.values())
     if not plan.ops:
-        _write("nothing is left to undo")
+        _write("nothing to undo")
         return whole
-    lookup = "\n".join(f"bring back {printable(op.path)}" for op in plan.ops)
+    lookup = "\n".join(f"restore {printable(op.path)}" for op in plan.ops)
     if not confirm(lookup, _YES, yes):
-        raise ConfigError(f"nothing was undone: {name} is good for another time")
+        raise ConfigError(f"nothing was undone: {name} can still be used")
     # A deleted parent would refuse its child.
     parents = dict.fromkeys(op.path.rpartition("/")[0] for op in plan.ops)
     store.ensure_paths([parent for parent in parents if parent])
     for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):
-        _write(f"{'brought back' if error is None else 'not undone'}: {op.path}", error)
+        _write(f"{'restored' if error is None else 'not restored'}: {op.path}", error)
         whole = whole and error is None
     return whole
 
@@ -132,7 +132,7 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
         _write(f"nothing was done: {plan.refused}")
         return False
     for path, why in plan.skipped.items():
-        _write(f"left as it is: {path}: {why}")
+        _write(f"left unchanged: {path}: {why}")
     if not plan.writes:
         return all(why == GONE for why in plan.skipped.values())
     undo.add([write.undone for write in plan.writes])
@@ -157,7 +157,8 @@ def _require_same(made_for: str, zookeeper: str, name: str) -> None:
     theirs, ours = parse_connect_string(made_for), parse_connect_string(zookeeper)
     if theirs.chroot != ours.chroot or not set(theirs.servers) & set(ours.servers):
         raise ConfigError(
-            f"{name} undoes repairs of {made_for}, and --zookeeper is {zookeeper}: give the same"
+            f"{name} undoes repairs of {made_for}, but --zookeeper is {zookeeper}: give the same "
+            "one"
         )
 
 

@@ -1,4 +1,4 @@
-"""``zkconsumer doctor --ready-for``: what stands in the way of another release."""
+"""``zkconsumer doctor --ready-for``: what blocks an upgrade to another release."""
 
 import argparse
 import json
@@ -47,18 +47,21 @@ _LINE_CHARS: Final = 1 << 16
 
 def add_readiness_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``--ready-for``."""
-    ready = parser.add_argument_group("leaving this release")
+    ready = parser.add_argument_group("upgrading")
     ready.add_argument(
         "--ready-for",
         choices=list(NEXT),
         metavar="RELEASE",
-        help="say what stands in the way of this release of Kafka, 3.9 or 4.0, and the steps there",
+        help=(
+            "report what blocks an upgrade to this release of Kafka, 3.9 or 4.0, and the steps "
+            "to it"
+        ),
     )
     ready.add_argument(
         "--broker-properties",
         metavar="FILE",
-        help="with --ready-for: the server.properties of a broker, to look for settings that are "
-        "gone",
+        help="with --ready-for: the server.properties of a broker, to find settings that will be "
+        "removed",
     )
     ready.add_argument(
         "--jmx",
@@ -66,8 +69,8 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_jmx_address,
         metavar="HOST:PORT",
-        help="with --ready-for 4.0: the JMX of a broker, which counts requests that Kafka 4 "
-        "refuses; can be given again; it takes a JDK (default: what brokers have registered)",
+        help="with --ready-for 4.0: the JMX address of a broker, which counts requests that "
+        "Kafka 4 rejects; may be repeated; needs a JDK (default: the registered addresses)",
     )
     ready.add_argument(
         "--jmx-config",
@@ -82,7 +85,7 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         type=_metrics_url,
         metavar="URL",
         help="the same by HTTP: a broker's Prometheus JMX exporter, or Jolokia "
-        "(http://host:port/jolokia); can be given again",
+        "(http://host:port/jolokia); may be repeated",
     )
     ready.add_argument(
         "--request-log",
@@ -90,7 +93,7 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="the same from a broker's kafka-request.log (kafka.request.logger at DEBUG), which "
-        "names the clients; can be given again",
+        "names the clients; may be repeated",
     )
 
 
@@ -103,36 +106,38 @@ def check_readiness_options(args: argparse.Namespace) -> None:
     requests = args.jmx or args.jmx_config or args.metrics_url or args.request_log
     if args.ready_for is None and (args.broker_properties or requests):
         raise ConfigError(
-            "--broker-properties, --jmx, --metrics-url and --request-log go with --ready-for"
+            "--broker-properties, --jmx, --metrics-url and --request-log need --ready-for"
         )
     if requests and NEXT[args.ready_for] < _REFUSING:
         raise ConfigError(
-            f"--jmx, --metrics-url and --request-log tell of requests that Kafka 4 refuses: "
-            f"{args.ready_for} refuses none of them, so give --ready-for 4.0 or leave them out"
+            "--jmx, --metrics-url and --request-log find requests that Kafka 4 rejects: "
+            f"{args.ready_for} rejects none of them, so give --ready-for 4.0 or leave them out"
         )
     for file in args.request_log:
         if not os.access(file, os.R_OK) or Path(file).is_dir():
-            raise ConfigError(f"--request-log {file} is no file that can be read")
+            raise ConfigError(f"--request-log {file} is not a readable file")
     if args.jmx_config is not None:
         if not args.jmx:  # what brokers registered in ZooKeeper gets no password
-            raise ConfigError("--jmx-config goes with --jmx, which says who may see the password")
+            raise ConfigError(
+                "--jmx-config needs --jmx, which names the servers that may see the password"
+            )
         settings = load_properties(args.jmx_config)
         if not Path(args.jmx_config).is_file():  # Java reads it again
-            raise ConfigError(f"{args.jmx_config} is no file that can be read twice, as a pipe is")
+            raise ConfigError(f"{args.jmx_config} is not a regular file, which can be read twice")
         _check_jmx_settings(args.jmx_config, settings)
     if args.ready_for is not None and (args.fix or args.group):
-        raise ConfigError("--ready-for looks at the whole cluster, and repairs nothing")
+        raise ConfigError("--ready-for examines the whole cluster, and repairs nothing")
 
 
 def _check_jmx_settings(file: str, settings: Mapping[str, str]) -> None:
     for name in settings:
         if name not in _JMX_SETTINGS:
             suggested = did_you_mean(name, _JMX_SETTINGS)
-            raise ConfigError(f"{file}: {name} is no setting of JMX{suggested}")
+            raise ConfigError(f"{file}: unknown JMX setting {name}{suggested}")
     if settings.get("ssl", "false") not in {"true", "false"}:  # Java would go without TLS
-        raise ConfigError(f"{file}: ssl is true or false, and nothing after it")
+        raise ConfigError(f"{file}: ssl has to be true or false, with nothing after it")
     if ("user" in settings) != ("password" in settings):
-        raise ConfigError(f"{file}: user and password go together")
+        raise ConfigError(f"{file}: user and password need each other")
 
 
 def _jmx_address(text: str) -> str:
@@ -195,7 +200,7 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
 
 def _way_lines(found: Sequence[UpgradePath], wanted: str) -> Iterator[str]:
     if not found:
-        yield f"The brokers are of {wanted} or later.\n"
+        yield f"The brokers already run {wanted} or later.\n"
     for number, route in enumerate(found):
         how = "by a mirror" if route.way is Way.MIRROR else "in place"
         yield f"Or {how}:" if number else f"The way to {wanted}, {how}:"
@@ -242,4 +247,4 @@ def _java() -> Path | str:
     try:
         return find_java(os.environ, bundled=lambda: None)
     except SandboxError:
-        return "none is in JAVA_HOME or on PATH"
+        return "none found in JAVA_HOME or on PATH"

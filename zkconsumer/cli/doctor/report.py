@@ -56,7 +56,7 @@ def finding_lines(finding: Diagnosis, *, coloured: bool) -> Iterator[str]:
     if finding.fix is not None:
         yield from _wrapped(f"--fix offers to {finding.fix.what}.", "  ")
     if finding.consequences:
-        yield "  From this follows:"
+        yield "  Consequences:"
     for diagnosis in finding.consequences:
         yield from _wrapped(f"{diagnosis.code}: {diagnosis.what}", "    ")
         yield from _evidence(diagnosis.evidence, "      ")
@@ -132,12 +132,12 @@ def _summary(report: DoctorReport) -> str:
     ]
     groups = counted(len(report.snapshot.groups), "group")
     found = ", ".join(numbers) if numbers else "nothing wrong"
-    lines = [f"{found}; looked at {groups}"]
+    lines = [f"{found}; examined {groups}"]
     if report.apart_ms is not None:
         lines[0] += f", twice, {report.apart_ms / 1000:.0f} s apart"
     lines = sentence(lines[0]).splitlines()
     if report.unsure:
-        lines.append("A second look would tell more (leave --quick out):")
+        lines.append("A second snapshot would settle these (leave out --quick):")
         lines += _evidence(report.unsure, "    ")
     return "\n".join(lines)
 

@@ -78,7 +78,7 @@ def _field(at: datetime, letter: str, width: int, pattern: str) -> str:
     }
     if letter not in numbers or (letter == "M" and width > 2):
         raise ConfigError(
-            f"date format {pattern!r}: {letter * width} is not understood, only y, M or MM, d, H, "
+            f"date format {pattern!r}: {letter * width} is not supported, only y, M or MM, d, H, "
             "m, s, S and text in single quotes"
         )
     if letter == "y":

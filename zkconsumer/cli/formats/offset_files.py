@@ -68,7 +68,7 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
     of_nodes = text.lstrip().startswith("/")
     found = parse_export(text) if of_nodes else _parse_csv(text, group_id)
     if found.bad:
-        raise ConfigError(f"{name} can't be taken: {_described(found.bad)}")
+        raise ConfigError(f"{name} is invalid: {_described(found.bad)}")
     return found
 
 
@@ -130,11 +130,11 @@ def _parse_row(cells: list[str], group_id: str | None) -> ParsedLine:
     number = parse_offset(partition.encode())
     offset = parse_offset(value.encode())
     if isinstance(number, Malformed) or not 0 <= number < 2**31 or not is_topic_name(topic):
-        return f"{topic!r}, {partition!r} is no partition"
+        return f"{topic!r}, {partition!r} is not a partition"
     if isinstance(offset, Malformed):
         return offset.reason
     if offset < 0:
-        return f"{offset} is no offset"
+        return f"{offset} is not an offset"
     return whose, TopicPartition(topic, number), offset
 
 

@@ -24,7 +24,7 @@ _COLUMNS = (
 _FATES = {
     Fate.SAME: "the same",
     Fate.KEEP: "kept",
-    Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",
+    Fate.NO_SUCH_PARTITION: "skipped: there is no such partition",
 }
 
 
@@ -159,7 +159,7 @@ def _summary(report: OffsetStoreReport, overall: str) -> str:
     return {
         "refused": f"{reported}; refused, nothing was written",
         "planned": f"{reported}; nothing was written yet",
-    }.get(overall, f"{reported}; NOT begun: what was written before could not be verified")
+    }.get(overall, f"{reported}; NOT begun: earlier writes could not be verified")
 
 
 def _row(

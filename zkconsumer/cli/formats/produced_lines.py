@@ -48,7 +48,7 @@ def text_line(line: bytes, *, separator: bytes | None = None) -> ProducedLine:
         return ProducedLine(None, line)
     key, found, value = line.partition(separator)
     if not found:
-        raise ConfigError(f"no key: there is no {separator.decode(errors='replace')!r} in the line")
+        raise ConfigError(f"no key: the line has no {separator.decode(errors='replace')!r}")
     return ProducedLine(key, value)
 
 
@@ -68,9 +68,9 @@ def json_line(line: bytes) -> ProducedLine:
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"no JSON: {error}") from None
+        raise ConfigError(f"not JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise ConfigError('no JSON object such as {"key": "a", "value": "b"}')
+        raise ConfigError('not a JSON object such as {"key": "a", "value": "b"}')
     return ProducedLine(
         _bytes(fields, "key"),
         _bytes(fields, "value"),
@@ -89,13 +89,13 @@ def _bytes(fields: dict[str, Any], name: str) -> bytes | None:
             try:
                 return base64.b64decode(value, validate=True)
             except (binascii.Error, ValueError):
-                raise ConfigError(f"{name} is no base64") from None
+                raise ConfigError(f"{name} is not base64") from None
         case str(), None:
             return value.encode("utf-8", "surrogatepass")
         case _, None:
             return _encoded(name, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
         case _:
-            raise ConfigError(f"{name}_encoding can be base64 alone")
+            raise ConfigError(f"{name}_encoding can only be base64")
 
 
 def _headers(given: object) -> tuple[tuple[str, bytes | None], ...]:
@@ -110,7 +110,7 @@ def _headers(given: object) -> tuple[tuple[str, bytes | None], ...]:
             raise ConfigError("headers is neither an object nor a list of pairs")
     for name, value in pairs:
         if not isinstance(name, str) or not isinstance(value, str | None):
-            raise ConfigError("headers have texts as names, and texts or null as values")
+            raise ConfigError("headers need strings as names, and strings or null as values")
     return tuple(
         (name, None if value is None else _encoded(f"header {name!a}", value))
         for name, value in pairs
@@ -121,11 +121,11 @@ def _encoded(name: str, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"{name} is no text: {error.reason}") from None
+        raise ConfigError(f"{name} is not valid text: {error.reason}") from None
 
 
 def _number(fields: dict[str, Any], name: str) -> int | None:
     value = fields.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise ConfigError(f"{name} is no number from 0 on")
+    raise ConfigError(f"{name} is not a number of at least 0")

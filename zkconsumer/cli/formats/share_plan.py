@@ -32,7 +32,7 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
         lines.append(f"unread: {partitions_text(plan.unread)}")
     if plan.invented:
         lines.append(
-            "note: ids of new members are invented; with real ones others may come first, so that "
+            "note: ids of new members are invented; with real ones the order may differ, so that "
             "the same shares go to other readers"
         )
     lines.append(f"group {group_id}: {_shares(plan)}; {len(plan.moved)} would change hands")

@@ -71,7 +71,7 @@ def read_as_original(text: str, name: str) -> dict[str, str]:
             break
         fields = _java_fields(line)
         if len(fields) < 2:
-            raise ConfigError(f"{name}:{number}: {line!r} is no path, colon and value")
+            raise ConfigError(f"{name}:{number}: {line!r} is not a path, a colon and a value")
         nodes[fields[0]] = fields[1]
     return nodes
 
@@ -108,7 +108,9 @@ def collected(lines: Iterable[tuple[int, ParsedLine]]) -> Imported:
         group_id, tp, offset = found
         before = offsets.setdefault(group_id, {}).setdefault(tp, offset)
         if before != offset:
-            bad.append(InvalidOffset(number, f"{tp} of group {group_id} was {before} further up"))
+            bad.append(
+                InvalidOffset(number, (f"{tp} of group {group_id} is {before} in an earlier line"))
+            )
     return Imported(offsets, tuple(bad))
 
 
@@ -119,10 +121,10 @@ def _parse_line(line: str) -> ParsedLine:
         return f"{line!r} is not /consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET"
     group_id, topic, partition = node[1], node[2], int(node[3])
     if not is_segment(group_id) or not is_topic_name(topic) or partition > _MAX_PARTITION:
-        return f"{path!r} is no path of a group's offset"
+        return f"{path!r} is not the path of a group's offset"
     offset = parse_offset(value.encode())
     if isinstance(offset, Malformed):
         return offset.reason
     if offset < 0:
-        return f"{offset} is no offset"
+        return f"{offset} is not an offset"
     return group_id, TopicPartition(topic, partition), offset

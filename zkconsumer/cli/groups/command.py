@@ -34,9 +34,9 @@ _FULL_EVERY: Final = 15
 """The number of partial reads of one group between two full reads of the cluster."""
 
 DESCRIPTION = """\
-Show consumer groups, those whose members meet in ZooKeeper and those at a coordinator: which there
-are (list), who is in one and who has what (describe), what happens in one right now, with every
-rebalance and its causes (watch). Or delete one that nobody is in (delete), after a question.
+Show consumer groups, both in ZooKeeper and at a coordinator: all groups (list), the members and
+partitions of one (describe), or its changes as they happen, with every rebalance and its causes
+(watch). Or delete a group without members (delete), after confirmation.
 
   zkconsumer groups --zookeeper zk1:2181 list
   zkconsumer groups --zookeeper zk1:2181 describe --group billing
@@ -45,9 +45,9 @@ rebalance and its causes (watch). Or delete one that nobody is in (delete), afte
   zkconsumer groups --bootstrap-server kafka1:9092 list             (without a ZooKeeper)
 
 Only delete changes anything, and never a group with live members: of a ZooKeeper group it deletes
-registrations, owners and offsets (with --topic, those of a topic); of a group at a coordinator it
-lets that forget it (Kafka 1.1 and later). --list, --describe and --delete of
-kafka-consumer-groups.sh 0.9 are known, too.
+registrations, owners and offsets (with --topic, those of a topic); a group at a coordinator is
+deleted by the coordinator (Kafka 1.1 and later). --list, --describe and --delete of
+kafka-consumer-groups.sh 0.9 are accepted, too.
 """
 EPILOG = """\
 exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such group, or refused:
@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--topic",
         action="append",
         metavar="TOPIC",
-        help="delete only what groups have of this topic, in ZooKeeper; may be repeated; without "
-        "--group: of all groups that nobody is in",
+        help="delete only the groups' data of this topic, in ZooKeeper; may be repeated; without "
+        "--group: of all groups without members",
     )
     add_kind_argument(parser)
     add_abandoned_argument(parser)
@@ -106,9 +106,9 @@ def _action(args: argparse.Namespace) -> str:
     if action == "describe" and not args.group:
         raise ConfigError("describe needs a --group")
     if action == "list" and args.group:
-        raise ConfigError("list shows all groups: 'describe' shows one")
+        raise ConfigError("list shows all groups; use 'describe' for one")
     if args.topic and action != "delete":
-        raise ConfigError(f"--topic goes with delete, not with {action}")
+        raise ConfigError(f"--topic needs delete, not {action}")
     if action == "watch":
         if args.format == "scala":
             raise ConfigError("--format scala: the original has no watch")

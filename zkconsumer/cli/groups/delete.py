@@ -59,9 +59,9 @@ def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
             raise ConfigError(_refusal(snapshot, live[0]))
         steps = [step for step in steps if step not in live]
         for step in live:
-            note(f"{step}: left alone: it has live members")
+            note(f"{step}: not deleted: it has live members")
     if not steps and args.format != "scala":
-        raise ConfigError(f"no group has anything of topic {', '.join(args.topic)}")
+        raise ConfigError(f"no group has data of topic {', '.join(args.topic)}")
     if not _agreed(args, snapshot, steps):
         return REFUSED
     return _act(args, steps)
@@ -125,8 +125,8 @@ def _in_zookeeper(
 def _at_coordinator(access: CommandCluster, group_id: str, topic: str | None) -> _Step:
     if topic is not None:
         raise ConfigError(
-            f"group {group_id} is at a coordinator, which forgets whole groups only: "
-            "leave out --topic"
+            f"group {group_id} is at a coordinator, which can only delete whole groups: leave out "
+            "--topic"
         )
 
     def act() -> Deletion:
@@ -157,7 +157,7 @@ def _agreed(args: argparse.Namespace, snapshot: ClusterSnapshot, steps: Sequence
         group = _group(snapshot, step)
         reported.append(f"{step} will be deleted, with its offsets ({_with_offsets(group, step)}).")
         if group is not None and group.kind is GroupKind.ZOOKEEPER and _keeps_in_kafka(group):
-            reported.append("  What it has committed to Kafka stays there, and expires.")
+            reported.append("  Its offsets in Kafka remain there until they expire.")
     reported.append("This can't be undone: 'offsets export' saves offsets first.")
     expected = args.group[0] if args.group and len(steps) == 1 else "yes"
     return confirm("\n".join(reported), expected, args.yes)

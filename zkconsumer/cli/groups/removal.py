@@ -111,8 +111,8 @@ class GroupRemoval:
             members = self.members()
             if members and self._partly:
                 raise RegistryError(
-                    f"{', '.join(members)} joined group {self._group_id} when a part of it was "
-                    "deleted already: see what it still has with 'groups describe'"
+                    f"{', '.join(members)} joined group {self._group_id} when a part of it had "
+                    "already been deleted: 'groups describe' shows what is left"
                 )
             if members:
                 return Deletion.ACTIVE
@@ -126,8 +126,8 @@ class GroupRemoval:
             if error is None:
                 return Deletion.DONE
         raise RegistryError(
-            f"group {self._group_id} could not be deleted, its nodes change all the time "
-            f"({error}): stop whoever writes them"
+            f"group {self._group_id} could not be deleted, since its nodes keep changing "
+            f"({error}): stop the clients that write them"
         )
 
     def _in_transactions(self, paths: Sequence[str], *, has_ids: bool) -> OpError | None:

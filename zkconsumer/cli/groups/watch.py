@@ -127,7 +127,7 @@ def rebalance_text(rebalance: Rebalance) -> str:
     """Return a one-line description of a rebalance, with its causes."""
     reasons = "; ".join(map(format, rebalance.reasons)) or "cause not seen"
     if rebalance.ended_ms is None:
-        return f"rebalance under way: {reasons}"
+        return f"rebalance in progress: {reasons}"
     moved = (
         f"; {counted(len(rebalance.moved), 'partition')} changed hands" if rebalance.moved else ""
     )

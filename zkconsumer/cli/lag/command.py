@@ -30,19 +30,20 @@ _WHOLE = whole_number("is not a whole number", least=0, digits=18)
 
 DESCRIPTION = """\
 Show how far consumer groups are behind, for every partition that they own or have an offset of:
-groups whose members meet in ZooKeeper and groups at a coordinator, with offsets in ZooKeeper or in
-Kafka. SECONDS is the age of the next record to read, where the log has timestamps; where not, it
-is guessed from how the log grows, and marked ~; what can't be told is -. Nothing is changed.
+groups in ZooKeeper and groups at a coordinator, with offsets in ZooKeeper or in Kafka. SECONDS is
+the age of the next record to read if the log has timestamps; otherwise it is estimated from the
+growth of the log, and marked ~; unknown values are -. Nothing is changed.
 
   zkconsumer lag --zookeeper zk1:2181 --group billing
   zkconsumer lag --zookeeper zk1:2181 --max-lag 10000 --max-seconds 300      (as a check)
   zkconsumer lag --zookeeper zk1:2181 --group billing --watch
   zkconsumer lag --bootstrap-server kafka1:9092                  (without a ZooKeeper)
 
-All flags of ConsumerOffsetChecker are known. It needs a --group; here all groups are shown without.
+All flags of ConsumerOffsetChecker are accepted. The original needs a --group; here all groups are
+shown without one.
 """
 EPILOG = """\
-exit status: 0 done; 1 it could not be read, or a limit was given and some lag is not known; 2 wrong
+exit status: 0 done; 1 it could not be read, or a limit was given and some lag is unknown; 2 wrong
 usage, or no such group; 3 a limit is exceeded; 130 a --watch was interrupted"""
 
 
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that the group owns or has offsets of)",
     )
     parser.add_argument(
-        "--broker-info", action="store_true", help="say, too, which brokers were asked"
+        "--broker-info", action="store_true", help="also list the brokers that were queried"
     )
     parser.add_argument(
         "--socket.timeout.ms",
@@ -75,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=milliseconds,
         default=3000,
         metavar="MS",
-        help="how long to wait before a coordinator that could not tell a group's offsets is asked "
-        "once more (default: %(default)s)",
+        help="how long to wait before retrying a coordinator that could not return a group's "
+        "offsets (default: %(default)s)",
     )
     _add_request_options(parser)
     add_format_arguments(parser, scala="kafka.tools.ConsumerOffsetChecker of 0.8.2.2")
@@ -88,23 +89,26 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
         type=_WHOLE,
         default=2000,
         metavar="MS",
-        help="how long to watch logs without timestamps grow, to guess seconds; 0: don't "
-        "(default: %(default)s)",
+        help="how long to measure the growth of logs without timestamps, to estimate seconds; 0: "
+        "don't (default: %(default)s)",
     )
     parser.add_argument(
         "--no-seconds",
         action="store_true",
-        help="leave the column of seconds empty: no record is read, and nothing is waited for",
+        help="leave the column of seconds empty: read no records, and don't wait",
     )
-    limits = parser.add_argument_group("limits (for checks: exit status 3 where one is exceeded)")
+    limits = parser.add_argument_group("limits (for checks: exit status 3 if one is exceeded)")
     limits.add_argument(
-        "--max-lag", type=_WHOLE, metavar="N", help="the largest lag of a partition in records"
+        "--max-lag", type=_WHOLE, metavar="N", help="the maximum lag of a partition in records"
     )
     limits.add_argument(
-        "--max-seconds", type=_WHOLE, metavar="N", help="the largest lag of a partition in seconds"
+        "--max-seconds",
+        type=_WHOLE,
+        metavar="N",
+        help=("the maximum lag of a partition in seconds"),
     )
     watch = parser.add_argument_group("watching")
-    watch.add_argument("--watch", action="store_true", help="show it again and again")
+    watch.add_argument("--watch", action="store_true", help="show it repeatedly")
     add_watch_arguments(watch)
 
 
@@ -112,11 +116,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the lag; return the exit status."""
     if args.format == "scala":
         if len(args.group) != 1 or args.watch:
-            raise ConfigError("--format scala needs one --group, and knows no --watch")
+            raise ConfigError("--format scala needs one --group, and does not support --watch")
         with open_cluster(args) as access:
             return _run_scala(args, access)
     if args.count is not None and not args.watch:
-        raise ConfigError("--count goes with --watch")
+        raise ConfigError("--count needs --watch")
     if args.no_seconds and args.max_seconds is not None:
         raise ConfigError("--max-seconds can't be checked with --no-seconds")
     with open_cluster(args, times_most=0 if args.no_seconds else TIMES_MOST) as access:
@@ -154,7 +158,8 @@ def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[st
     missing = topics - snapshot.partition_ids().keys()
     if missing:
         raise ConfigError(
-            f"there is no topic {', '.join(sorted(missing))}: 'topics --list' shows those there are"
+            f"there is no topic {', '.join(sorted(missing))}: 'topics --list' shows the existing "
+            "ones"
         )
     return topics
 
@@ -202,8 +207,8 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
     if unknown:
         (group, tp), why = next(iter(unknown.items()))
         note(
-            f"how far {len(unknown)} of {len(rows)} partitions are behind is not known,"
-            f" such as {tp} of {group}: {why}"
+            f"the lag of {len(unknown)} of {len(rows)} partitions is unknown, such as {tp} of "
+            f"{group}: {why}"
         )
         return COULD_NOT
     if not args.group and print_unseen(snapshot, args.kind):
@@ -216,7 +221,7 @@ def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> s
     if row.unreadable is not None:
         return row.unreadable
     if row.committed is None and row.group.group_id in untold:
-        return "what the group has in Kafka could not be read"
+        return "the group's offsets in Kafka could not be read"
     if row.standing is Standing.BEYOND_END:
         return "its offset is beyond the end of its log"
     if max_seconds is not None and row.records and row.time is None:

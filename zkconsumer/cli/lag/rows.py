@@ -18,10 +18,10 @@ from zkconsumer.status.model import (
 
 _COLUMNS = ("GROUP", "TOPIC", ">PARTITION", ">OFFSET", ">LOG END", ">LAG", ">SECONDS", "OWNER")
 _ASTRAY = {
-    Standing.BEFORE_START: "before the start of its log: what was there is deleted",
+    Standing.BEFORE_START: "before the start of its log: the records there were deleted",
     Standing.BEYOND_END: "beyond the end of its log: was the topic created again?",
 }
-_NEVER_COMMITTED = "the group has no offset there"
+_NEVER_COMMITTED = "the group has no offset for it"
 
 
 class LagRow(NamedTuple):
@@ -55,7 +55,7 @@ class LagRow(NamedTuple):
             return None
         if self.committed is None and self.partition.problem is None:
             return None
-        return self.partition.problem or "the end of its log is not known"
+        return self.partition.problem or "the log end is unknown"
 
 
 def lag_rows(
@@ -164,7 +164,7 @@ def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
         where = _ASTRAY.get(row.standing)
         if where is not None and row.committed is not None:
             tp, offset = row.partition.topic_partition, row.committed.offset
-            yield sentence(printable(f"{tp} of {row.group.key}: offset {offset} lies {where}"))
+            yield sentence(printable(f"{tp} of {row.group.key}: offset {offset} is {where}"))
 
 
 def _lag_cell(row: LagRow) -> Cell:

@@ -37,14 +37,14 @@ from zkconsumer.properties_file import load_properties
 
 _COUNT = whole_number(digits=10)
 DESCRIPTION = """\
-Copies topics to another cluster of any version, as a member of a consumer group, as long as it
-runs. An offset is committed when the target has acknowledged (by all replicas) everything in front
-of it; before partitions go to another member, what was acknowledged is committed. So nothing is
-lost, whatever is killed; what was not committed yet comes again. It shares its group with other
-mirrors, with the original's mirror maker among them.
+Copy topics continuously to another cluster of any version, as a member of a consumer group. An
+offset is committed when the target has acknowledged (by all replicas) everything before it; before
+partitions go to another member, acknowledged offsets are committed. So nothing is lost, whatever is
+killed; messages that were not committed yet are copied again. It can share its group with other
+mirrors, including the original MirrorMaker.
 
-It never passes anything over in silence: a message that the target refuses ends it, with the
-offset, and it goes on there when it is started again. Ctrl-C and SIGTERM end it in order."""
+It never skips anything silently: a message that the target rejects ends it with an error that names
+the offset, and it continues there when it is started again. Ctrl-C and SIGTERM end it cleanly."""
 
 EPILOG = """\
 examples:
@@ -57,7 +57,7 @@ examples:
   zkconsumer mirror verify --offsets-file orders.jsonl --zookeeper zk1:2181/kafka --group move \\
       --target-bootstrap-servers new1:9092
 
-exit status: 0 ended in order; 1 it could not go on; 2 wrong usage; 3 messages were dropped (only
+exit status: 0 ended cleanly; 1 it failed; 2 wrong usage; 3 messages were dropped (only
 with --abort.on.send.failure false), or verify found a fault."""
 
 
@@ -85,7 +85,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--source-bootstrap-servers",
         metavar="HOSTS",
-        help="instead of --zookeeper: brokers of 0.9 or later, which keep the group then",
+        help="instead of --zookeeper: brokers of 0.9 or later, which then coordinate the group",
     )
     group.add_argument("--group", metavar="GROUP", help="the consumer group")
     group.add_argument(
@@ -98,7 +98,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         type=_COUNT,
         default=1,
         metavar="N",
-        help="members of the group in this process, each with a thread (default: 1)",
+        help="the number of members of the group in this process, each with a thread (default: 1)",
     )
     group.add_argument(
         "--queue.size",
@@ -106,13 +106,13 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         type=_COUNT,
         default=BATCH_RECORDS,
         metavar="N",
-        help="the most messages that a stream has in hand (default: 50000)",
+        help="the maximum number of buffered messages per stream (default: 50000)",
     )
     group.add_argument(
         "--max-in-flight",
         type=_COUNT,
         metavar="BYTES",
-        help="how many bytes a stream fetches ahead from a broker (default: 52428800)",
+        help="how many bytes a stream prefetches from a broker (default: 52428800)",
     )
 
 
@@ -126,7 +126,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         "compression.codec, ...)",
     )
     group.add_argument(
-        "--target-bootstrap-servers", metavar="HOSTS", help="brokers of the target to begin with"
+        "--target-bootstrap-servers", metavar="HOSTS", help="bootstrap brokers of the target"
     )
     group.add_argument(
         "--target-config",
@@ -140,11 +140,14 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         choices=list(Partitioning),
         default=Partitioning.SAME,
         metavar="HOW",
-        help="how a message's partition is chosen: same (the number it has), key (by the key, as "
-        "the Java producer does) or round-robin (default: same)",
+        help="how a message's partition is chosen: same (that of the source), key (by the key, "
+        "as the Java producer does) or round-robin (default: same)",
     )
     group.add_argument(
-        "--topic-prefix", default="", metavar="TEXT", help="put this in front of topics' names"
+        "--topic-prefix",
+        default="",
+        metavar="TEXT",
+        help=("a prefix for topic names in the target"),
     )
     group.add_argument(
         "--create-topics",
@@ -160,19 +163,24 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--drop-headers",
         action="store_true",
-        help="leave headers out: brokers before 0.11 keep none, and refuse messages with them",
+        help=(
+            "drop headers: brokers before 0.11 don't support them, and reject messages with headers"
+        ),
     )
     for name, dest in (("--num.producers", "producers"), ("--new.producer", "new_producer")):
         known: dict[str, Any] = (
             {"type": _COUNT, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
         )
         group.add_argument(
-            name, dest=dest, **known, help="of the original; each stream writes by itself here"
+            name,
+            dest=dest,
+            **known,
+            help=("accepted without effect: each stream has its own producer here"),
         )
 
 
 def _add_work(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how it works and when it ends")
+    group = parser.add_argument_group("commits and limits")
     group.add_argument(
         "--offset.commit.interval.ms",
         dest="commit_interval_ms",
@@ -186,7 +194,7 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
         dest="abort",
         choices=("true", "false"),
         default="true",
-        help="true: end at a message that the target will never take. false: drop it, say so with "
+        help="true: end at a message that the target can never accept. false: drop it, report "
         "its offset, and count it (default: true)",
     )
     group.add_argument(
@@ -195,19 +203,19 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stop-at-end",
         action="store_true",
-        help="end where the logs of the source end at the start",
+        help="end at the log ends of the source as of the start",
     )
     group.add_argument(
         "--offsets-file",
         type=Path,
         metavar="FILE",
-        help="append to this where everything is in the target, a JSON object a line; what is "
-        "committed is in it. 'mirror verify' needs it",
+        help="append the offsets in the target of all copied messages to this file, a JSON "
+        "object per line, before they are committed; 'mirror verify' needs it",
     )
     group.add_argument(
         "--json",
         action="store_true",
-        help="print how far it is every second, and at the end, as a JSON object a line",
+        help="print the progress every second and at the end, a JSON object per line",
     )
     add_metrics_arguments(group)
 
@@ -250,13 +258,15 @@ def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ..
     """Return the settings of the consumer for each source cluster; the shortest commit interval."""
     given: dict[str, object] = {}
     if args.zookeeper and args.source_bootstrap_servers:
-        raise ConfigError("--zookeeper or --source-bootstrap-servers: one of them keeps the group")
+        raise ConfigError(
+            "give either --zookeeper or --source-bootstrap-servers: the group is kept there"
+        )
     if args.zookeeper:
         given["zookeeper.connect"] = args.zookeeper
     if args.source_bootstrap_servers:
         given["bootstrap.servers"] = args.source_bootstrap_servers
     if given and len(args.consumer_config) > 1:
-        raise ConfigError("with several --consumer.config each file says where its cluster is")
+        raise ConfigError("with several --consumer.config, each file has to name its cluster")
     if args.group:
         given["group.id"] = args.group
     if args.max_in_flight:
@@ -269,8 +279,8 @@ def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ..
             raise ConfigError("no group is given: give --group, or group.id in --consumer.config")
         if not {"zookeeper.connect", "bootstrap.servers"} & consumer.keys():
             raise ConfigError(
-                "nothing says where the source is: give --zookeeper HOST:PORT/CHROOT, or "
-                "zookeeper.connect in --consumer.config"
+                "no source is given: give --zookeeper HOST:PORT/CHROOT, or zookeeper.connect in "
+                "--consumer.config"
             )
     intervals = [file.commit_interval_ms for file in files if file.commit_interval_ms]
     return consumers, min(intervals, default=None)

@@ -17,9 +17,10 @@ from zkconsumer.printable import shortlist
 
 _STDOUT: Final = "-"
 DESCRIPTION = """\
-Reads what groups have committed in the source ('zkconsumer offsets export'), and writes where they
-go on in the target, for 'zkconsumer offsets import' there. Nothing is passed over: a group goes on
-at the first message that it had not read. It talks to no cluster."""
+Translate the offsets that groups have committed in the source (a file of 'zkconsumer offsets
+export') to the offsets at which they continue in the target, for 'zkconsumer offsets import' there.
+Nothing is skipped: a group continues at the first message that it had not read. It connects to no
+cluster."""
 
 EPILOG = """\
 example, with the group's members stopped:
@@ -33,20 +34,21 @@ exit status: 0 written; 1 a file can't be read or written, or no mirror has read
 to read next; 2 wrong usage; 3 the mirror has not
 copied yet what a group has read: nothing was written, try again in a moment."""
 
-SUMMARY = "where groups go on in the target, from the offsets file of a mirror"
+SUMMARY = "translate groups' offsets to the target, by the offsets file of a mirror"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_offsets_file_argument(parser)
     parser.add_argument(
-        "--input-file", required=True, metavar="FILE", help="what 'offsets export' wrote"
+        "--input-file", required=True, metavar="FILE", help="a file of 'offsets export'"
     )
+    parser.add_argument("--group", metavar="GROUP", help="the group of lines that don't name one")
     parser.add_argument(
-        "--group", metavar="GROUP", help="whose the lines are that don't name a group"
-    )
-    parser.add_argument(
-        "--output-file", required=True, metavar="FILE", help="what to write; - is standard output"
+        "--output-file",
+        required=True,
+        metavar="FILE",
+        help=("the file to write; - is standard output"),
     )
 
 
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     for group_id, translation in found.items():
         _check_read(groups[group_id], translation, args.input_file)
     if not any(translation.offsets for translation in found.values()):
-        raise ConfigError("the offsets file names no partition of these groups")
+        raise ConfigError("the offsets file has no partitions of these groups")
     text = csv_text({name: moved.offsets for name, moved in found.items() if moved.offsets})
     if args.output_file == _STDOUT:
         show(text)
@@ -72,9 +74,8 @@ def run(args: argparse.Namespace) -> int:
     without = {tp for translation in found.values() for tp in translation.without}
     if without:
         note(
-            f"no offset for {shortlist(map(format, without))}, of which nothing was "
-            "mirrored yet: new members begin there as their auto.offset.reset says; earliest "
-            "passes nothing over"
+            f"no offset for {shortlist(map(format, without))}, of which nothing was mirrored yet: "
+            "new members start there by auto.offset.reset; earliest skips nothing"
         )
     return 0
 
@@ -90,6 +91,6 @@ def _check_read(
     )
     raise MirrorError(
         f"no mirror of these offsets files has read what the group is to read next: {told}; give "
-        "the files of all mirrors, or, where the source has no messages there any more, put the "
+        "the files of all mirrors, or, if the source no longer has messages there, put the "
         f"offset after them into {input_file}; nothing was written"
     )

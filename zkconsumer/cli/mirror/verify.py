@@ -18,17 +18,16 @@ from zkconsumer.mirror.verify import MirrorProof, verify
 from zkconsumer.properties_file import load_properties
 
 DESCRIPTION = """\
-Reads every message of the source that a mirror has committed, looks each up where the mirror's
-offsets file says it is in the target, and compares key and value there. Counts what is missing,
-what is there more than once, and what could not be looked at any more. Nothing is written, and
-nothing is committed."""
+Read every message of the source that a mirror has committed, look it up in the target at the offset
+in the mirror's offsets file, and compare key and value. Count missing messages, duplicates, and
+messages that are no longer in a log. Nothing is written, and nothing is committed."""
 
 EPILOG = """\
 example:
   zkconsumer mirror verify --offsets-file orders.jsonl --zookeeper zk1:2181/kafka --group move \\
       --target-bootstrap-servers new1:9092
 
-exit status: 0 every message is there; 1 it could not be found out; 2 wrong usage; 3 a message is
+exit status: 0 every message is there; 1 it could not be verified; 2 wrong usage; 3 a message is
 missing, different, or gone from a log."""
 
 SUMMARY = "prove that everything arrived, from the offsets file of a mirror"
@@ -42,7 +41,7 @@ def add_offsets_file_argument(parser: argparse.ArgumentParser) -> None:
         required=True,
         action="append",
         metavar="FILE",
-        help="what the mirror wrote; give it again for each mirror of the group",
+        help="the mirror's file; repeat it for each mirror of the group",
     )
 
 
@@ -52,12 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", metavar="GROUP", required=True, help="the mirror's group")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
-        "--zookeeper", metavar="HOSTS", help="of the source: host1:port1,host2:port2/chroot"
+        "--zookeeper",
+        metavar="HOSTS",
+        help=("ZooKeeper of the source: host1:port1,host2:port2/chroot"),
     )
     source.add_argument(
         "--source-bootstrap-servers",
         metavar="HOSTS",
-        help="of the source, where brokers keep the group",
+        help="brokers of the source, if they coordinate the group",
     )
     add_consumer_config_argument(parser)
     parser.add_argument(

@@ -6,9 +6,9 @@ from zkconsumer.cli.commands import add_command
 from zkconsumer.cli.offsets import export, import_, migrate, set_, update
 
 DESCRIPTION = """\
-Save, restore and set what consumer groups have committed, in ZooKeeper and in Kafka. Whatever
-writes looks for living members first, says partition by partition what it would do (--dry-run),
-writes a file that undoes it before anything else, and reads back what it wrote."""
+Save, restore and set the committed offsets of consumer groups, in ZooKeeper and in Kafka. Every
+writing command checks for live members first, shows its plan for each partition (--dry-run), writes
+a file that undoes it before anything else, and reads back what it wrote."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

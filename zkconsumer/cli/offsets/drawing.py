@@ -91,8 +91,8 @@ def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> 
     )
     if not chosen:
         raise ConfigError(
-            f"group {group_id} has no offsets anywhere: look at its name, or say with --storage "
-            "where its members will look for them"
+            f"group {group_id} has no offsets anywhere: check its name, or give the --storage "
+            "that its members will read"
         )
     targets = {storage: storages.storage(storage) for storage in chosen}
     here = {storage: stored[storage] for storage in chosen}

@@ -21,19 +21,19 @@ _STDOUT = "-"
 _TOLD = 5
 
 DESCRIPTION = """\
-Write what groups have committed to a file: by default that of the original's ExportZkOffsets,
-/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line, which 'zkconsumer offsets import' and the
-original's ImportZkOffsets read. Nothing in the cluster is changed.
+Write the committed offsets of groups to a file: by default in the format of the original's
+ExportZkOffsets, /consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET per line, which 'zkconsumer offsets
+import' and the original's ImportZkOffsets read. Nothing in the cluster is changed.
 
   zkconsumer offsets export --zookeeper zk1:2181 --output-file saved
   zkconsumer offsets export --zookeeper zk1:2181 --group billing --csv --output-file -
 
-Groups that keep their offsets in Kafka are exported, too, in the same form. Of a group with offsets
-in both places the larger one counts, as it does for its members; --storage picks one place, and
---storage zookeeper gives just what the original does, sorted by name, and needs no broker.
+Groups with offsets in Kafka are exported, too, in the same format. If a group has offsets in both
+storages, the larger one counts, as it does for its members; --storage selects one storage, and
+--storage zookeeper gives the output of the original, sorted by name, and needs no broker.
 
-An offset that can't be read stops the export: no file is written then, and an older one of that
-name stays as it is.
+An offset that can't be read stops the export: no file is written then, and an existing one is not
+changed.
 """
 EPILOG = """\
 exit status: 0 written; 1 something could not be read or written; 2 wrong usage, or no such group"""
@@ -44,7 +44,10 @@ SUMMARY = "write offsets of groups to a file (ExportZkOffsets)"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "--output-file", metavar="FILE", required=True, help="what to write; - is standard output"
+        "--output-file",
+        metavar="FILE",
+        required=True,
+        help=("the file to write; - is standard output"),
     )
     parser.add_argument(
         "--group", action="append", metavar="GROUP", help="only this group; may be repeated"
@@ -52,14 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv",
         action="store_true",
-        help="TOPIC,PARTITION,OFFSET a line, with the group before it where there are several, as "
+        help="TOPIC,PARTITION,OFFSET per line, after the group if there are several, as "
         "kafka-consumer-groups --export writes it",
     )
     parser.add_argument(
         "--storage",
         choices=[*STORAGES],
         default="both",
-        help="where to look: zookeeper, kafka, or both (default: %(default)s)",
+        help="the storages to read: zookeeper, kafka, or both (default: %(default)s)",
     )
     add_cluster_arguments(parser)
 
@@ -73,15 +76,16 @@ def run(args: argparse.Namespace) -> int:
     absent = sorted(group_id for group_id in args.group or () if not found.get(group_id))
     if absent:
         raise ConfigError(
-            f"no offsets of {', '.join(absent)} there: look at the names; nothing was written"
+            f"no offsets of {', '.join(absent)} found: check the names; nothing was written"
         )
     offsets = {group_id: of_group for group_id, of_group in found.items() if of_group}
     count = sum(map(len, offsets.values()))
     unfit = [] if args.csv else sorted(offset for offset in offsets if not is_segment(offset))
     if unfit:
         raise ConfigError(
-            f"{', '.join(map(repr, unfit))} can't be written as the original does: give --csv, or "
-            "--storage zookeeper, or pick others with --group; nothing was written"
+            f"{', '.join(map(repr, unfit))} can't be written in the original's format: give "
+            "--csv, or --storage zookeeper, or select other groups with --group; nothing was "
+            "written"
         )
     _write(args.output_file, csv_text(offsets) if args.csv else _as_nodes(offsets))
     groups = "1 group" if len(offsets) == 1 else f"{len(offsets)} groups"

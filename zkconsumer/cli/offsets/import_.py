@@ -19,35 +19,39 @@ from zkconsumer.offsets.planning import Outside, ToOffsets
 
 DESCRIPTION = """\
 Set groups to the offsets of a file: one of 'zkconsumer offsets export', of the original's
-ExportZkOffsets (/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line), or with
-GROUP,TOPIC,PARTITION,OFFSET a line.
+ExportZkOffsets (/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET per line), or with
+GROUP,TOPIC,PARTITION,OFFSET per line.
 
-All of the file is read and held against the cluster before anything is written; where one line
-can't be done, none is (partitions that the cluster does not have are left out, and named).
-What all groups had is written to a file first, which undoes it:
-'zkconsumer offsets set --roll-back FILE'. Groups with living members are refused (--force).
+The whole file is read and checked against the cluster before anything is written; if one line is
+invalid, nothing is written (partitions that don't exist are skipped, and named). The former offsets
+of all groups are written to a file first, which undoes the import: 'zkconsumer offsets set
+--roll-back FILE'. Groups with live members are refused (--force).
 
   zkconsumer offsets import --zookeeper zk1:2181 --input-file saved --dry-run
 
-The original stops reading at the first empty line, and of a line with two colons takes what is
-between them; this reads on, and refuses such a line. --format scala reads as the original does, and
-prints nothing, as that does; what it would write is held against the cluster all the same.
+The original stops reading at the first empty line, and of a line with two colons uses the text
+between them; this command continues after empty lines, and refuses lines with two colons. --format
+scala reads like the original, and prints nothing, like the original; its offsets are checked
+against the cluster all the same.
 """
 EPILOG = """\
-exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
-every offset is as planned: the table says which; 2 wrong usage, or refused: nothing was written"""
+exit status: 0 set and read back (or, with --dry-run, could be set); 1 it failed, or not every
+offset is as planned: the table shows which; 2 wrong usage, or refused: nothing was written"""
 
-SUMMARY = "set groups to what a file says (ImportZkOffsets)"
+SUMMARY = "set groups to the offsets of a file (ImportZkOffsets)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--input-file", metavar="FILE", required=True, help="what to read")
+    parser.add_argument("--input-file", metavar="FILE", required=True, help="the file to read")
     parser.add_argument(
         "--group",
         action="append",
         metavar="GROUP",
-        help="only this group of the file; may be repeated. Whose the lines are that don't say so",
+        help=(
+            "only this group of the file; may be repeated. Also the group of lines that don't "
+            "name one"
+        ),
     )
     add_writing_arguments(parser)
     add_cluster_arguments(parser)
@@ -86,7 +90,7 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
     missing = [group_id for group_id in only if group_id not in imported.offsets]
     if missing:
         there = ", ".join(sorted(imported.offsets))
-        raise ConfigError(f"{name} has nothing of {', '.join(missing)}, but of {there}")
+        raise ConfigError(f"{name} has no offsets of {', '.join(missing)}, but of {there}")
     return {
         group_id: offsets
         for group_id, offsets in imported.offsets.items()
@@ -104,7 +108,7 @@ def _report_empty_lines(name: str, text: str) -> None:
     number = _first_empty(lines)
     if number is not None:
         note(
-            f"{name}:{number} is empty: the original stops there, this reads on "
+            f"{name}:{number} is empty: the original would stop there, but reading continues "
             "(--format scala stops, too)"
         )
 

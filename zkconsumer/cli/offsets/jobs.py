@@ -94,9 +94,9 @@ def finish(
         )
         reported = ", ".join(map(format, absent[:_TOLD]))
         raise ConfigError(
-            f"the cluster has none of these partitions: {reported}"
-            f"{' …' if absent[_TOLD:] else ''}: "
-            "look at the names, and at where the cluster is; nothing was written"
+            "the cluster has none of these partitions: "
+            f"{reported}{' …' if absent[_TOLD:] else ''}: check the names, and the cluster's "
+            "address; nothing was written"
         )
     if not refused and not args.dry_run:
         if asking is not None and not confirm(plans_text(reports, None), asking, yes=False):
@@ -158,11 +158,10 @@ def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--storage",
         choices=[*STORAGES],
-        help="where the offsets are kept: zookeeper, kafka, or both (default: where the group "
-        "has any)",
+        help="the offset storage: zookeeper, kafka, or both (default: where the group has offsets)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be written, and write nothing"
+        "--dry-run", action="store_true", help="show what would be written, and write nothing"
     )
     parser.add_argument(
         "--outside",
@@ -173,11 +172,11 @@ def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="although members live: their next commit overwrites what is set; or although "
-        "something is not known. Coordinators of 0.9 and later refuse it while members live",
+        help="write despite live members, whose next commit overwrites the offsets, or despite "
+        "unknown data. Coordinators of 0.9 and later reject that while there are members",
     )
     parser.add_argument(
         "--roll-back-file",
         metavar="FILE",
-        help="where to write what undoes it (default: offsets-GROUP-PLACE-TIME.json)",
+        help="the file that undoes the changes (default: offsets-GROUP-PLACE-TIME.json)",
     )

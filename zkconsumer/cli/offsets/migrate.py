@@ -23,9 +23,10 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
 
 DESCRIPTION = """\
-Carry the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
-members go on where the last ones stopped. Stop the members first: while any is there, nothing is
-done. What the target held before is written to a file first, which undoes it (--roll-back FILE).
+Copy the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
+members continue where the last ones stopped. Stop the members first: while there are any, nothing
+is done. The target's former offsets are written to a file first, which undoes the migration
+(--roll-back FILE).
 
 Exit status: 0 done, 1 not done or not verified, 2 refused: nothing was written.
 """
@@ -37,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     storages = [storage.value for storage in OffsetStorage]
     parser.add_argument("--group", metavar="GROUP", help="the consumer group")
-    parser.add_argument("--from", dest="source", choices=storages, help="where its offsets are")
-    parser.add_argument("--to", dest="target", choices=storages, help="where to write them")
+    parser.add_argument("--from", dest="source", choices=storages, help="the storage to read")
+    parser.add_argument("--to", dest="target", choices=storages, help="the storage to write")
     _add_request_options(parser)
     add_cluster_arguments(parser)
 
@@ -55,20 +56,20 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
         help="how long to wait for the last members to leave (default: %(default)s)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be written, and write nothing"
+        "--dry-run", action="store_true", help="show what would be written, and write nothing"
     )
     ahead = parser.add_mutually_exclusive_group()
     ahead.add_argument(
-        "--force", action="store_true", help="set offsets back where the target is ahead"
+        "--force", action="store_true", help="overwrite offsets that are ahead in the target"
     )
     ahead.add_argument(
-        "--keep-ahead", action="store_true", help="leave offsets alone where the target is ahead"
+        "--keep-ahead", action="store_true", help="keep offsets that are ahead in the target"
     )
     files = parser.add_mutually_exclusive_group()
     files.add_argument(
         "--roll-back-file",
         metavar="FILE",
-        help="where to write what undoes it (default: offsets-GROUP-TARGET-TIME.json)",
+        help="the file that undoes the migration (default: offsets-GROUP-TARGET-TIME.json)",
     )
     files.add_argument("--roll-back", metavar="FILE", help="undo the migration that wrote FILE")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -121,7 +122,9 @@ def _migrate(args: argparse.Namespace) -> int:
 def _undo(args: argparse.Namespace) -> int:
     for flag, value in (("--from", args.source), ("--to", args.target)):
         if value is not None:
-            raise ConfigError(f"{flag} does not go with --roll-back: the file says where to write")
+            raise ConfigError(
+                f"{flag} can't be combined with --roll-back: the file names the target"
+            )
     name = args.roll_back
     back = decode_roll_back(read_text(name, "roll-back file"), name)
     if args.group not in {None, back.group_id}:
@@ -158,7 +161,7 @@ def _check_request(args: argparse.Namespace) -> None:
     if missing:
         raise ConfigError(f"missing: {', '.join(missing)}")
     if args.source == args.target:
-        raise ConfigError(f"--from and --to are both {args.source}: there is nothing to carry")
+        raise ConfigError(f"--from and --to are both {args.source}: there is nothing to migrate")
 
 
 def _request_of(args: argparse.Namespace) -> MigrationRequest:

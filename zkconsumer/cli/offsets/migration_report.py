@@ -83,7 +83,7 @@ def as_text(report: MigrationReport) -> str:
     rows = [_row(move, failed) for move in plan.moves]
     shown = table(head, rows, coloured=False)
     lines = [
-        f"{tp}: only {report.target} has an offset of it: left as it is"
+        f"{tp}: only {report.target} has an offset for it, which is not changed"
         for tp in plan.only_in_target
     ]
     lines += [f"note: {note}" for note in report.notes]
@@ -100,7 +100,7 @@ def _row(
     """Return the row of a partition; ``failed`` is None if nothing was written."""
     wanted, error = _shown(move.wanted), (failed or {}).get(move.topic_partition)
     fate = {
-        Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",
+        Fate.NO_SUCH_PARTITION: "skipped: there is no such partition",
         Fate.KEEP: "kept: ahead",
         Fate.SAME: "the same",
         Fate.WRITE: "to be written" if failed is None else "written",

@@ -60,8 +60,8 @@ class GroupOffsetStores:
         """
         if name is OffsetStorage.ZOOKEEPER and not self.with_zookeeper:
             raise ConfigError(
-                f"offsets of group {self.group_id} in ZooKeeper need a --zookeeper; "
-                "--storage kafka goes without; nothing was written"
+                f"offsets of group {self.group_id} in ZooKeeper need a --zookeeper; --storage "
+                "kafka does not; nothing was written"
             )
         if name not in self.storages:
             GroupPaths(self.group_id)

@@ -29,13 +29,13 @@ _FIRST_MS: Final = 100_000_000_000
 """A bound that seconds reach in the year 5138, and milliseconds reached in 1973."""
 
 DESCRIPTION = """\
-Set what a group has committed, in ZooKeeper, in Kafka, or in both. Without --topic it is about
-every partition that the group has an offset of.
+Set the committed offsets of a group, in ZooKeeper, in Kafka, or in both. Without --topic, this
+includes every partition that the group has an offset for.
 
-While members of the group live, nothing is done: they go on from where they are, and their next
-commit undoes what was set (--force does it all the same). What the group had is written to a file
-before anything else, which undoes it: --roll-back FILE. In ZooKeeper an offset that somebody
-commits meanwhile is never overwritten. What was written is read back.
+Nothing is done while the group has live members: they would keep their positions, and their next
+commit would overwrite the offsets (--force writes anyway). The group's former offsets are written
+to a file before anything else, which undoes the change: --roll-back FILE. In ZooKeeper, an offset
+that is committed meanwhile is never overwritten. Written offsets are read back.
 
   zkconsumer offsets set --zookeeper zk1:2181 --group billing --to-time 2026-11-21T06:00 --dry-run
   zkconsumer offsets set --zookeeper zk1:2181 --group billing --topic orders:0,2 --shift-by -100
@@ -43,13 +43,13 @@ commits meanwhile is never overwritten. What was written is read back.
   zkconsumer offsets set --bootstrap-server kafka1:9092 --group billing --to-earliest
 """
 EPILOG = """\
-It shows what it would write and asks for the group's name, unless --yes is given; a script, where
-nobody can be asked, writes with --yes alone.
+It shows what it would write and asks for the group's name, unless --yes is given; without a
+terminal it writes only with --yes.
 
-exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
-every offset is as planned: the table says which; 2 wrong usage, or refused: nothing was written"""
+exit status: 0 set and read back (or, with --dry-run, could be set); 1 it failed, or not every
+offset is as planned: the table shows which; 2 wrong usage, or refused: nothing was written"""
 
-SUMMARY = "to the earliest, the latest, a time, a file, or back again"
+SUMMARY = "set offsets to the earliest, the latest, a time or a file, or undo that"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only this topic, or these partitions of it; may be repeated",
     )
     parser.add_argument(
-        "--all-topics", action="store_true", help="all that the group has offsets of: the default"
+        "--all-topics",
+        action="store_true",
+        help=("all partitions that the group has offsets for: the default"),
     )
     _add_goals(parser)
     add_writing_arguments(parser)
@@ -70,28 +72,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--execute",
         "--yes",
         action="store_true",
-        help="write without asking (default: what would be written is shown, and the group's name "
-        "asked for; where nobody can be asked, nothing is written)",
+        help="write without confirmation (default: the plan is shown, and the group's name has "
+        "to be typed; without a terminal, nothing is written)",
     )
     add_cluster_arguments(parser)
     add_format_arguments(parser)
 
 
 def _add_goals(parser: argparse.ArgumentParser) -> None:
-    goals = parser.add_argument_group("where to (one of these)").add_mutually_exclusive_group(
-        required=True
-    )
-    goals.add_argument("--to-earliest", action="store_true", help="the beginning of each log")
+    goals = parser.add_argument_group(
+        "the new offsets (one of these)"
+    ).add_mutually_exclusive_group(required=True)
+    goals.add_argument("--to-earliest", action="store_true", help="the start of each log")
     goals.add_argument("--to-latest", action="store_true", help="the end of each log")
     goals.add_argument(
         "--to-time",
         "--to-datetime",
         metavar="TIME",
-        help="the first record that is not older: ISO 8601 (UTC unless it says otherwise), or "
-        "milliseconds since 1970; brokers before 0.10.1 know only segments, so more is read again",
+        help="the first record that is not older than this time: ISO 8601 (in UTC if it has no "
+        "time zone), or milliseconds since 1970; brokers before 0.10.1 know only the times "
+        "of segments, so more is read again",
     )
     goals.add_argument(
-        "--by-duration", metavar="PERIOD", help="as --to-time, this long ago: PT90M, P1D, P1DT2H"
+        "--by-duration",
+        metavar="PERIOD",
+        help=("like --to-time, with a duration before now: PT90M, P1D, P1DT2H"),
     )
     goals.add_argument(
         "--shift-by", type=int, metavar="N", help="N records forward, or back if negative"
@@ -100,17 +105,22 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
     goals.add_argument(
         "--to-current",
         action="store_true",
-        help="where it is, but back into the log where it has left that",
+        help="the current offset, or the nearest end if it is out of the log's range",
     )
     goals.add_argument(
         "--from-file",
         metavar="FILE",
-        help="what a file says: TOPIC,PARTITION,OFFSET a line, or one of 'offsets export'",
+        help=(
+            "the offsets of a file: TOPIC,PARTITION,OFFSET per line, or a file of 'offsets export'"
+        ),
     )
     goals.add_argument(
         "--roll-back",
         metavar="FILE",
-        help="undo what wrote this file; where somebody committed since, only with --force",
+        help=(
+            "undo the command that wrote this file; offsets that were committed since only with "
+            "--force"
+        ),
     )
 
 
@@ -121,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.group:
         raise ConfigError("missing: --group")
     if args.topic and args.all_topics:
-        raise ConfigError("--topic and --all-topics exclude each other: give one of them")
+        raise ConfigError("--topic and --all-topics exclude each other: give only one")
     goal = _goal(args)
     with open_offsets(args) as cluster:
         request = GroupOffsetTarget(

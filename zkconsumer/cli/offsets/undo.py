@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
         ("--roll-back-file", args.roll_back_file),
     ):
         if value is not None:
-            raise ConfigError(f"{flag} does not go with --roll-back: the file says what to write")
+            raise ConfigError(
+                f"{flag} can't be combined with --roll-back: the file has the offsets to write"
+            )
     backs = decode_roll_backs(read_text(name, "roll-back file"), name)
     groups = sorted({back.group_id for back in backs})
     if args.group is not None and groups != [args.group]:

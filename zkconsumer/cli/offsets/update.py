@@ -16,24 +16,24 @@ from zkconsumer.offsets.planning import Outside, ToEarliest, ToLatest
 from zkconsumer.properties_file import load_properties
 
 DESCRIPTION = """\
-Set one group to the beginning or the end of one topic, as kafka.tools.UpdateOffsetsInZK does: with
-the same three words. 'zkconsumer offsets set' does the same, and more; all that it says of living
-members, of the roll-back file and of what is read back, goes for this, too.
+Set one group to the start or the end of one topic, as kafka.tools.UpdateOffsetsInZK does, with the
+same three arguments. 'zkconsumer offsets set' does the same, and more; its rules about live
+members, the roll-back file and reading back apply here, too.
 
   zkconsumer offsets update earliest consumer.properties orders --format scala
 """
 EPILOG = """\
-exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
-every offset is as planned (and wrong usage with --format scala, as the original); 2 wrong usage,
-or refused: nothing was written"""
+exit status: 0 set and read back (or, with --dry-run, could be set); 1 it failed, or not every
+offset is as planned (with --format scala also wrong usage, as in the original); 2 wrong usage, or
+refused: nothing was written"""
 
-SUMMARY = "one topic to earliest or latest (UpdateOffsetsInZK)"
+SUMMARY = "set one topic to earliest or latest (UpdateOffsetsInZK)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     # Validated later: the original has its own messages for invalid values.
-    parser.add_argument("goal", metavar="earliest|latest", help="which end of the log")
+    parser.add_argument("goal", metavar="earliest|latest", help="the end of the log to set")
     parser.add_argument(
         "properties",
         metavar="consumer.properties",

@@ -42,25 +42,26 @@ _OPENING_MS: Final = 15_000
 """How long brokers may take to report the topic's partitions."""
 
 DESCRIPTION = """\
-Reads a topic as fast as it can and says how fast that was. With --zookeeper it is a member of a
-group of its own, which is deleted at the end; with --bootstrap-server it reads all partitions and
-joins no group. It commits nothing, writes nothing, and leaves other groups alone. While it reads, a
-terminal shows the rate of the last second.
+Read a topic as fast as possible, and report the rate. With --zookeeper it is a member of a group of
+its own, which is deleted at the end; with --bootstrap-server it reads all partitions and joins no
+group. It commits nothing, writes nothing, and does not affect other groups. On a terminal, it shows
+the rate of the last second meanwhile.
 
   zkconsumer perf --zookeeper zk1:2181 --topic orders --threads 4
   zkconsumer perf --bootstrap-server kafka1:9092 --topic orders --messages 1000000 --json
 
-The clock runs from when the streams are there to the last message: neither joining nor waiting for
-more at the end is in it. Bytes are those of the values, and MB are 1048576 of them.
+The measured time is from the creation of the streams to the last message: it includes neither
+joining nor waiting for more at the end. Bytes are those of the values, and MB are 1048576 bytes.
 
-The flags of kafka-consumer-perf-test.sh are known. The original deletes what ZooKeeper has of a
---group without asking, and takes 5 s off its time also where it did not wait so long; this does
-neither. With --format scala the columns are the original's, and so are the rows, but for the times.
+The flags of kafka-consumer-perf-test.sh are accepted. The original deletes the data of a --group in
+ZooKeeper without asking, and subtracts 5 s from its time even if it did not wait that long; this
+command does neither. With --format scala, the columns and rows are the original's, except for the
+times.
 """
 EPILOG = """\
-exit status: 0 measured (also where there was nothing to read); 1 it could not be read, or not
-all of it; 2 wrong usage, there is such a group, or no such topic; 130 stopped by a signal, after
-printing what was read"""
+exit status: 0 measured (even if there was nothing to read); 1 not everything could be read; 2 wrong
+usage, the group exists, or the topic does not; 130 stopped by a signal, after printing the result
+so far"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,23 +86,26 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--group",
         metavar="GROUP",
-        help="the group to be, which must not exist (default: a generated name); with --zookeeper",
+        help=(
+            "the name of the new group, which must not exist (default: a generated name); with "
+            "--zookeeper"
+        ),
     )
     reading.add_argument(
         "--delete-consumer-offsets",
         action="store_true",
-        help="first delete what ZooKeeper has of --group, unless it has members",
+        help="first delete the data of --group in ZooKeeper, unless it has members",
     )
     reading.add_argument(
         "--from-latest",
         action="store_true",
-        help="read what is written from now on (default: all there is)",
+        help="read only messages written from now on (default: all existing ones)",
     )
     reading.add_argument(
         "--messages",
         type=count_of_messages,
         metavar="N",
-        help="end each thread after N messages (default: when all that were there are read)",
+        help="end each thread after N messages (default: when all existing ones are read)",
     )
     reading.add_argument(
         "--idle-ms",
@@ -113,8 +117,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--one-by-one",
         action="store_true",
-        help="take messages one at a time, as a plain loop does (default: in lists, which is "
-        "quicker)",
+        help="take messages one at a time, as a simple loop does (default: in lists, which is "
+        "faster)",
     )
     add_consumer_config_argument(reading)
     _add_sizes(reading)
@@ -125,21 +129,23 @@ def _add_sizes(reading: argparse._ArgumentGroup) -> None:
         "--threads",
         type=_COUNT,
         metavar="N",
-        help=f"how many read (default: {_SCALA_STREAMS}; with --bootstrap-server 1)",
+        help=(
+            f"the number of reading threads (default: {_SCALA_STREAMS}; with --bootstrap-server 1)"
+        ),
     )
     reading.add_argument(
         "--num-fetch-threads",
         type=_COUNT,
         default=1,
         metavar="N",
-        help="how many fetch from each broker, with --zookeeper (default: %(default)s)",
+        help="the number of fetchers per broker, with --zookeeper (default: %(default)s)",
     )
     reading.add_argument(
         "--fetch-size",
         type=_COUNT,
         default=1 << 20,
         metavar="BYTES",
-        help="how much of a partition a request asks for (default: %(default)s)",
+        help="the number of bytes that a request fetches of each partition (default: %(default)s)",
     )
     reading.add_argument(
         "--socket-buffer-size",
@@ -155,14 +161,14 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
     reporting.add_argument(
         "--show-detailed-stats",
         action="store_true",
-        help="a line of each thread, each time it has read --reporting-interval messages",
+        help="print a line for each thread whenever it has read --reporting-interval messages",
     )
     reporting.add_argument(
         "--reporting-interval",
         type=_COUNT,
         default=5_000,
         metavar="N",
-        help="see there (default: %(default)s)",
+        help="see --show-detailed-stats (default: %(default)s)",
     )
     reporting.add_argument(
         "--hide-header", action="store_true", help="no titles, with --format scala"
@@ -171,7 +177,7 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
         "--date-format",
         default=DATE_FORMAT,
         metavar="PATTERN",
-        help=f"of times, with --format scala (default: {DATE_FORMAT})",
+        help=f"the format of times, with --format scala (default: {DATE_FORMAT})",
     )
     # The original accepts these without effect.
     for flag in ("--message-size", "--batch-size", "--compression-codec"):
@@ -212,7 +218,7 @@ def run(args: argparse.Namespace) -> int:
         return INTERRUPTED
     _print(args, found, style)
     if found.unread is not None:
-        note(f"not all was read: {found.unread}")
+        note(f"not everything was read: {found.unread}")
         return COULD_NOT
     return INTERRUPTED if found.end is End.INTERRUPTED else 0
 

@@ -15,9 +15,9 @@ from zkconsumer.cli.tables import Cell, Colour, Painted, instant, sentence, tabl
 _COLUMNS = ("STREAM", ">SECONDS", ">MESSAGES", ">MB", ">MESSAGES/S", ">MB/S")
 _PERCENTILES = (1, 50, 99)
 _ENDS = {
-    End.IDLE: "no message came any more",
-    End.ALL: "as many messages were read as there were at the begin",
-    End.LIMIT: "as many messages as wanted were read",
+    End.IDLE: "no more messages came",
+    End.ALL: "all messages that existed at the start were read",
+    End.LIMIT: "the requested number of messages was read",
     End.INTERRUPTED: "stopped by a signal",
 }
 

@@ -117,8 +117,8 @@ def zookeeper_source(
             nodes.everything_unless_live()
         elif nodes.exists():
             raise ConfigError(
-                f"there is a group {config.group_id} in ZooKeeper, and measuring would disturb it: "
-                "leave --group away, or give --delete-consumer-offsets to delete it first"
+                f"there is a group {config.group_id} in ZooKeeper, and measuring would disturb "
+                "it: leave out --group, or give --delete-consumer-offsets to delete it first"
             )
     with ExitStack() as stack:
         stack.callback(_delete_nodes, config)
@@ -185,7 +185,7 @@ class _Connected(PerfSource):
             ends = client.list_offsets(led, timeout_ms=_CHECK_MS)
         dumb = [f"{tp}" for tp, end in sorted(ends.items()) if isinstance(end, int)]
         if dumb:
-            raise ConnectFailed(f"no answer from the leader of {', '.join(dumb)}")
+            raise ConnectFailed(f"no response from the leader of {', '.join(dumb)}")
 
     def _lists(self, stream: KafkaStream[bytes, bytes], *, one_by_one: bool) -> Lists:
         try:

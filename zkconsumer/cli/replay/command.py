@@ -30,8 +30,8 @@ from zkconsumer.fetch.range_settings import RangeSettings
 _STDOUT = "-"
 
 DESCRIPTION = """\
-Print what lies in a topic's logs between two offsets or two times, partition after partition. It
-joins no group and commits nothing, so nobody notices.
+Print the messages of a topic between two offsets or two times, partition by partition. It joins no
+group and commits nothing, so it affects no consumer.
 
   zkconsumer replay --zookeeper zk1:2181 --topic orders --from-time 2026-11-21T06:00 \\
       --to-time 2026-11-21T07:00 --output json --output-file morning.jsonl
@@ -39,18 +39,18 @@ joins no group and commits nothing, so nobody notices.
       --to-offset 1300
   zkconsumer replay --zookeeper zk1:2181 --offsets-file before --to-offsets-file after
 
-The last one prints what a group has read between two runs of 'zkconsumer offsets export'. Where no
-end is given, it is that of the log as it is at the start, so it comes to an end.
+The last example prints what a group has read between two runs of 'zkconsumer offsets export'.
+Without an end, it reads up to the log end as of the start.
 
-If any of the offsets are not in the log any more, it says exactly which, and nothing is printed,
-unless --allow-gaps is given. (Offsets that compaction took out, or that are transaction markers,
-are no gaps: they are counted at the end.) Brokers before 0.10.1 know times of whole segments only:
-there more is printed on both sides than was asked for.
+If any of the offsets are no longer in the log, it lists them exactly, and prints no messages,
+unless --allow-gaps is given. (Offsets removed by compaction, and transaction markers, are not gaps:
+they are counted at the end.) Brokers before 0.10.1 know only the times of whole segments: then more
+is printed on both sides than was requested.
 
-With --output-file the file gets its name when all of it is there.
+An --output-file appears under its name only when it is complete.
 """
 EPILOG = """\
-exit status: 0 all of it was printed; 1 it could not be read, or some of it is gone; 2 wrong usage;
+exit status: 0 everything was printed; 1 it could not be read, or some of it is gone; 2 wrong usage;
 130 interrupted"""
 
 
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--partitions",
         type=partition_numbers,
         metavar="0,1",
-        help="only these (default: all of them)",
+        help="only these partitions (default: all)",
     )
     _add_ends(parser)
     _add_output(parser)
@@ -75,60 +75,61 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         "--from-offset",
         type=offset_number,
         metavar="N",
-        help="begin here (default: at the beginning)",
+        help="the offset to begin at (default: the log start)",
     )
     starts.add_argument(
         "--from-time",
         metavar="TIME",
-        help="begin at the first message that is not older: ISO 8601 (UTC unless it says "
-        "otherwise), or milliseconds since 1970",
+        help="begin at the first message that is not older than this time: ISO 8601 (in UTC if "
+        "it has no time zone), or milliseconds since 1970",
     )
     starts.add_argument(
         "--offsets-file",
         metavar="FILE",
-        help="begin where a file says: TOPIC,PARTITION,OFFSET a line, or one of 'offsets export'; "
-        "of the topics and partitions in it",
+        help="begin at the offsets of a file: TOPIC,PARTITION,OFFSET per line, or a file of "
+        "'offsets export'; only its topics and partitions are read",
     )
     ends.add_argument(
         "--to-offset",
         type=offset_number,
         metavar="N",
-        help="end before this one (default: at the end)",
+        help="end before this offset (default: the log end)",
     )
     ends.add_argument(
-        "--to-time", metavar="TIME", help="end before the first message that is not older"
+        "--to-time",
+        metavar="TIME",
+        help=("end before the first message that is not older than this time"),
     )
-    ends.add_argument("--to-offsets-file", metavar="FILE", help="end before what a file says")
-    group.add_argument(
-        "--group", metavar="GROUP", help="whose offsets to take of a file that has several"
-    )
+    ends.add_argument("--to-offsets-file", metavar="FILE", help="end before the offsets of a file")
+    group.add_argument("--group", metavar="GROUP", help="the group in a file with several groups")
     group.add_argument(
         "--allow-gaps",
         action="store_true",
-        help="print what is there, and name what is not on standard error",
+        help="print the available messages, and list missing offsets on standard error",
     )
     group.add_argument(
         "--max-messages",
-        type=whole_number("is no number of messages", digits=18),
+        type=whole_number("is not a number of messages", digits=18),
         metavar="N",
         help="end after N messages",
     )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how to print it")
+    group = parser.add_argument_group("the output format")
     group.add_argument(
         "--output-file",
         metavar="FILE",
         default=_STDOUT,
-        help="where to (default: standard output)",
+        help="the file to write (default: standard output)",
     )
     group.add_argument(
         "--output",
         choices=("text", "json", "base64"),
         default="text",
-        help="text, as 'consume' does; json: one object a line, with keys and values as text where "
-        "they are some; base64: the same with all of them in base64 (default: %(default)s)",
+        help="text, as 'consume' prints it; json: one object per line, with keys and values as "
+        "text if they are UTF-8; base64: the same with keys and values in base64 (default: "
+        "%(default)s)",
     )
     add_property_argument(group)
 
@@ -143,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
         for name, text in (("from", args.from_time), ("to", args.to_time))
     }
     if args.topic is None and starts is None:
-        raise ConfigError("say which topic: --topic TOPIC (or --offsets-file FILE)")
+        raise ConfigError("no topic given: give --topic TOPIC (or --offsets-file FILE)")
     replay = None
     try:
         with stop_signals(), open_cluster(args) as access:
@@ -171,8 +172,8 @@ def run(args: argparse.Namespace) -> int:
     except DataLost as lost:
         _notify(replay, 1)
         raise ZkConsumerError(
-            f"{lost.topic_partition} [{lost.from_offset}, {lost.until_offset}) is gone meanwhile: "
-            f"{lost.reason}: --allow-gaps goes on without it"
+            f"{lost.topic_partition} [{lost.from_offset}, {lost.until_offset}) was deleted "
+            f"meanwhile: {lost.reason}: --allow-gaps continues without it"
         ) from lost
     except ZkConsumerError:
         _notify(replay, 1)
@@ -184,7 +185,7 @@ def _formatter(args: argparse.Namespace) -> Formatter:
     if args.output == "text":
         return TextFormat.from_properties(dict(args.property))
     if args.property:
-        raise ConfigError("--property shapes the text output: it does not go with JSON")
+        raise ConfigError("--property is for the text output: it can't be combined with JSON")
     return json_line if args.output == "json" else base64_line
 
 
@@ -195,7 +196,7 @@ def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
     if plan.wrong:
         return True
     if plan.gone and not allow_gaps:
-        note("nothing was printed: --allow-gaps prints what is there")
+        note("nothing was printed: --allow-gaps prints the available messages")
         return True
     return False
 

@@ -15,7 +15,7 @@ class UnavailableOffsets:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.range_} is not there: {self.reason}"
+        return f"{self.range_} is not available: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ def plan_replay(
     for tp, log in sorted(logs.items()):
         start, end = starts.get(tp, log.start), ends.get(tp, log.end)
         if start > end and tp in starts and tp in ends:
-            wrong.append(f"{tp}: the beginning, {start}, lies behind the end, {end}")
+            wrong.append(f"{tp}: the start offset {start} is after the end offset {end}")
             continue
         if start > end:
-            notes.append(f"{tp}: nothing of it: its log is {log.start} to {log.end}")
+            notes.append(f"{tp}: nothing to read: its log is {log.start} to {log.end}")
             continue
         first, behind = max(start, log.start), min(end, log.end)
         if start < log.start and start < end:

@@ -29,7 +29,7 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
     imported = parse_offset_file(read_text(name), name, args.group or "")
     if args.group is None and len(imported.offsets) > 1:
         raise ConfigError(
-            f"{name} has offsets of {', '.join(sorted(imported.offsets))}: say whose with --group"
+            f"{name} has offsets of {', '.join(sorted(imported.offsets))}: select one with --group"
         )
     offsets = offsets_of_group(imported, name, args.group or "", rename=args.group is None)
     found = {tp: offset for tp, offset in offsets.items() if args.topic in {None, tp.topic}}
@@ -82,7 +82,7 @@ def logs_of(lookup: CommandLogLookup, partitions: Sequence[TopicPartition]) -> L
     silent = [tp for tp in partitions if tp not in logs]
     if silent:
         raise ZkConsumerError(
-            f"{silent[0]}: its leader does not answer, so nothing was printed: name --partitions "
+            f"{silent[0]}: its leader does not respond, so nothing was printed: give --partitions "
             "to read the others"
         )
     return logs
@@ -113,17 +113,17 @@ def bounds_of(
     if file is not None:
         absent = sorted(tp for tp in logs if tp not in file)
         if absent:
-            raise ConfigError(f"one file has an offset of {absent[0]}, and the other has none")
+            raise ConfigError(f"one file has an offset of {absent[0]}, but the other has none")
         return {tp: file[tp] for tp in logs}
     if time_ms is None:
         return {}
     found = look_up(time_ms, logs)
     silent = sorted(logs.keys() - found.offsets.keys())
     if silent:
-        raise ZkConsumerError(f"{silent[0]}: its leader does not say where that time is")
+        raise ZkConsumerError(f"{silent[0]}: its leader has no offset for that time")
     if not found.is_exact:
         note(
-            "these brokers know only when whole segments were written: more is printed "
-            "than was asked for"
+            "these brokers know only the times of whole segments: more is printed than was "
+            "requested"
         )
     return {tp: logs[tp].end if offset < 0 else offset for tp, offset in found.offsets.items()}

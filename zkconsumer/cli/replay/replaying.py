@@ -96,7 +96,7 @@ class Replay:
         places = "partition" if self._partitions == 1 else "partitions"
         text = f"{self.count} messages of {self._partitions} {places}"
         if self._empty:
-            text += f"; {self._empty} offsets hold none (compacted, or transaction markers)"
+            text += f"; {self._empty} offsets have no message (compacted, or transaction markers)"
         yield text
         if self._lost:
             count = sum(lost.range_.count for lost in self._lost)

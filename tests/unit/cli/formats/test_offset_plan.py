@@ -47,7 +47,7 @@ def test_a_dry_run() -> None:
     assert plan_text(PLAN) == (
         "PARTITION  LOG START  LOG END  OFFSET  NEW OFFSET  LAG  NEW LAG  RESULT\n"
         "gone-0             -        -       -           3    -        -"
-        "  left out: the cluster has no such partition\n"
+        "  skipped: there is no such partition\n"
         "t-0               10       50      30          11   20       39  to be set\n"
         "t-1                0        5       5           5    0        0  the same\n"
         "t-10               7      900       -           8    -      892  to be set\n"
@@ -134,7 +134,7 @@ def test_all_that_was_done_and_what_undoes_it() -> None:
     text = plans_text(begun, "back.json")
     assert "group g in zookeeper: 0 of 2 offsets written, NOT verified\n" in text
     assert text.endswith(
-        "group g in kafka: 2 of 4 offsets to be set; NOT begun: what was written before could not "
+        "group g in kafka: 2 of 4 offsets to be set; NOT begun: earlier writes could not "
         "be verified\n--roll-back back.json undoes it\n"
     )
     value = json.loads(plans_json(begun, "back.json"))

@@ -18,7 +18,7 @@ def test_a_line_of_text_is_a_value() -> None:
     assert text_line(b"a:b") == ProducedLine(None, b"a:b")
     assert text_line(b"a:b:c", separator=b":") == ProducedLine(b"a", b"b:c")
     assert text_line(b":", separator=b":") == ProducedLine(b"", b"")
-    with pytest.raises(ConfigError, match="no key: there is no ':' in the line"):
+    with pytest.raises(ConfigError, match="no key: the line has no ':'"):
         text_line(b"abc", separator=b":")
 
 
@@ -41,18 +41,18 @@ def test_a_line_of_json_is_a_record() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"{", "no JSON"),
-        (b"[1]", "no JSON object"),
-        (b"\xff", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b'{"value": "a", "value_encoding": "base64"}', "no base64"),
-        (b'{"value": "a", "value_encoding": "hex"}', "value_encoding can be base64 alone"),
+        (b"{", "not JSON"),
+        (b"[1]", "not a JSON object"),
+        (b"\xff", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'{"value": "a", "value_encoding": "base64"}', "not base64"),
+        (b'{"value": "a", "value_encoding": "hex"}', "value_encoding can only be base64"),
         (b'{"headers": 1}', "headers is neither"),
-        (b'{"headers": {"a": 1}}', "headers have texts"),
-        (rb'{"headers": {"a": "\ud800"}}', "header 'a' is no text"),
-        (rb'{"value": ["\ud800"]}', "value is no text"),
-        (b'{"partition": -1}', "partition is no number"),
-        (b'{"timestamp": true}', "timestamp is no number"),
+        (b'{"headers": {"a": 1}}', "headers need strings"),
+        (rb'{"headers": {"a": "\ud800"}}', "header 'a' is not valid text"),
+        (rb'{"value": ["\ud800"]}', "value is not valid text"),
+        (b'{"partition": -1}', "partition is not a number"),
+        (b'{"timestamp": true}', "timestamp is not a number"),
     ],
 )
 def test_what_is_wrong_with_a_line_is_said(line: bytes, reason: str) -> None:

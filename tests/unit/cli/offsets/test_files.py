@@ -97,7 +97,10 @@ def test_ids_that_only_coordinators_take_are_saved_as_csv(
     for group_id in ("team/app", 'a,b"c'):
         cluster.hold(group_id, KAFKA, {A: 4})
     assert save() == 2
-    assert "'team/app' can't be written as the original does: give --csv" in capsys.readouterr().err
+    assert (
+        "'team/app' can't be written in the original's format: give --csv"
+        in capsys.readouterr().err
+    )
     assert save("--csv") == 0
     assert '"a,b""c",t,0,4\n' in Path("saved").read_text()
     for group_id in ("team/app", 'a,b"c'):
@@ -131,7 +134,7 @@ def test_a_group_that_has_none_is_told(
     """And what was saved before stays."""
     Path("saved").write_text("before")
     assert save("--group", "g", "--group", "slip") == 2
-    assert "no offsets of slip there" in capsys.readouterr().err
+    assert "no offsets of slip found" in capsys.readouterr().err
     assert Path("saved").read_text() == "before"
     assert cluster.opened == ["zk"]
 
@@ -183,7 +186,7 @@ def test_what_was_saved_comes_back(
     ]
     out = capsys.readouterr().out
     assert out.count("verified") == 4
-    assert "left out: the cluster has no such partition" in out
+    assert "skipped: there is no such partition" in out
     assert main(["offsets", "set", "--roll-back", "back.json", "--zookeeper", "zk"]) == 0
     assert state(cluster) == moved != before
 
@@ -203,7 +206,7 @@ def test_nothing_is_written_where_anything_is_refused(
     Path("saved").write_text(SAVED + "/consumers/g/offsets/t/1:x\n/consumers/g/owners/t/1:1\n")
     assert restore() == 2
     err = capsys.readouterr().err
-    assert "saved can't be taken: line 6: " in err
+    assert "saved is invalid: line 6: " in err
     assert "line 7: " in err
     Path("saved").write_text(SAVED + "/consumers/g/offsets/t/1:21\n")
     assert restore() == 2
@@ -233,7 +236,7 @@ def test_groups_of_the_file_can_be_picked(
     assert restore("--group", "k") == 0
     assert (cluster.numbers("k", KAFKA), cluster.numbers("g", ZK)[A]) == ({A: 8}, 5)
     assert restore("--group", "slip") == 2
-    assert "saved has nothing of slip, but of both, g, k" in capsys.readouterr().err
+    assert "saved has no offsets of slip, but of both, g, k" in capsys.readouterr().err
     Path("saved").write_text("t,1,11\n")
     assert restore("--group", "g") == 0
     assert cluster.numbers("g", ZK)[B] == 11
@@ -251,7 +254,10 @@ def test_the_first_empty_line_ends_it_for_the_original_only(
     assert capsys.readouterr().out == ""
     assert cluster.numbers("g", ZK) == {A: 15, GONE: 1}
     assert restore() == 0
-    assert "saved:2 is empty: the original stops there, this reads on" in capsys.readouterr().err
+    assert (
+        "saved:2 is empty: the original would stop there, but reading continues"
+        in capsys.readouterr().err
+    )
     assert cluster.numbers("g", ZK) == {A: 15, B: 16, GONE: 1}
     Path("saved").write_text("/consumers/g/offsets/t/0:17:18\n", encoding="utf-8")
     assert restore() == 2

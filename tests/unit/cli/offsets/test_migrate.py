@@ -77,7 +77,7 @@ def test_a_table_says_what_was_done(
         "PARTITION  IN ZOOKEEPER  IN KAFKA  RESULT",
         "t-0        5             -         written",
         "t-1        7             2         written",
-        "t-2        1             -         left out: the cluster has no such partition",
+        "t-2        1             -         skipped: there is no such partition",
         "group g: 2 of 2 written to kafka, verified; --roll-back back.json undoes it",
     ]
     assert printed.err == "zkconsumer: --roll-back back.json undoes what follows\n"
@@ -119,7 +119,7 @@ def test_half_of_it_is_told_partition_by_partition(
     assert capsys.readouterr().out.splitlines()[1:] == [
         "t-0        5             -         written",
         "t-1        7             2         NOT 7: the answer was lost; it holds 2",
-        "t-2        1             -         left out: the cluster has no such partition",
+        "t-2        1             -         skipped: there is no such partition",
         "group g: 1 of 2 written to kafka, NOT verified; --roll-back back.json undoes it",
     ]
     world.kafka.fail_after = None
@@ -139,7 +139,7 @@ def test_doubts_and_what_only_the_target_has_are_told(
     world.kafka.on_write = meanwhile
     assert migrate() == 1
     out = capsys.readouterr().out
-    assert "u-0: only kafka has an offset of it: left as it is\n" in out
+    assert "u-0: only kafka has an offset for it, which is not changed\n" in out
     assert "doubtful: a member came meanwhile: m-1\n" in out
     world.kafka.present = []
     assert migrate("--json") == 0
@@ -228,7 +228,7 @@ def test_a_file_that_is_there_is_not_overwritten(
             ["--zookeeper", "z", "--group", "g", "--from", "kafka", "--to", "kafka"],
             "--from and --to are both kafka",
         ),
-        (["--roll-back", "f", "--to", "kafka"], "--to does not go with --roll-back"),
+        (["--roll-back", "f", "--to", "kafka"], "--to can't be combined with --roll-back"),
         (["--roll-back", "noise"], "noise is no roll-back file"),
     ],
 )

@@ -212,7 +212,7 @@ def test_what_fails_is_told_partition_by_partition(
     out = capsys.readouterr().out
     assert "NOT SET: somebody wrote it; it holds 5" in out
     assert "group g in zookeeper: 1 of 2 offsets written, NOT verified" in out
-    assert "NOT begun: what was written before could not be verified" in out
+    assert "NOT begun: earlier writes could not be verified" in out
     assert cluster.numbers("g", KAFKA) == {A: 40}
     assert main(["offsets", "set", "--roll-back", "back.json"]) == 0
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -249,7 +249,7 @@ def test_nothing_that_the_cluster_has_is_no_success(
     """A slip in a name, or another cluster's file."""
     Path("f").write_text("tt,0,11\n")
     assert set_offsets("--from-file", "f") == 2
-    assert "the cluster has none of these partitions: tt-0: look" in capsys.readouterr().err
+    assert "the cluster has none of these partitions: tt-0: check" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 
@@ -332,7 +332,10 @@ def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixt
         (["--by-duration", "yesterday"], "is no duration"),
         (["--from-file", "empty"], "empty is empty"),
         (["--roll-back", "empty"], "empty is no roll-back file"),
-        (["--roll-back", "back", "--storage", "kafka"], "--storage does not go with --roll-back"),
+        (
+            ["--roll-back", "back", "--storage", "kafka"],
+            "--storage can't be combined with --roll-back",
+        ),
         (["--roll-back", "back", "--topic", "t:0"], "--roll-back undoes whole topics"),
     ],
 )
@@ -355,7 +358,7 @@ def test_a_group_without_offsets_needs_a_place(
     """It may be a slip of the pen; and nobody knows where its members look."""
     command = ["offsets", "set", "--zookeeper", "z", "--group", "new", "--to-earliest", "--yes"]
     assert main(command) == 2
-    assert "group new has no offsets anywhere: look at its name" in capsys.readouterr().err
+    assert "group new has no offsets anywhere: check its name" in capsys.readouterr().err
     assert main([*command, "--storage", "both"]) == 2, "which topics?"
     assert main([*command, "--storage", "both", "--topic", "t"]) == 0
     assert cluster.numbers("new", KAFKA) == cluster.numbers("new", ZK) == {A: 10, B: 0}

@@ -115,7 +115,7 @@ def test_a_table_of_all_streams() -> None:
         "0         3.000     60000  3.0000       20000  1.00",
         "1         4.000     20000  1.0000        5000  0.25",
         "all       4.000     80000  4.0000       20000  1.00",
-        "no message came any more; 1 of 3 streams had nothing to read",
+        "no more messages came; 1 of 3 streams had nothing to read",
     ]
 
 
@@ -123,7 +123,7 @@ def test_a_table_of_one_stream_and_of_nothing() -> None:
     """One row is enough; what is not known is a dash."""
     assert as_table(ONE).splitlines()[1:] == [
         "all       0.500      1000  1.0000        2000  2.00",
-        "as many messages as wanted were read",
+        "the requested number of messages was read",
     ]
     assert as_table(NONE).splitlines()[1:] == [
         "all       0.000         0  0.0000           -     -",
