@@ -1,6 +1,6 @@
-"""What works against which Kafka: the cells that the tests assert and docs/versions.md shows.
+"""The features by Kafka version: the cells that the tests assert and docs/versions.md shows.
 
-``python -m tests.interop.version_matrix`` writes the page anew.
+``python -m tests.interop.version_matrix`` writes the page.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
 
 
 class Cell(StrEnum):
-    """What one version makes of one feature, as the page says it."""
+    """The support of a feature by a version, as the page shows it."""
 
     YES = "yes"
     MAGIC_0 = "yes (0)"
@@ -31,7 +31,7 @@ class Cell(StrEnum):
 
 
 def _from(first: str, before: Cell, since: Cell = Cell.YES) -> dict[str, Cell]:
-    """One cell up to a version, another from it on."""
+    """Return one cell for versions before one, and another from it on."""
     names = list(VERSIONS)
     at = names.index(first)
     return {name: before if index < at else since for index, name in enumerate(names)}
@@ -45,8 +45,8 @@ class Feature:
     """A row of the table.
 
     Attributes:
-        name: what the page calls it.
-        test: the function that asserts every one of its cells.
+        name: its name on the page.
+        test: the function that asserts all of its cells.
         cells: by Kafka version.
         module: where that function is.
     """
@@ -59,17 +59,17 @@ class Feature:
 
 FEATURES: Mapping[str, Feature] = {
     "share": Feature(
-        "two members share a topic, all of it comes once, offsets in ZooKeeper",
+        "two members share a topic, each message is delivered once, offsets in ZooKeeper",
         "test_two_members_share_a_topic_and_hand_it_over",
         _EVERYWHERE,
     ),
     "leave": Feature(
-        "one leaves, the other goes on without a gap or a repeat",
+        "one member leaves, the other continues without gaps or duplicates",
         "test_two_members_share_a_topic_and_hand_it_over",
         _EVERYWHERE,
     ),
     "restart": Feature(
-        "a member that comes back goes on where it was",
+        "a restarted member continues where it stopped",
         "test_a_member_that_comes_back_goes_on_where_it_was",
         _EVERYWHERE,
     ),
@@ -94,7 +94,7 @@ FEATURES: Mapping[str, Feature] = {
         _from("2.8.2", Cell.YES, Cell.ABSENT),
     ),
     "own": Feature(
-        "what this version's own producer writes (magic on disk)",
+        "reading what this version's own producer writes (magic on disk)",
         "test_what_the_versions_own_producer_writes_is_read",
         _from("0.10.2.2", Cell.MAGIC_0, Cell.MAGIC_1)
         | dict.fromkeys(("0.11.0.3", "1.1.1", "2.8.2", "3.9.1"), Cell.MAGIC_2),
@@ -112,7 +112,7 @@ FEATURES: Mapping[str, Feature] = {
         _from("2.8.2", Cell.ABSENT),
     ),
     "fetch": Feature(
-        "the version of Fetch that streams ask in ²",
+        "the version of Fetch that streams use ²",
         "test_streams_ask_in_the_newest_fetch",
         _from("0.10.2.2", Cell.FETCH_0, Cell.FETCH_12)
         | {"0.10.2.2": Cell.FETCH_3, "0.11.0.3": Cell.FETCH_5, "1.1.1": Cell.FETCH_7},
@@ -159,103 +159,107 @@ POLL_FEATURES: Mapping[str, Feature] = {
         f"{_COORDINATED}.test_transactions",
     ),
     "writing": Feature(
-        "what our producer writes: timestamps from 0.10 on, headers from 0.11, zstd from 2.1",
+        "writing with our producer: timestamps from 0.10 on, headers from 0.11, zstd from 2.1",
         "test_what_we_write_is_kept",
         _EVERYWHERE,
         f"{_COORDINATED}.test_every_version",
     ),
     "idempotent": Feature(
-        "our producer, idempotent as in the mirror, is kept account of",
+        "our idempotent producer, as used by the mirror",
         "test_an_idempotent_producer_is_kept_account_of",
         _from("0.11.0.3", Cell.ABSENT),
         f"{_COORDINATED}.test_every_version",
     ),
     "kerberos": Feature(
-        "reading and writing with tickets of Kerberos (`sasl_mechanism=GSSAPI`)",
+        "reading and writing with Kerberos (`sasl_mechanism=GSSAPI`)",
         "test_a_producer_and_a_group",
         _from("0.9.0.1", Cell.ABSENT),
         "tests.integration.net.test_kerberos",
     ),
 }
-"""What ``KafkaConsumer`` does, by Kafka version; only tests with YES run on a version."""
+"""The features of ``KafkaConsumer``; tests run only on versions with YES."""
 
 _HEAD = """\
 # Kafka versions
 
-The consumers against real brokers, each with the ZooKeeper it ships with. Every cell is asserted by
-tests in `tests/interop` (Kerberos: in `tests/integration/net`), which run on each version that the
-cell is not empty for (CI runs some of them, `make test-versions` the others); the tables are
-printed from what they assert (`python -m tests.interop.version_matrix`).
+Both consumers have been tested with real brokers, each version with the ZooKeeper that it ships
+with. Every cell is asserted by tests in `tests/interop` (Kerberos: in `tests/integration/net`),
+which run on each version whose cell is not empty (CI runs some of them, `make test-versions` the
+others); the tables are generated from these assertions (`python -m tests.interop.version_matrix`).
 
 ## Groups in ZooKeeper: `ZookeeperConsumerConnector`
 
 """
 
 _TAIL = """
-`-`: that Kafka has nothing of the kind.
+`-`: this version of Kafka does not have the feature.
 
-A topic that is deleted and created again is told from the former one on all of them, by ZooKeeper:
-see [decision 0041](decisions/0041-topics-made-anew.md), also for where nothing tells.
+On all versions, a topic that was deleted and created again is distinguished from the former one, by
+ZooKeeper. [Decision 0041](decisions/0041-topics-made-anew.md) says in which cases that is
+impossible.
 
-¹ These brokers don't know lz4 (it came with 0.8.2): they refuse to store the messages, and the
-producer hears error -1. There is nothing to consume.
+¹ These brokers don't support lz4, which was added in 0.8.2: they reject the messages, and the
+producer gets error -1. There is nothing to consume.
 
-² Brokers of 0.8 and 0.9, which ZooKeeper tells apart, are sent what 0.8 knows, and no question. Of
-others each connection asks what they serve, and fetches in the newest version that names topics by
-their names.
+² Brokers of 0.8 and 0.9, which are recognised by their registration in ZooKeeper, get the request
+versions of 0.8, without ApiVersions. Connections to later brokers negotiate, and fetch in the
+newest version that identifies topics by name.
 
-³ Brokers keep offsets since 0.8.2. Older ones close the connection at the question for a
-coordinator, and the member does not join: it raises `RebalanceFailed`, which says that offsets in
+³ Brokers store offsets since 0.8.2. Older ones close the connection when they receive a request for
+a coordinator, and the member does not join: it raises `RebalanceFailed`, which says that offsets in
 Kafka need 0.8.2, and what to set instead.
 
-From 0.10 on the brokers store other formats than 0.8's (the number in brackets is the magic byte on
-disk), and hand them out as they lie there: records have their timestamps, and brokers convert
-nothing. Of transactions a stream sees all records, whatever became of them, as the original does.
+From 0.10 on, brokers store newer formats than 0.8's (the number in brackets is the magic byte on
+disk). They are fetched as they are stored: records have their timestamps, and brokers convert
+nothing. A stream delivers all records of transactions, including aborted ones, as the original
+does.
 
-By round-robin, wildcards and topics whose names have the same Java hash (`Aa` and `BB`) are shared
-with Kafka 0.8.2's members in the order in which ZooKeeper lists the topics. Servers of an ensemble
-that run on Java 7 or earlier may list such names differently; members connected to different ones
-then disagree, the original's among themselves, too. What is known of that order stands in
-[decision 0037](decisions/0037-order-of-topics-and-threads.md).
+With round-robin, wildcards and topics whose names have the same Java hash (`Aa` and `BB`), the
+assignment follows the order in which ZooKeeper lists the topics, as in Kafka 0.8.2. Servers of an
+ensemble that run on Java 7 or earlier may list such names in different orders; members that are
+connected to different servers then disagree, as the original's members do.
+[Decision 0037](decisions/0037-order-of-topics-and-threads.md) records what is known about that
+order.
 
-## Groups that brokers coordinate: `KafkaConsumer`
+## Groups with a coordinator: `KafkaConsumer`
 
 """
 
 _POLL_TAIL = """
-`-`: that Kafka, or its Java consumer, has nothing of the kind. What its brokers can't do is refused
-at once, with an error that says what to do instead: a group before 0.9 (share one by
-`zookeeper_connect`, with `offsets_storage="kafka"` where its offsets are in Kafka), a
+`-`: this version of Kafka, or its Java consumer, does not have the feature. What its brokers don't
+support is refused at once, with an error that names the alternative: a group before 0.9 (use
+`zookeeper_connect`, with `offsets_storage="kafka"` if its offsets are in Kafka), a
 `group_instance_id` before 2.3.
 
-Offsets of a group whose consumer assigns partitions to itself are kept in Kafka from 0.8.2 on, and
-in ZooKeeper, by way of the brokers, with 0.8.1: where kafka-python has them. 0.8.0 keeps none.
+The offsets of a group whose consumer assigns partitions to itself are stored in Kafka from 0.8.2
+on, and in ZooKeeper through the brokers with 0.8.1, as kafka-python does. 0.8.0 can't store them.
 
-Nobody says which version a broker has: it is asked, and where it is too old for the question, that
-is found out, too. Records come in the format that they are stored in, with timestamps and headers
-where there are any.
+The version of the brokers need not be configured: connections negotiate, and brokers that are too
+old for that are detected. Records are fetched in the format that they are stored in, with their
+timestamps and headers.
 """
 
 _WATCHING = """
-## Watching without a ZooKeeper
+## Reading a cluster without ZooKeeper
 
 `lag`, `groups`, `verify`, `topics`, `get-offset`, `offsets`, `doctor`, `serve` and the metrics \
 with `--bootstrap-server` alone ([tools](tools.md)):
 
-| Kafka | what is seen |
+| Kafka | what is shown |
 |---|---|
-| 4.x, and 3.3 to 3.9 without a ZooKeeper | all that there is: groups of the classic protocol \
-and of KIP-848 (members and owners of these from 3.7 on, where DescribeGroups knows nothing of \
-them); of share and streams groups the name and the state |
-| 0.10 to 3.9 with a ZooKeeper | groups at coordinators; those in ZooKeeper are unknown, and \
-said to be |
-| 0.9 | the same; nobody tells which broker is the controller, and replicas that are away are \
-missed, but not named |
-| 0.8 | topics and logs; its brokers list no groups, so these are a part that can't be read |
+| 4.x, and 3.3 to 3.9 without a ZooKeeper | everything: groups of the classic protocol \
+and of KIP-848 (their members and owners from 3.7 on, the first version that describes \
+them); the name and state of share and streams groups |
+| 0.10 to 3.9 with a ZooKeeper | groups at coordinators; those in ZooKeeper are reported as \
+unknown |
+| 0.9 | the same, but the controller is unknown, and offline replicas are noticed, but not \
+listed |
+| 0.8 | topics and logs; its brokers can't list groups, which is reported as a part that could not \
+be read |
 
-Asserted on 4.1.0, on 3.9.1 both ways, over TLS and SCRAM, and on 2.8.2 and 0.10.2.2 by \
-`tests/integration/cli/test_without_zookeeper.py` and \
-`tests/integration/net/test_secure_tools.py`, side by side
+Asserted on 4.1.0, on 3.9.1 with and without ZooKeeper, over TLS and SCRAM, and on 2.8.2 and \
+0.10.2.2 by `tests/integration/cli/test_without_zookeeper.py` and \
+`tests/integration/net/test_secure_tools.py`, in comparison
 with each version's own `kafka-consumer-groups --describe`.
 """
 
@@ -268,43 +272,42 @@ _SPARK = """
 | `zkconsumer.spark.read`, `write` and `stream`; the drain; `KafkaUtils` | yes ¹ | yes | yes | yes |
 | `drain --decode`, `--format iceberg` on Spark | yes ⁴ | yes ⁴ | yes ⁴ | yes ⁴ |
 | `format("zkconsumer")`: batches, streams, both sinks | no ² | yes | yes | yes |
-| filters on `topic`, `partition` and `offset` cut what is fetched | no | no | yes | yes |
-| a stream keeps `maxOffsetsPerTrigger`, `minOffsetsPerTrigger`, `maxTriggerDelay` | yes | yes | \
+| filters on `topic`, `partition` and `offset` limit what is fetched | no | no | yes | yes |
+| a stream obeys `maxOffsetsPerTrigger`, `minOffsetsPerTrigger`, `maxTriggerDelay` | yes | yes | \
 yes | yes |
-| `availableNow` with `maxOffsetsPerTrigger` reads all that is there | by `stream` | \
+| `availableNow` with `maxOffsetsPerTrigger` reads everything available | by `stream` | \
 by `stream` ³ | by `stream` ³ | yes |
-| a stream's progress tells where the logs end | - | no | no | yes |
+| the progress of a stream includes the log ends | - | no | no | yes |
 
-¹ pandas is needed besides: Spark's `mapInArrow` asks for it, though no row goes through it. What \
-is read is fixed when `read` is called.
+¹ pandas is also required: Spark's `mapInArrow` imports it, although it processes no row. The \
+offsets to read are fixed when `read` is called.
 
-² One line that names `zkconsumer.spark.read`, once `zkconsumer.spark` was imported; else Java's \
-`ClassNotFoundException`, which only a jar could change: none is asked for \
-([0067](decisions/0067-every-spark-from-3-4.md)).
+² The error is one line that names `zkconsumer.spark.read` if `zkconsumer.spark` was imported; \
+otherwise it is Java's `ClassNotFoundException`, which only a jar could change, and none is \
+required ([0067](decisions/0067-every-spark-from-3-4.md)).
 
-³ Spark's own engine does not tell the source of its trigger there: the query ends after one batch \
-of that size, and says so in the driver's log. `stream` makes these batches itself, for which it \
-needs pandas. \
-Where `spark.sql.streaming.triggerAvailableNowWrapper.enabled` makes Spark \
-request the end of a batch before it tells where the query resumes, the query is refused.
+³ Spark's own engine does not tell the source about its trigger there: the query ends after one \
+batch of that size, and says so in the driver's log. `stream` makes these batches itself, for \
+which it needs pandas. \
+If `spark.sql.streaming.triggerAvailableNowWrapper.enabled` makes Spark request \
+the end of a batch before it reports the position of the query, the query is refused.
 
-⁴ pandas is needed on each, by the same `mapInArrow`. Iceberg tables are written by pyiceberg \
-here, too, never through Iceberg's own Spark writer, even where the session has it: that one may \
-put a batch there twice
-([0078](decisions/0078-spark-decodes-and-writes-tables.md)). Spark 3.4 takes no record within a \
-record from a Python task: a drain that decodes such values there ends with a line that names \
-`--engine local`, which goes on with it.
+⁴ pandas is required on each version, again because of `mapInArrow`. Iceberg tables are written by \
+pyiceberg on Spark, too, never by Iceberg's own Spark writer, even if the session has it: that one \
+may write a batch twice
+([0078](decisions/0078-spark-decodes-and-writes-tables.md)). Spark 3.4 accepts no nested records \
+from a Python task: a drain that decodes such values there ends with a line that names \
+`--engine local`, which supports them.
 
-A checkpoint of `stream` goes on under every one of them. No Spark up to 4.3 tells a source in \
-Python which columns a query wants: give a schema with some of them, \
-and the others are not created.
+A checkpoint of `stream` works with all of these versions. No Spark up to 4.3 tells a source in \
+Python which columns a query needs: a schema with fewer columns saves the work for the others.
 
 Asserted by `make test-spark-versions` (`tests/spark/test_spark_versions.py`).
 """
 
 
 def page() -> str:
-    """The text of docs/versions.md."""
+    """Return the text of docs/versions.md."""
     tables = _HEAD + _table(FEATURES) + _TAIL + _table(POLL_FEATURES) + _POLL_TAIL
     return tables + _WATCHING + _SPARK
 
