@@ -89,7 +89,7 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", "replace")
 
 
-def last_answer(output: str) -> dict[str, object]:
+def last_response(output: str) -> dict[str, object]:
     """The JSON in the last line that a client printed.
 
     Raises:
@@ -141,7 +141,7 @@ class Companion:
         """The next line that it answers.
 
         Raises:
-            ClientSkipped: see ``last_answer``.
+            ClientSkipped: see ``last_response``.
             ClientFailed: it ended, or said nothing in time.
         """
         assert self._process.stdout is not None
@@ -155,7 +155,7 @@ class Companion:
                 raise ClientFailed(f"ended: {self._complaint()}")
             self._lines += more
         line, _, self._lines = self._lines.partition(b"\n")
-        return last_answer(line.decode())
+        return last_response(line.decode())
 
     def close(self) -> None:
         """End it, and wait for that."""

@@ -14,7 +14,7 @@ from tests.benchmarks.contestants.contestant import Pass, checked
 from tests.benchmarks.contestants.programs import Program
 from tests.benchmarks.figures import Run, ratio, rows
 from tests.benchmarks.latency import LatencyRun
-from tests.benchmarks.processes import ClientFailed, ClientSkipped, last_answer
+from tests.benchmarks.processes import ClientFailed, ClientSkipped, last_response
 from tests.benchmarks.results import Results
 
 TOPIC = "100-none-p4"
@@ -165,11 +165,11 @@ def test_a_pass_that_did_not_read_everything_is_refused(records: int, value_byte
 
 def test_what_a_client_says_last_counts() -> None:
     """It may have said other things before; or that it can't do it here."""
-    assert last_answer('warning\n{"records": 1}\n') == {"records": 1}
+    assert last_response('warning\n{"records": 1}\n') == {"records": 1}
     with pytest.raises(ClientSkipped, match="not in this build"):
-        last_answer('{"skipped": "not in this build"}')
+        last_response('{"skipped": "not in this build"}')
     with pytest.raises(ClientFailed):
-        last_answer("Traceback")
+        last_response("Traceback")
 
 
 def test_a_stamp_tells_how_late_its_message_came() -> None:

@@ -109,7 +109,7 @@ def _await_followers(stage: Stage, moved: Sequence[TopicPartition]) -> None:
 
 
 def _request(stage: Stage, path: str, partitions: Sequence[dict[str, object]]) -> None:
-    stage.ask_controller(path, {"partitions": partitions})
+    stage.write_controller_request(path, {"partitions": partitions})
     stage.wait(
         lambda: stage.tree.get(path) is None,
         timeout_s=EFFECT_S,

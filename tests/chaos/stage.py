@@ -280,7 +280,7 @@ class Stage:
         ends = replica_ends(broker, list(wanted))
         return all(ends.get(tp, -1) >= end for tp, end in wanted.items())
 
-    def ask_controller(self, path: str, request: Mapping[str, object]) -> None:
+    def write_controller_request(self, path: str, request: Mapping[str, object]) -> None:
         """Put a request for the controller into its node."""
         self.tree.put(path, json.dumps({"version": 1, **request}).encode())
 

@@ -41,7 +41,7 @@ FOLLOWER_NAMED = "replicaId=1"
 LIBRARY = "golden-lib"
 
 
-class Asked(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A request, the version that it is asked in, and who asks."""
 
     request: Request[Response]
@@ -92,16 +92,18 @@ _LIST = ListOffsetsRequest(
 _OWN_NAME = "0.11.0.3"
 """Its brokers make MBeans of clients' ids as they are, and then do not answer."""
 ASKED = (
-    Asked(_PRODUCE, 0, "orders, web", not_in=_OWN_NAME, told="Produce"),
-    Asked(_PRODUCE, 0, "orders", told="Produce"),
-    Asked(_FETCH, 0, "billing", told="FetchConsumer"),
-    Asked(_FETCH, 0, FOLLOWER_NAMED, not_in=_OWN_NAME, told="FetchConsumer"),
-    Asked(_FETCH, 0, "", told="FetchConsumer"),
-    Asked(_FETCH, 3, "library", from_release=(2, 4), says_library=True, told="FetchConsumer"),
-    Asked(_LIST, 0, "billing", told="ListOffsets"),
-    Asked(MetadataRequest(topics=(TOPIC,)), 0, "billing"),
-    Asked(_FETCH, 4, "new", from_release=(0, 11)),
-    Asked(_LIST, 1, "new", from_release=(0, 10, 1)),
+    LoggedRequest(_PRODUCE, 0, "orders, web", not_in=_OWN_NAME, told="Produce"),
+    LoggedRequest(_PRODUCE, 0, "orders", told="Produce"),
+    LoggedRequest(_FETCH, 0, "billing", told="FetchConsumer"),
+    LoggedRequest(_FETCH, 0, FOLLOWER_NAMED, not_in=_OWN_NAME, told="FetchConsumer"),
+    LoggedRequest(_FETCH, 0, "", told="FetchConsumer"),
+    LoggedRequest(
+        _FETCH, 3, "library", from_release=(2, 4), says_library=True, told="FetchConsumer"
+    ),
+    LoggedRequest(_LIST, 0, "billing", told="ListOffsets"),
+    LoggedRequest(MetadataRequest(topics=(TOPIC,)), 0, "billing"),
+    LoggedRequest(_FETCH, 4, "new", from_release=(0, 11)),
+    LoggedRequest(_LIST, 1, "new", from_release=(0, 10, 1)),
 )
 """In this order; brokers are followers of each other meanwhile."""
 
@@ -127,14 +129,14 @@ def capture_release(release: str) -> list[str]:
         with Sandbox(kafka=release, brokers=2, broker_jvm_flags=logging.flags) as cluster:
             cluster.create_topic(TOPIC, assignment={0: [0, 1]})
             for request in asked:
-                ask(cluster.brokers[0], request)
+                send_request(cluster.brokers[0], request)
 
             def lines() -> list[str]:
                 return list(_telling(logging.file.read_text("utf-8")))
 
             wait_until(
                 lambda: (
-                    sum(asked_for(line, asked) for line in lines()) >= len(asked)
+                    sum(is_reported(line, asked) for line in lines()) >= len(asked)
                     and any("etcher" in line for line in lines())
                 ),
                 what="lines of all requests, and one of a follower",
@@ -142,7 +144,7 @@ def capture_release(release: str) -> list[str]:
             return lines()
 
 
-def asked_for(line: str, asked: list[Asked]) -> bool:
+def is_reported(line: str, asked: list[LoggedRequest]) -> bool:
     """Whether a line is of one of these clients."""
     return any(
         re.search(rf"client_?id\W{{1,3}}{re.escape(request.client_id)}\W", line, re.IGNORECASE)
@@ -150,7 +152,7 @@ def asked_for(line: str, asked: list[Asked]) -> bool:
     )
 
 
-def ask(broker: Broker, asked: Asked) -> None:
+def send_request(broker: Broker, asked: LoggedRequest) -> None:
     """Ask over a connection of its own."""
     with closing(raw_connection(broker, client_id=asked.client_id)) as connection:
         if asked.says_library:

@@ -72,7 +72,7 @@ def _acknowledged(history: Operations) -> set[str]:
     return found
 
 
-def _asked_at(history: Operations, given: int) -> int:
+def _requested_at(history: Operations, given: int) -> int:
     """The line at which the reader asked for the poll of this line."""
     process = history[given]["process"]
     return max(n for n in range(given) if history[n]["process"] == process)
@@ -107,7 +107,7 @@ def _read_by(history: Operations, claim: _Claim) -> list[tuple[int, Operation]]:
         for n, poll in _polls(history)
         if claim.start < n < claim.end
         and poll["member"] == claim.member
-        and claim.start < _asked_at(history, n)
+        and claim.start < _requested_at(history, n)
         and _of(poll, claim.partition)
     ]
 
@@ -373,7 +373,7 @@ def _commit_what_is_in_hand(history: Operations, pick: Pick) -> bool:
     if pending:
         at, member, (topic, partition, offset, _) = pick(pending)
         offsets = [[topic, partition, offset + 1]]
-        _say_commit(history, at + 1, history[at]["time"] + 1, member, offsets)
+        _add_commit(history, at + 1, history[at]["time"] + 1, member, offsets)
     return bool(pending)
 
 
@@ -383,11 +383,11 @@ def _commit_back(history: Operations, pick: Pick) -> bool:
     if commits:
         at, commit = pick(commits)
         offsets = [[topic, number, offset - 1] for topic, number, offset in commit["offsets"]]
-        _say_commit(history, at + 1, commit["time"] + 1, commit["member"], offsets)
+        _add_commit(history, at + 1, commit["time"] + 1, commit["member"], offsets)
     return bool(commits)
 
 
-def _say_commit(
+def _add_commit(
     history: Operations, at: int, time: int, member: str, offsets: list[list[Any]]
 ) -> None:
     commit = {"process": "zookeeper", "type": "ok", "f": "commit"}

@@ -285,7 +285,7 @@ class ScalaMember:
         assert self.tool.poll() is None, f"ended by itself: {self.tool.errors}"
         assert self.tool.stop(), "it did not end when asked to"
 
-    def ask_to_leave(self) -> None:
+    def request_leave(self) -> None:
         """Ask it to end, and don't wait."""
         os.kill(self.tool.pid, signal.SIGTERM)
 

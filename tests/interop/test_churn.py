@@ -26,9 +26,9 @@ def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None
         everyone: list[Member] = [a, b, c, d, e, f]
         group.await_values(list(group.writer.values), *everyone)
 
-        b.ask_to_leave()
+        b.request_leave()
         a.leave()
-        d.ask_to_leave()
+        d.request_leave()
         e.leave()
         group.await_settled([topic], ["c-ours", "f-scala"])
         g = group.scala(topic, "a-scala")

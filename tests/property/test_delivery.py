@@ -26,7 +26,7 @@ requests = st.sampled_from(
     [
         DeliveryWorld.request,
         DeliveryWorld.request,
-        DeliveryWorld.ask_for_a_batch,
+        DeliveryWorld.request_batch,
         DeliveryWorld.ask_for_arrow,
     ]
 )

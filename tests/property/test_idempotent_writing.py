@@ -245,13 +245,13 @@ def test_what_comes_meanwhile_is_written_once_and_in_order(
     writing = made_writing(cluster, ProducerIdentity(is_wanted=True), set_bytes, source)
     assert writing.run() == ()
     assert {tp: cluster.logs[tp] for tp in TPS} == wanted
-    check_told(cluster, wanted, source.found)
+    check_reported(cluster, wanted, source.found)
     assert {tp: sum(n for _, n in source.found[tp]) for tp in TPS} == {
         tp: len(values) for tp, values in wanted.items()
     }
 
 
-def check_told(
+def check_reported(
     cluster: ProducerCluster,
     wanted: dict[TopicPartition, list[bytes]],
     found: dict[TopicPartition, list[tuple[int, int]]],
@@ -273,7 +273,7 @@ def test_nothing_is_lost_and_all_is_told_of(
     wanted, found, whole = write(
         cluster, counts, idempotent=True, retries=retries, set_bytes=set_bytes
     )
-    check_told(cluster, wanted, found)
+    check_reported(cluster, wanted, found)
     if whole:
         assert {tp: sum(n for _, n in found[tp]) for tp in TPS} == {
             tp: len(values) for tp, values in wanted.items()
@@ -434,7 +434,7 @@ def test_a_plain_producer_keeps_the_order(
     cluster = ProducerCluster(list(script), gives_ids=False)
     wanted, found, whole = write(cluster, counts, idempotent=refused, retries=99, set_bytes=60)
     assert whole
-    check_told(cluster, wanted, found)
+    check_reported(cluster, wanted, found)
     for tp in TPS:
         assert list(dict.fromkeys(cluster.logs[tp])) == wanted[tp]
 

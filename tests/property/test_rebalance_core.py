@@ -47,7 +47,7 @@ class ForgetsTriggers(RebalanceCore):
         return super()._trigger(cause) if self.state in RESTING else ()
 
 
-class TakesStaleAnswers(RebalanceCore):
+class TakesStaleResponses(RebalanceCore):
     """An answer is taken for one to the question that is open now."""
 
     def receive(self, event: ev.Event, now_ms: int) -> Actions:
@@ -111,7 +111,7 @@ class _Equal:
 FAULTS: Sequence[NewCore] = [
     ForgetsTriggers,
     TakesAnySessionsEnd,
-    TakesStaleAnswers,
+    TakesStaleResponses,
     ForgetsUnknownClaims,
     KeepsWhatTheSessionOwned,
     BelievesAnyRegistration,

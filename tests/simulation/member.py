@@ -65,7 +65,7 @@ class SimMember:
         stalled_until_ms: its control thread does.
         heard_lost: sessions whose end it was told of.
         connected_ms: when the server answered its last request to connect.
-        heard_ms: when it sent the last request that it knows to be answered.
+        confirmed_ms: when it sent the last request that it knows to be answered.
     """
 
     def __init__(self, plan: MemberPlan, around: Surroundings, serial: int) -> None:
@@ -83,7 +83,7 @@ class SimMember:
         self.callers: list[Caller] = []
         self.frozen_until_ms = 0
         self.stalled_until_ms = 0
-        self.connected_ms = self.heard_ms = around.clock.now_ms()
+        self.connected_ms = self.confirmed_ms = around.clock.now_ms()
         self._told_of_answers: list[ResponseListener] = []
         self._joining: tuple[JoinRequest, list[StreamQueue], int] | None = None
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
@@ -180,21 +180,21 @@ class SimMember:
 
     def _listening(self, listener: ResponseListener) -> None:
         self._told_of_answers.append(listener)
-        listener(self.heard_ms, PING_MS)
+        listener(self.confirmed_ms, PING_MS)
 
     def on_response(self) -> None:
         """The server answers a ping that was sent just now, in the session that it knows of."""
         self._on_response(self._around.clock.now_ms())
 
     def _on_response(self, sent_ms: int) -> None:
-        self.heard_ms = max(self.heard_ms, sent_ms)
+        self.confirmed_ms = max(self.confirmed_ms, sent_ms)
         for notify in self._told_of_answers:
             notify(sent_ms, PING_MS)
 
     @property
     def wants_an_answer(self) -> bool:
         """Whether a ping is due."""
-        return self._around.clock.now_ms() - self.heard_ms >= PING_MS
+        return self._around.clock.now_ms() - self.confirmed_ms >= PING_MS
 
     @property
     def is_suspicious(self) -> bool:
@@ -205,7 +205,7 @@ class SimMember:
     def is_silenced(self) -> bool:
         """See ``Reader``."""
         since_ms, now_ms = self.silent_since_ms, self._around.clock.now_ms()
-        if now_ms - self.heard_ms >= max(self.silence_ms, 2 * PING_MS):
+        if now_ms - self.confirmed_ms >= max(self.silence_ms, 2 * PING_MS):
             return True
         return since_ms is not None and now_ms - since_ms >= self.silence_ms
 

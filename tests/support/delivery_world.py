@@ -100,7 +100,7 @@ class DeliveryWorld:
 
         return self._request(read)
 
-    def ask_for_a_batch(self) -> list[Place]:
+    def request_batch(self) -> list[Place]:
         """The same for a list of them."""
 
         def read() -> list[Place]:

@@ -23,7 +23,7 @@ class MemoryCluster:
         exact: whether they know times of records.
         sent_ms: the time that was asked for last.
         opened: how often somebody connected, each time with the servers.
-        asked_brokers: whether brokers were asked for groups.
+        queried_brokers: whether brokers were asked for groups.
     """
 
     zookeeper = "zk:2181"
@@ -37,7 +37,7 @@ class MemoryCluster:
         self.exact = True
         self.sent_ms: int | None = None
         self.opened: list[str] = []
-        self.asked_brokers = False
+        self.queried_brokers = False
         self._now_ms = 1_795_293_000_000
 
     @contextmanager
@@ -78,7 +78,7 @@ class MemoryCluster:
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
         """All groups."""
-        self.asked_brokers |= not without_kafka
+        self.queried_brokers |= not without_kafka
         return sorted(self.kept)
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:

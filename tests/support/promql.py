@@ -16,7 +16,7 @@ _CLAUSE = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
 _WORDS = frozenset({"by", "or", "and", "unless", "without", "on", "offset", "bool"})
 
 
-class Asked(NamedTuple):
+class QueriedMetrics(NamedTuple):
     """What one expression asks for.
 
     Attributes:
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     grouped: frozenset[str]
 
 
-def asked_by(expression: str) -> Asked:
+def asked_by(expression: str) -> QueriedMetrics:
     """Take an expression apart."""
     named = dict.fromkeys(re.findall(r"__name__=~\"([^\"]*)\"", expression))
     metrics = {item: frozenset[str]() for names in named for item in names.split("|")}
@@ -48,7 +48,7 @@ def asked_by(expression: str) -> Asked:
     for name, inside in _SELECTOR.findall(_CLAUSE.sub("", bare)):
         if name not in _WORDS and "_" in name:
             metrics[name] = metrics.get(name, frozenset()) | set(_MATCHER.findall(inside))
-    return Asked(metrics, grouped)
+    return QueriedMetrics(metrics, grouped)
 
 
 def expressions(dashboard: Path) -> Iterator[tuple[str, str]]:

@@ -55,7 +55,7 @@ class MemoryCatalog:
 
     def __init__(self, known: Mapping[SchemaKey, SchemaDefinition | UnusableSchema]) -> None:
         self.known = dict(known)
-        self.asked: list[SchemaKey] = []
+        self.looked_up: list[SchemaKey] = []
         self._adopted: list[AdoptedSchema] = []
 
     def adopted(self) -> Sequence[AdoptedSchema]:
@@ -64,7 +64,7 @@ class MemoryCatalog:
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaCatalog``."""
-        self.asked.append(key)
+        self.looked_up.append(key)
         found = self.known.get(key)
         if isinstance(found, UnusableSchema):
             raise found

@@ -178,24 +178,24 @@ def _consumer(task: Task, ends: list[Callable[[], None]]) -> KafkaConsumer:
     return consumer
 
 
-class _Told:
+class _ReceivedSignals:
     """What signals have asked for."""
 
     def __init__(self) -> None:
         self.freeze = False
-        signal.signal(signal.SIGUSR1, self._hear_freeze)
-        signal.signal(signal.SIGTERM, self._hear_end)
+        signal.signal(signal.SIGUSR1, self._on_freeze)
+        signal.signal(signal.SIGTERM, self._on_end)
 
-    def _hear_freeze(self, _number: int, _frame: object) -> None:
+    def _on_freeze(self, _number: int, _frame: object) -> None:
         self.freeze = True
 
-    def _hear_end(self, _number: int, _frame: object) -> None:
+    def _on_end(self, _number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
 
 def main(task: Task) -> None:
     """Read until SIGTERM."""
-    reported, work = _Told(), threading.Event()
+    reported, work = _ReceivedSignals(), threading.Event()
     ends: list[Callable[[], None]] = []
     output = os.open(task["output"], os.O_WRONLY | os.O_APPEND)
     try:

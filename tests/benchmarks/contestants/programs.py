@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tests.benchmarks.clients.job import Job
 from tests.benchmarks.contestants.contestant import MEGABYTE, Cluster, Pass, checked
 from tests.benchmarks.environments import Environment
-from tests.benchmarks.processes import Companion, last_answer, run
+from tests.benchmarks.processes import Companion, last_response, run
 from tests.benchmarks.topics import TopicSpec
 from zkconsumer.records.codecs import Codec
 
@@ -61,7 +61,7 @@ class Program:
 
     def read(self, job: Job) -> Pass:
         """See ``Contestant``."""
-        response = last_answer(run(self._argv(job), environ=self.environ).output)
+        response = last_response(run(self._argv(job), environ=self.environ).output)
         return checked(
             job,
             response,

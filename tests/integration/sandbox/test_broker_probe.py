@@ -24,7 +24,7 @@ METADATA = (
 
 
 @contextmanager
-def broker_that_answers(reply: bytes) -> Iterator[Broker]:
+def broker_replying(reply: bytes) -> Iterator[Broker]:
     """A broker on loopback that gives every request the same bytes, then hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -51,7 +51,7 @@ def framed(reply: bytes) -> bytes:
 
 def test_metadata_tells_brokers_topics_and_leaders() -> None:
     """A partition without a leader is known, with those who could lead it."""
-    with broker_that_answers(framed(METADATA)) as broker:
+    with broker_replying(framed(METADATA)) as broker:
         known = request_view(broker)
     assert known is not None
     assert known.brokers == {7}
@@ -75,7 +75,7 @@ def test_metadata_tells_brokers_topics_and_leaders() -> None:
 )
 def test_an_answer_that_is_none_counts_as_silence(reply: bytes) -> None:
     """Whatever listens there, the question ends."""
-    with broker_that_answers(reply) as broker:
+    with broker_replying(reply) as broker:
         assert request_view(broker) is None
         assert not leads(broker, TopicPartition("t", 0))
 
@@ -84,5 +84,5 @@ def test_an_answer_that_is_none_counts_as_silence(reply: bytes) -> None:
 def test_a_leader_is_who_serves_the_partition(code: int, led: bool) -> None:
     """Any error code means that it does not."""
     reply = struct.pack(">iih1siihi", 1, 1, 1, b"t", 1, 0, code, 0)
-    with broker_that_answers(framed(reply)) as broker:
+    with broker_replying(framed(reply)) as broker:
         assert leads(broker, TopicPartition("t", 0)) is led

@@ -21,11 +21,11 @@ class Schemas:
     """A registry with one schema; 2 is JSON Schema, 3 fails."""
 
     def __init__(self) -> None:
-        self.asked: list[SchemaKey] = []
+        self.looked_up: list[SchemaKey] = []
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaSource``."""
-        self.asked.append(key)
+        self.looked_up.append(key)
         if key == 3:
             raise SchemaError("the registry is away")
         if key == 2:
@@ -56,7 +56,7 @@ def test_bytes_are_shown_as_what_is_asked_for() -> None:
     assert decode(b'{"a": 1}', form="hex").text == "7b 22 61 22 3a 20 31 7d"
     assert decode(b'{"a": 1}', form="text").kind == "text"
     assert decode(None, form="hex").kind == "null"
-    assert schemas.asked == []
+    assert schemas.looked_up == []
 
 
 def test_avro_by_a_registry() -> None:
@@ -66,7 +66,7 @@ def test_avro_by_a_registry() -> None:
     found = decoder.decode(b"\0\0\0\0\x01\x54")
     assert (found.kind, found.text, found.value) == ("avro", '{"id":42}', {"id": 42})
     assert decoder.decode(b"\0\0\0\0\x01\x02").value == {"id": 1}
-    assert schemas.asked == [1]
+    assert schemas.looked_up == [1]
     header = b"\x01" + UUID(int=1).bytes
     assert decoder.decode(b"\x54", header).value == {"id": 42}
     for number, note in (

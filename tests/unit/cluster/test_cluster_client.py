@@ -236,13 +236,13 @@ def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
     cluster.fails[T0] = ErrorCode.NOT_LEADER_FOR_PARTITION
     responses = cluster.brokers[1].response
 
-    def last_answer(frame: RequestFrame) -> Said | None:
+    def last_response(frame: RequestFrame) -> Said | None:
         message = responses(frame)
         if frame.api_key is ApiKey.LIST_OFFSETS:
             cluster.words.update({0: Word.CLOSE, 1: Word.CLOSE})
         return message
 
-    cluster.brokers[1].response = last_answer
+    cluster.brokers[1].response = last_response
     assert client.list_offsets({T0: LATEST, T1: LATEST}, timeout_ms=5 * SHORT_MS) == {
         T0: ErrorCode.NOT_LEADER_FOR_PARTITION,
         T1: TimedOffset(END_OFFSET, -1, 5),

@@ -164,7 +164,7 @@ class _Vanished:
         return self._net.network.connect(host, port, timeout_ms=timeout_ms)
 
 
-def ask_over(network: _Vanished, timeout_ms: int, brokers: Sequence[Broker]) -> ClusterView:
+def view_over(network: _Vanished, timeout_ms: int, brokers: Sequence[Broker]) -> ClusterView:
     """Ask about topic t."""
     dialer = plain_dialer(network, timeout_ms=timeout_ms)
     client = plain_client(dialer, timeout_ms=timeout_ms, clock=network.clock)
@@ -174,7 +174,7 @@ def ask_over(network: _Vanished, timeout_ms: int, brokers: Sequence[Broker]) -> 
 def test_a_machine_that_is_gone_is_not_waited_for_either(net: FakeNet) -> None:
     """It does not even answer that nobody listens there."""
     network, timeout_ms = _Vanished(net, "fake-0", "fake-1"), 2_000
-    assert len(ask_over(network, timeout_ms, net.brokers.addresses).leaders) == 3
+    assert len(view_over(network, timeout_ms, net.brokers.addresses).leaders) == 3
     assert all(time_ms <= timeout_ms // 4 for time_ms in network.tried_ms)
     assert len(network.tried_ms) == 2
 
@@ -194,7 +194,7 @@ def test_at_the_end_of_the_line_a_connect_may_take_longer(net: FakeNet) -> None:
     timeout_ms = 1_500
     network = _Vanished(net, "fake-0", "fake-1", "fake-2", clock=ManualClock())
     with pytest.raises(TransportError, match="timed out"):
-        ask_over(network, timeout_ms, net.brokers.addresses)
+        view_over(network, timeout_ms, net.brokers.addresses)
     first, second = network.tried_ms[:3], network.tried_ms[3:]
     assert all(broker_id <= timeout_ms // 4 for broker_id in first)
     assert len(second) == 3

@@ -37,7 +37,7 @@ class FencedWorld:
         """Act before the next batch of this kind but ``skip``."""
         self._plans[kind, self._before.get(kind, 0) + skip] = act
 
-    def lose_answer(self) -> None:
+    def lose_response(self) -> None:
         """What is sent now happens, but nobody hears of it."""
         self.client.lost_replies += 1
 
@@ -76,7 +76,7 @@ def writes(world: FencedWorld) -> str:
 
 def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: FencedWorld) -> None:
     """The same offset again: it is there, by our own hand."""
-    world.before(writes(world), world.lose_answer)
+    world.before(writes(world), world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
     world.client.requests.clear()
@@ -87,7 +87,7 @@ def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: Fenced
 
 def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: FencedWorld) -> None:
     """What was committed counts, heard or not; going back on purpose is another matter."""
-    world.before(writes(world), world.lose_answer)
+    world.before(writes(world), world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
     for _ in range(2):
@@ -103,7 +103,7 @@ def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: Fenced
 def test_two_lost_answers_in_a_row_are_both_remembered(world: FencedWorld) -> None:
     """Only the first can have happened: the second named a version that was over."""
     for offset in (200, 210):
-        world.before(writes(world), world.lose_answer)
+        world.before(writes(world), world.lose_response)
         with pytest.raises(RegistryError):
             world.owner.commit(T0, offset)
     assert "a commit of ours" in str(world.owner.commit(T0, 190))
@@ -115,7 +115,7 @@ def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
     """The node was created without our hearing of it."""
     world = FencedWorld()
     world.owner.claim(T0)
-    world.before("multi", world.lose_answer)
+    world.before("multi", world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
     assert "a commit of ours" in str(world.owner.commit(T0, 150))
@@ -133,7 +133,7 @@ def test_what_is_kept_is_kept_the_next_time_as_well(world: FencedWorld) -> None:
 
 def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: FencedWorld) -> None:
     """Ours may have happened, but what is there now was written after it."""
-    world.before(writes(world), world.lose_answer)
+    world.before(writes(world), world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
     world.write_offset(b"900")
@@ -155,7 +155,7 @@ def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: FencedWorld
 def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: FencedWorld) -> None:
     """The first write meets a changed node, the answer to the second is lost."""
     world.write_offset(b"120")
-    world.before(writes(world), world.lose_answer, skip=1)
+    world.before(writes(world), world.lose_response, skip=1)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
     assert world.owner.stored(T0) == 200

@@ -72,7 +72,7 @@ def test_a_schema_is_looked_for_once() -> None:
     given = [value, with_id(9, b"x"), None, b"plain"]
     decoding.decode(given)
     found = decoding.decode(given)
-    assert catalog.asked == [1, 9]
+    assert catalog.looked_up == [1, 9]
     assert found.rejects == {
         1: "there is no schema 9",
         3: "it does not begin with a magic byte 0 and a schema id",
@@ -91,9 +91,9 @@ def test_ids_that_nobody_knows_keep_nothing_from_being_decoded() -> None:
     assert list(found.rejects) == list(range(1_200))
     assert set(found.rejects.values()) == {f"there is no schema {at}" for at in range(1_200)}
     assert rows(found.column)[-1] == {"id": 1, "name": None}
-    asked = len(catalog.asked)
+    asked = len(catalog.looked_up)
     decoding.decode(unknown[-900:])
-    assert len(catalog.asked) == asked == 1_201
+    assert len(catalog.looked_up) == asked == 1_201
 
 
 def test_a_registry_that_lags_makes_dead_letters_for_seconds_only() -> None:
@@ -105,14 +105,14 @@ def test_a_registry_that_lags_makes_dead_letters_for_seconds_only() -> None:
     for _ in range(50):
         clock.advance(100)
         assert list(decoding.decode([late, known]).rejects) == [0]
-    assert catalog.asked == [2, 1]
+    assert catalog.looked_up == [2, 1]
     clock.advance(100)
     assert list(decoding.decode([late]).rejects) == [0]
-    assert catalog.asked == [2, 1, 2]
+    assert catalog.looked_up == [2, 1, 2]
     catalog.known[2] = avro(USER)
     clock.advance(5_000)
     assert decoding.decode([late, known]).rejects == {}
-    assert catalog.asked == [2, 1, 2, 2]
+    assert catalog.looked_up == [2, 1, 2, 2]
 
 
 def test_a_schema_that_is_of_no_use_is_fetched_once_in_five_minutes() -> None:
@@ -125,7 +125,7 @@ def test_a_schema_that_is_of_no_use_is_fetched_once_in_five_minutes() -> None:
         clock.advance(299_999)
     clock.advance(1)
     decoding.decode([with_id(2, b"")])
-    assert catalog.asked == [2, 2]
+    assert catalog.looked_up == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_only_what_may_come_is_requested_again_in_seconds(
         assert decoding.decode([with_id(5, b"")]).rejects == {0: f"schema 5: {error}"}
         with pytest.raises(type(error), match=str(error)):
             remembered.find(5)
-        assert len(catalog.asked) == 2 * min(times, 1 + at // 2)
+        assert len(catalog.looked_up) == 2 * min(times, 1 + at // 2)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def parked(net: FakeNet, now_ms: int, max_wait_ms: int) -> BrokerConversation:
     return conversation
 
 
-def answer_of(data: bytes) -> FetchedPartition:
+def decoded_response(data: bytes) -> FetchedPartition:
     """Decode what a conversation sent."""
     return send.only(decode_response(FetchRequest, 0, data[4:])[1])
 
@@ -60,21 +60,21 @@ def test_a_fetch_waits_for_records(net: FakeNet) -> None:
     assert conversation.next_deadline_ms() == 150
     net.cluster.append(TP, ONE)
     assert woken == [True]
-    assert len(answer_of(conversation.take_outgoing(149)).records) > 0
+    assert len(decoded_response(conversation.take_outgoing(149)).records) > 0
     assert conversation.next_deadline_ms() is None
 
 
 def test_a_fetch_waits_no_longer_than_it_says(net: FakeNet) -> None:
     """When its time is over, a fetch at the log's end is answered with nothing."""
     conversation = parked(net, now_ms=100, max_wait_ms=50)
-    assert answer_of(conversation.take_outgoing(150)).error_code == ErrorCode.NONE
+    assert decoded_response(conversation.take_outgoing(150)).error_code == ErrorCode.NONE
 
 
 def test_a_leader_that_moves_ends_the_waiting(net: FakeNet) -> None:
     """A held fetch is answered with an error as soon as the broker does not lead any more."""
     conversation = parked(net, now_ms=100, max_wait_ms=50)
     net.cluster.move_leader(TP, 1)
-    code = answer_of(conversation.take_outgoing(101)).error_code
+    code = decoded_response(conversation.take_outgoing(101)).error_code
     assert code == ErrorCode.NOT_LEADER_FOR_PARTITION
 
 

@@ -16,19 +16,19 @@ class Wire:
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
-        self.sent: list[PromisedAnswer] = []
+        self.sent: list[PromisedResponse] = []
         self.most_in_flight = 0
-        self.answers_before_silence = 10**9
+        self.responses_before_silence = 10**9
 
-    def send(self) -> "PromisedAnswer":
-        response = PromisedAnswer(self, len(self.sent))
+    def send(self) -> "PromisedResponse":
+        response = PromisedResponse(self, len(self.sent))
         self.sent.append(response)
         in_flight = sum(not promised_answer.is_there for promised_answer in self.sent)
         self.most_in_flight = max(self.most_in_flight, in_flight)
         return response
 
 
-class PromisedAnswer:
+class PromisedResponse:
     """One answer; the server answers in order, so waiting for it brings all before it."""
 
     def __init__(self, wire: Wire, number: int) -> None:
@@ -41,7 +41,7 @@ class PromisedAnswer:
 
     def wait(self, timeout: float) -> bool:
         for response in self._wire.sent[: self.number + 1]:
-            if response.number >= self._wire.answers_before_silence:
+            if response.number >= self._wire.responses_before_silence:
                 self._wire.clock.advance(round(timeout * 1000))
                 return False
             response.is_there = True
@@ -51,7 +51,7 @@ class PromisedAnswer:
         return self.number
 
 
-class LateAnswer:
+class LateResponse:
     """An answer that takes its own time, or never comes."""
 
     def __init__(self, clock: ManualClock, *, comes: bool = True) -> None:
@@ -121,7 +121,7 @@ def test_the_bound_holds_over_batches_that_timed_out(
     pipeline: Pipeline, wire: Wire, clock: ManualClock
 ) -> None:
     """What a batch left behind unanswered still counts for the next ones."""
-    wire.answers_before_silence = 0
+    wire.responses_before_silence = 0
     for _ in range(5):
         with pytest.raises(RegistryError, match="no answer within 2000 ms"):
             pipeline.run([wire.send] * 90, fence=7)
@@ -133,7 +133,7 @@ def test_an_answer_that_is_handed_over_late_is_waited_for(
     pipeline: Pipeline, wire: Wire, clock: ManualClock
 ) -> None:
     """The last one is there already; the batch is not complete without the others."""
-    late = LateAnswer(clock)
+    late = LateResponse(clock)
     responses = pipeline.run([wire.send, lambda: late, wire.send], fence=7)
     assert late.waited_ms == 2_000
     assert all(response.ready() for response in responses)
@@ -144,7 +144,7 @@ def test_an_answer_that_never_comes_does_not_keep_later_ones_from_counting(
 ) -> None:
     """One lost answer fails its own batch only, and the bound holds as before."""
     with pytest.raises(RegistryError, match="no answer"):
-        pipeline.run([lambda: LateAnswer(clock, comes=False)], fence=7)
+        pipeline.run([lambda: LateResponse(clock, comes=False)], fence=7)
     assert values(pipeline.run([wire.send] * 1000, fence=7)) == list(range(1000))
     assert wire.most_in_flight < MAX_IN_FLIGHT
 
@@ -159,7 +159,7 @@ def test_the_whole_batch_is_bounded_in_time(
     pipeline: Pipeline, wire: Wire, clock: ManualClock
 ) -> None:
     """Not each request of it."""
-    wire.answers_before_silence = 10
+    wire.responses_before_silence = 10
     with pytest.raises(RegistryError, match="no answer within 2000 ms"):
         pipeline.run([wire.send] * 50, fence=7)
     assert clock.now_ms() == 2_000

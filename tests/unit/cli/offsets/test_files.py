@@ -82,7 +82,7 @@ def test_some_groups_or_one_place_can_be_picked(cluster: MemoryCluster) -> None:
         "/consumers/g/offsets/gone/0:1\n/consumers/g/offsets/t/0:5\n"
     )
     assert save("--storage", "zookeeper") == 0
-    assert not cluster.asked_brokers, "there may be none"
+    assert not cluster.queried_brokers, "there may be none"
     assert save("--storage", "kafka", "--csv") == 0
     assert Path("saved").read_text() == "both,t,0,8\nboth,t,1,6\nk,t,0,7\n"
     assert save("--group", "k", "--csv") == 0

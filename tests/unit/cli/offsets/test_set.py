@@ -33,14 +33,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
     return cluster
 
 
-def ask_to_set(*flags: str) -> int:
+def run_set(*flags: str) -> int:
     """Of group ``g``, with these flags; gives the exit status."""
     return main(["offsets", "set", "--zookeeper", "zk:2181", "--group", "g", *flags])
 
 
 def set_offsets(*flags: str) -> int:
     """The same, without a question."""
-    return ask_to_set("--yes", *flags)
+    return run_set("--yes", *flags)
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
 ) -> None:
     """Only the group's name is a yes; --yes and --execute are one before, of a script, too."""
     monkeypatch.setattr("sys.stdin", FakeTerminal("y\n"))
-    assert ask_to_set("--to-latest") == 2
+    assert run_set("--to-latest") == 2
     told = capsys.readouterr()
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
     assert told.out == ""
@@ -403,12 +403,12 @@ def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
     assert "50" in told.err
     assert "nothing was done" in told.err
     monkeypatch.setattr("sys.stdin", FakeTerminal("g\n"))
-    assert ask_to_set("--to-latest") == 0
+    assert run_set("--to-latest") == 0
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     monkeypatch.setattr("sys.stdin", io.StringIO("g\n"))
-    assert ask_to_set("--to-earliest") == 2
+    assert run_set("--to-earliest") == 2
     assert "give --yes to go on" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     for flag in ("--yes", "--execute"):
         monkeypatch.setattr("sys.stdin", FakeTerminal(""))
-        assert ask_to_set("--to-offset", "12", flag) == 0
+        assert run_set("--to-offset", "12", flag) == 0
