@@ -1,17 +1,23 @@
 """A member's session without threads: the test is the caller, the network and the clock."""
 
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Callable, Collection
 
+from tests.support.group_members import NotingHandler
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
+from zkconsumer.membership.coordinator.polled.caller_events import CallerEvents
+from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     Connection,
     CoordinatorConnection,
 )
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
+from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
+from zkconsumer.membership.coordinator.threads.orders import GroupOrders, JoinSteps
 from zkconsumer.model import Broker, TopicPartition
 
 COORDINATOR = Broker(0, "broker", 9092)
@@ -38,25 +44,47 @@ class NobodyListens:
 
 
 class QuietSession:
-    """A session, its clock, and how often it woke the caller.
+    """A session, what it shares with its threads, its clock, and how often it woke the caller.
+
+    Args:
+        flush: lets pending commits end; None: those of ``jobs``.
 
     Attributes:
         session: the session.
+        caller: what the caller's thread is told.
+        group_orders, join_steps: what the network threads are to do; see ``orders``, ``steps``.
+        jobs: commits and reads that have not ended.
+        handler: what partitions are given to, and taken from.
+        events: the caller's events, and the handler's calls.
         wakes: how often the caller's thread was woken.
         dialer: what its connections are opened by.
     """
 
-    def __init__(self, settings: GroupSettings = SETTINGS) -> None:
+    def __init__(
+        self, settings: GroupSettings = SETTINGS, *, flush: Callable[[], None] | None = None
+    ) -> None:
         self.clock = ManualClock()
         self.wakes = 0
         self.dialer = NobodyListens()
+        self.caller = Caller(self.clock, self._wake)
+        self.group_orders = GroupOrders(CoordinatorConnection(self.dialer))
+        self.join_steps = JoinSteps(CoordinatorConnection(self.dialer))
         self.session = MemberSession(
             GroupTerms(group_id="g", settings=settings),
             clock=self.clock,
             random=lambda: 0.0,
-            wake=self._wake,
-            join_connection=CoordinatorConnection(self.dialer),
-            group_connection=CoordinatorConnection(self.dialer),
+            orders=self.group_orders,
+            steps=self.join_steps,
+            caller=self.caller,
+        )
+        self.jobs = OffsetJobs(self.session, self.caller, self.group_orders)
+        self.handler = NotingHandler()
+        self.events = CallerEvents(
+            self.session,
+            self.caller,
+            self.group_orders,
+            self.handler,
+            self.jobs.flush if flush is None else flush,
         )
 
     def _wake(self) -> None:
@@ -64,19 +92,19 @@ class QuietSession:
 
     def orders(self) -> list[object]:
         """What the group thread is to do; nudges left out."""
-        return [order for order in self.session.group_orders.drain() if order is not None]
+        return [order for order in self.group_orders.drain() if order is not None]
 
     def steps(self) -> list[object]:
         """What the join thread is to do."""
         steps: list[object] = []
-        while (item := self.session.join_steps._mailbox.get(0)) is not None:
+        while (item := self.join_steps._mailbox.get(0)) is not None:
             steps.append(item[0])
         return steps
 
     def join(self, partitions: Collection[TopicPartition]) -> None:
         """Subscribe, and become a member whose handler is to be given these."""
         session = self.session
-        session.receive(ev.Subscribed(frozenset(tp.topic for tp in partitions)))
+        self.events.report(ev.Subscribed(frozenset(tp.topic for tp in partitions)))
         self.poll()
         (search,) = self.orders()
         assert isinstance(search, ev.FindCoordinator)
@@ -104,6 +132,17 @@ class QuietSession:
         session.notify(ev.SyncCompleted(sync.round, 0, frozenset(partitions)))
         self.poll()
 
+    def take_over(self) -> None:
+        """Run the one call of the handler that is due, which gives it partitions."""
+        (call,) = self.due
+        assert isinstance(call, ev.TakeOver)
+        self.events.run()
+
     def poll(self) -> None:
-        """Poll; what is due for the handler is in ``session.calls`` then."""
-        self.session.on_poll()
+        """Poll; what is due for the handler is in ``due`` then."""
+        self.events.poll()
+
+    @property
+    def due(self) -> deque[ev.HandlerCall]:
+        """The calls of the handler that are due."""
+        return self.events._due

@@ -18,19 +18,10 @@ def quiet() -> QuietSession:
     return QuietSession()
 
 
-def taken(quiet: QuietSession) -> ev.TakeOver:
-    """The call of the handler that is due, now done."""
-    call = quiet.session.calls.popleft()
-    assert isinstance(call, ev.TakeOver)
-    quiet.session.take_over(call)
-    quiet.session.on_call_done(call)
-    return call
-
-
 def test_the_caller_is_woken_by_what_happens_and_not_by_time(quiet: QuietSession) -> None:
     """A heartbeat is due every few seconds: a poll that waits for records is not to end for it."""
     quiet.join(BOTH)
-    taken(quiet)
+    quiet.take_over()
     wakes = quiet.wakes
     quiet.clock.advance(300)
     quiet.session.notify(ev.TimerExpired())
@@ -42,7 +33,7 @@ def test_the_caller_is_woken_by_what_happens_and_not_by_time(quiet: QuietSession
 def test_what_is_owned_is_delivered_until_the_session_may_be_over(quiet: QuietSession) -> None:
     """Counted from the last request that was answered, with no poll and no thread in between."""
     quiet.join(BOTH)
-    taken(quiet)
+    quiet.take_over()
     assert quiet.session.deliverable() == BOTH
     quiet.clock.advance(999)
     assert quiet.session.deliverable() == BOTH
@@ -55,7 +46,7 @@ def test_polls_in_quick_succession_are_reported_once(
 ) -> None:
     """Unless something has happened in between, or ten milliseconds have passed."""
     quiet.join(BOTH)
-    taken(quiet)
+    quiet.take_over()
     quiet.poll()
     reported: list[ev.Event] = []
     receive = quiet.session._core.receive
@@ -79,19 +70,19 @@ def test_polls_in_quick_succession_are_reported_once(
 def test_the_first_failure_is_raised_by_the_next_poll_alone(quiet: QuietSession) -> None:
     """And wakes the caller, who may wait for records."""
     first, second = ConsumerClosed("first"), ConsumerClosed("second")
-    quiet.session.fail(first)
-    quiet.session.fail(second)
+    quiet.caller.fail(first)
+    quiet.caller.fail(second)
     assert quiet.wakes == 2
-    assert (quiet.session.take_failure(), quiet.session.take_failure()) == (first, None)
+    assert (quiet.caller.take_failure(), quiet.caller.take_failure()) == (first, None)
 
 
 def test_a_final_failure_is_raised_by_every_poll(quiet: QuietSession) -> None:
     """Until the caller unsubscribes."""
     final: ZkConsumerError = GroupFailed("g", "fenced", final=True)
-    quiet.session.fail(final)
-    assert (quiet.session.take_failure(), quiet.session.take_failure()) == (final, final)
-    quiet.session.leave_group()
-    assert quiet.session.take_failure() is None
+    quiet.caller.fail(final)
+    assert (quiet.caller.take_failure(), quiet.caller.take_failure()) == (final, final)
+    quiet.events.leave_group()
+    assert quiet.caller.take_failure() is None
 
 
 def test_a_refusal_is_raised_with_its_cause(quiet: QuietSession) -> None:
@@ -102,7 +93,7 @@ def test_a_refusal_is_raised_with_its_cause(quiet: QuietSession) -> None:
     quiet.clock.advance(300)
     quiet.session.notify(ev.TimerExpired())
     quiet.session.notify(refused, cause=cause)
-    failure = quiet.session.take_failure()
+    failure = quiet.caller.take_failure()
     assert isinstance(failure, GroupFailed)
     assert (failure.code, failure.__cause__) == (30, cause)
     assert str(failure) == "group g: the broker lacks HEARTBEAT 3"
@@ -111,7 +102,7 @@ def test_a_refusal_is_raised_with_its_cause(quiet: QuietSession) -> None:
 def test_a_lost_connection_is_told_once(quiet: QuietSession) -> None:
     """By whichever thread notices first; the coordinator is looked for."""
     quiet.join(BOTH)
-    taken(quiet)
+    quiet.take_over()
     address = quiet.session.location.address
     assert address is not None
     quiet.orders()
@@ -123,28 +114,12 @@ def test_a_lost_connection_is_told_once(quiet: QuietSession) -> None:
     assert quiet.session.deliverable() == BOTH
 
 
-def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
-    quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once for each change; a topic that it was not told of is none."""
-    quiet.join(BOTH)
-    taken(quiet)
-    triggered: list[ev.Event] = []
-    monkeypatch.setattr(quiet.session, "notify", triggered.append)
-    quiet.session.on_leading(frozenset({"t", "u"}), {"t": (0, 1)})
-    quiet.session.on_topics_changed({"t": (0, 1), "other": (0,)})
-    assert triggered == []
-    quiet.session.on_topics_changed({"t": (0, 1), "u": (0,)})
-    quiet.session.on_topics_changed({"t": (0, 1), "u": (0,)})
-    assert triggered == [ev.RejoinTriggered(ev.JoinReason.TOPICS)]
-
-
 def test_a_report_that_was_broken_off_makes_the_member_join_anew(
     quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Meanwhile it delivers nothing; what its handler had is lost to it."""
     quiet.join(BOTH)
-    taken(quiet)
+    quiet.take_over()
     receive = quiet.session._core.receive
 
     def interrupted(event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
@@ -159,7 +134,7 @@ def test_a_report_that_was_broken_off_makes_the_member_join_anew(
     assert quiet.session.deliverable() == frozenset()
     assert quiet.session.deadline_ms() is None
     quiet.poll()
-    (lost,) = quiet.session.calls
+    (lost,) = quiet.due
     assert isinstance(lost, ev.RevokePartitions)
     assert (lost.partitions, lost.why) == (BOTH, RevocationKind.LOST)
     assert any(isinstance(order, ev.SendLeave) for order in quiet.orders())

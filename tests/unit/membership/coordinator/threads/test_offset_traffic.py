@@ -71,10 +71,12 @@ class Traffic:
 
     def __init__(self) -> None:
         self.quiet = QuietSession()
-        self.session = self.quiet.session
+        self.session, self.jobs = self.quiet.session, self.quiet.jobs
         self.looks = self.ends = 0
         self.located: Callable[[], Located] = lambda: ConnectFailed("nobody listens")
-        self.traffic = OffsetTraffic(self.session, self._locate, timeout_ms=TIMEOUT_MS)
+        self.traffic = OffsetTraffic(
+            self.jobs, self.quiet.group_orders.connection, self._locate, timeout_ms=TIMEOUT_MS
+        )
 
     def _locate(self) -> Located:
         self.looks += 1
@@ -90,13 +92,13 @@ class Traffic:
     def commit(self, deadline_ms: int = 1_000_000) -> CommitJob:
         """Queue a commit."""
         job = CommitJob("g", at(7), take_overs=None, deadline_ms=deadline_ms)
-        self.session.commits.add(job)
+        self.jobs.commits.add(job)
         return job
 
     def read(self) -> ReadJob:
         """Queue a read."""
         job = ReadJob("g", [T0], on_end=self._ended)
-        self.session.reads.append(job)
+        self.jobs._reads.append(job)
         return job
 
     def _ended(self) -> None:
@@ -106,7 +108,7 @@ class Traffic:
         """Let what is due be sent so many times; gives how long it waited before each."""
         waits = []
         for _ in range(count):
-            due_ms = self.traffic.next_due_ms()
+            due_ms = self.jobs.next_due_ms()
             assert due_ms is not None
             wait_ms = max(0, due_ms - self.quiet.clock.now_ms())
             if wait_ms:
@@ -128,7 +130,7 @@ def traffic() -> Traffic:
 
 def test_nothing_is_due_where_nothing_is_asked_for(traffic: Traffic) -> None:
     """The thread sleeps, and looks for nobody."""
-    assert traffic.traffic.next_due_ms() is None
+    assert traffic.jobs.next_due_ms() is None
     traffic.traffic.send_due()
     assert traffic.looks == 0
 
@@ -200,7 +202,7 @@ def test_a_group_that_has_no_coordinator_for_us_ends_both(
     traffic.traffic.send_due()
     assert isinstance(commit.error, GroupFailed)
     assert (commit.error.group_id, commit.error.code) == ("g", code)
-    assert list(traffic.session.ended) == [commit]
+    assert list(traffic.jobs._ended) == [commit]
     read = traffic.read()
     traffic.traffic.send_due()
     assert isinstance(read.error, GroupFailed)

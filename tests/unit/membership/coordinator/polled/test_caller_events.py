@@ -4,10 +4,8 @@ import logging
 
 import pytest
 
-from tests.support.group_members import NotingHandler
 from tests.support.quiet_session import QuietSession
 from zkconsumer.membership.coordinator.core import events as ev
-from zkconsumer.membership.coordinator.polled.handler_runs import HandlerRuns
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
@@ -23,11 +21,11 @@ class Run:
     """
 
     def __init__(self) -> None:
-        self.quiet = QuietSession()
-        self.session = self.quiet.session
-        self.handler = NotingHandler()
         self.flushed: list[int] = []
-        self.runs = HandlerRuns(self.session, self.handler, self._flush)
+        self.quiet = QuietSession(flush=self._flush)
+        self.session = self.quiet.session
+        self.handler = self.quiet.handler
+        self.events = self.quiet.events
 
     def _flush(self) -> None:
         self.flushed.append(len(self.handler.notes))
@@ -35,7 +33,7 @@ class Run:
     def joined(self) -> "Run":
         """Take a first share over."""
         self.quiet.join(BOTH)
-        self.runs.run()
+        self.events.run()
         return self
 
     def lose(self) -> None:
@@ -69,7 +67,7 @@ def test_a_share_can_be_committed_from_its_take_over_until_it_is_given_up(run: R
     assert run.session.claims.take_overs(BOTH).keys() == BOTH
     rejoin(run)
     assert run.session.claims.take_overs(BOTH).keys() == BOTH
-    run.runs.run()
+    run.events.run()
     assert run.handler.notes[1:] == [("revoked", BOTH)]
     assert (run.flushed, run.session.claims.take_overs(BOTH)) == ([2], {})
 
@@ -77,10 +75,10 @@ def test_a_share_can_be_committed_from_its_take_over_until_it_is_given_up(run: R
 def test_nothing_is_flushed_of_what_is_lost(run: Run) -> None:
     """Nobody would take it."""
     run.lose()
-    run.runs.run()
+    run.events.run()
     assert run.handler.notes[1:] == [("lost", BOTH)]
     assert run.flushed == []
-    run.runs.run_and_flush()
+    run.events.run_and_flush()
     assert run.flushed == [2]
 
 
@@ -91,8 +89,8 @@ def test_what_a_handler_raises_comes_out_when_all_calls_are_done(
     run.handler.on_give_up = fail
     rejoin(run)
     with caplog.at_level(logging.INFO), pytest.raises(ValueError, match="the caller's"):
-        run.runs.run()
-    assert (run.flushed, list(run.session.calls), caplog.messages) == ([2], [], [])
+        run.events.run()
+    assert (run.flushed, list(run.quiet.due), caplog.messages) == ([2], [], [])
     assert [type(step) for step in run.quiet.steps()] == [ev.SendJoin]
 
 
@@ -100,9 +98,9 @@ def test_further_errors_are_logged(run: Run, caplog: pytest.LogCaptureFixture) -
     """The first one is raised."""
     run.handler.on_give_up = fail
     lost = ev.RevokePartitions(0, frozenset({T0}), RevocationKind.LOST)
-    run.session.calls.extend((lost, lost))
+    run.quiet.due.extend((lost, lost))
     with pytest.raises(ValueError, match="the caller's"):
-        run.runs.run()
+        run.events.run()
     assert caplog.messages == ["group g: the handler failed again"]
 
 
@@ -114,10 +112,9 @@ def test_calls_that_ended_are_no_longer_under_way(run: Run) -> None:
     run.handler.on_give_up = fail
     rejoin(run)
     with pytest.raises(ValueError, match="the caller's"):
-        run.runs.run()
+        run.events.run()
     run.quiet.rejoin(BOTH, generation=2)
-    # An interrupt takes the call away before its report.
-    assert isinstance(run.session.calls.popleft(), ev.TakeOver)
+    run.quiet.due.popleft()  # as an interrupt takes it away before its report
     run.quiet.clock.advance(10)
     run.quiet.poll()
     leaves = [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)]
@@ -133,6 +130,6 @@ def test_a_call_inside_of_a_handler_does_not_look_like_an_interrupt(run: Run) ->
 
     run.handler.on_give_up = poll
     rejoin(run)
-    run.runs.run()
+    run.events.run()
     assert run.handler.notes[1:] == [("revoked", BOTH)]
     assert [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)] == []
