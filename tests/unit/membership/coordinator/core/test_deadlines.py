@@ -1,5 +1,7 @@
 """When a member is to look again: after which pauses, and by which of its timers."""
 
+from dataclasses import replace
+
 from tests.support.lone_member import A0, TOPICS, Member, of_kind, parts
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.membership.coordinator.core import events as ev
@@ -127,16 +129,8 @@ def test_a_generation_that_is_void_is_trusted_no_longer() -> None:
 
 def test_timeouts_that_the_coordinator_agreed_to_count_from_then_on() -> None:
     """JoinGroup 0 has one time-out for both of ours."""
-    member = Member(SETTINGS)
-    member.core.set_timeouts(
-        GroupSettings(
-            strategies=SETTINGS.strategies,
-            session_timeout_ms=6_000,
-            heartbeat_interval_ms=2_000,
-            max_poll_interval_ms=20_000,
-            rebalance_timeout_ms=2_500,
-        )
-    )
+    member = Member(replace(SETTINGS, heartbeat_interval_ms=2_000))
+    member.core.set_timeouts(session_timeout_ms=6_000, rebalance_timeout_ms=2_500)
     member.take(parts(A0))
     assert member.core.trusted_until_ms == 6_000
     assert member.core.next_deadline_ms() == 2_000
