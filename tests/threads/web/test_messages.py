@@ -104,7 +104,7 @@ def test_the_log_names_the_cluster_where_there_are_several(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Topics have the same names in many."""
-    app = build_clusters_app({"plant": Served().site, "shop": Served().site})
+    app = build_clusters_app({"plant": MessagesPage().site, "shop": MessagesPage().site})
     headers = {"accept": "text/html", "authorization": f"Bearer {TOKEN}"}
     with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
         assert request(app, f"/clusters/shop{PATH}", headers).status == 200
