@@ -165,7 +165,7 @@ def test_what_is_not_there_is_named(world: ReplayWorld, tmp_path: Path) -> None:
     [
         (["--partitions", "5"], "the cluster has no partition"),
         (["--topic", "no-such-topic"], "the cluster has no topic no-such-topic"),
-        (["--from-offset", "3", "--to-offset", "2"], "the start offset 3 is after the end offset 2"),
+        (["--from-offset", "3", "--to-offset", "2"], "start offset 3 is after the end offset 2"),
         (["--output", "json", "--property", "print.key=true"], "can't be combined with JSON"),
         (["--from-time", "soon"], "'soon' is no time"),
     ],
